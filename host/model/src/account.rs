@@ -1,0 +1,58 @@
+//! Accounts and keys: who pays, and who may ask.
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use crate::{AccountId, Credits, KeyDigest, KeyId, UnixMs};
+
+/// One payer's balances. `available + reserved + spent` always equals `deposited`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Its id.
+    pub id: AccountId,
+    /// When it was opened.
+    pub created: UnixMs,
+    /// Free to be held.
+    pub available: Credits,
+    /// Held for requests under way.
+    pub reserved: Credits,
+    /// Settled.
+    pub spent: Credits,
+    /// Everything ever paid in, less what was taken back.
+    pub deposited: Credits,
+}
+
+/// An API key's record: its policy and its share of the account's spending.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The public part.
+    pub id: KeyId,
+    /// Who pays.
+    pub account: AccountId,
+    /// For people.
+    pub name: String,
+    /// What is kept of the secret.
+    pub digest: KeyDigest,
+    /// When it was made.
+    pub created: UnixMs,
+    /// Spending limit; `None` is unlimited (the account still bounds it).
+    pub quota: Option<Credits>,
+    /// Held plus settled through this key.
+    pub used: Credits,
+    /// Models it may use, by canonical id or alias; empty means all.
+    pub models: Vec<String>,
+    /// Networks it may be used from; empty means all.
+    pub networks: Vec<IpNet>,
+    /// When it stops working.
+    pub expires: Option<UnixMs>,
+    /// When it was revoked.
+    pub revoked: Option<UnixMs>,
+}
+
+impl Key {
+    /// What is left of the quota; `None` when there is no quota.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Credits> {
+        self.quota.map(|quota| quota.checked_sub(self.used).unwrap_or(Credits::ZERO))
+    }
+}

@@ -1,0 +1,33 @@
+//! The words of the house: plain data every room shares.
+//!
+//! Owns the shapes (ids, money, time, tasks, keys, the host's side of the plugin contract) and the rules
+//! that belong to a shape alone (an id's form, checked arithmetic, an API key's checksum).
+//! Never does I/O, never reads a clock or a random source (both come in behind [`Clock`] and [`Seed`]),
+//! never knows HTTP, redb or wasmtime. Everybody may depend on it; it depends on no other room.
+
+mod about;
+mod account;
+mod apikey;
+mod contract;
+mod credits;
+mod digest;
+mod ids;
+pub mod metric;
+mod secret;
+mod task;
+mod time;
+
+pub use about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
+pub use account::{Account, Key};
+pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
+pub use contract::{
+    Accepted, Action, Blame, Body, Call, Charge, Context, Event, Facts, Failure, Finding, Header, MediaKind,
+    Outage, Outcome, Parent, Part, Payload, Probe, Product, Refusal, Replay, Reply, Stage, Step, Submission,
+    Target,
+};
+pub use credits::Credits;
+pub use digest::Digest;
+pub use ids::{AccountId, BlobId, BrokenId, KeyId, MediaId, RequestId, Seed, TaskId};
+pub use secret::Secret;
+pub use task::{Fault, FaultKind, Media, Phase, Status, Task};
+pub use time::{Clock, Pause, UnixMs};

@@ -1,0 +1,42 @@
+//! The names of everything the gateway counts, in one table so that dashboards have one place to look.
+//!
+//! Labels never carry a key, a task or a request id.
+
+/// Requests by `surface` and `status`.
+pub const REQUESTS: &str = "gatehouse_http_requests_total";
+/// Seconds from a request's head to the end of its answer, by `surface`.
+pub const REQUEST_SECONDS: &str = "gatehouse_http_request_seconds";
+/// Open client connections.
+pub const CONNECTIONS: &str = "gatehouse_http_connections";
+/// Tasks accepted, by `model`.
+pub const TASKS_ACCEPTED: &str = "gatehouse_tasks_accepted_total";
+/// Tasks ended, by `model` and `outcome`.
+pub const TASKS_ENDED: &str = "gatehouse_tasks_ended_total";
+/// Tasks not yet ended.
+pub const TASKS_LIVE: &str = "gatehouse_tasks_live";
+/// Seconds a due task waited for the scheduler.
+pub const LATENESS_SECONDS: &str = "gatehouse_scheduler_lateness_seconds";
+/// Calls whose outcome was unknown after a restart, by `policy`.
+pub const AMBIGUOUS: &str = "gatehouse_ambiguous_calls_total";
+/// Upstream calls by `provider` and `outcome`.
+pub const CALLS: &str = "gatehouse_upstream_calls_total";
+/// Seconds of an upstream call, by `provider`.
+pub const CALL_SECONDS: &str = "gatehouse_upstream_call_seconds";
+/// 1 while a provider account's breaker is open, by `provider` and `account`.
+pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
+/// An operator's account at a provider refused its credentials or credit, by `provider` and `account`.
+pub const ACCOUNT_TROUBLE: &str = "gatehouse_upstream_account_trouble_total";
+/// Plugin calls by `family`, `function` and `outcome`.
+pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
+/// Seconds of a plugin call, by `family`.
+pub const PLUGIN_SECONDS: &str = "gatehouse_plugin_call_seconds";
+/// Batches committed.
+pub const COMMITS: &str = "gatehouse_store_commits_total";
+/// Commands in one batch.
+pub const BATCH_SIZE: &str = "gatehouse_store_batch_commands";
+/// Seconds of one commit.
+pub const COMMIT_SECONDS: &str = "gatehouse_store_commit_seconds";
+/// Commands waiting for the writer.
+pub const QUEUE_DEPTH: &str = "gatehouse_store_queue_depth";
+/// Bytes copied into the media store.
+pub const MEDIA_BYTES: &str = "gatehouse_media_bytes_total";

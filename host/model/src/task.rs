@@ -1,0 +1,199 @@
+//! A task's record: what the client sees, what the family keeps, and what the host must do next.
+//!
+//! ```text
+//! Run(event) --plugin--> Call --(slot)--> Sent --reply--> Run(Reply) ...
+//!      ^                  |safe: not journalled                |
+//!      |                  `-----------> Run(Reply) <-----------'
+//!      +--timer-- Wait
+//!      +--facts-- Probe
+//!      +--lost--- Save --copied--> Over
+//! ```
+//! The rules of movement are in `tasks`; this is only the shape.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AccountId, BlobId, Call, Charge, Credits, Digest, Event, KeyId, MediaId, Outcome, Probe, Stage, TaskId,
+    UnixMs,
+};
+
+/// What a client reads as `status`. Only ever moves down this list (invariant I10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Durable, nothing sent.
+    Submitted,
+    /// Queued, here or at the provider.
+    Pending,
+    /// The provider works.
+    Processing,
+    /// Ended well.
+    Completed,
+    /// Ended badly; refunded.
+    Failed,
+}
+
+impl Status {
+    /// Whether nothing can change any more.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed)
+    }
+
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Pending => "pending",
+            Self::Processing => "processing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The status of that word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Submitted, Self::Pending, Self::Processing, Self::Completed, Self::Failed]
+            .into_iter()
+            .find(|status| status.as_str() == word)
+    }
+}
+
+impl From<Stage> for Status {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Submitted => Self::Submitted,
+            Stage::Pending => Self::Pending,
+            Stage::Processing => Self::Processing,
+        }
+    }
+}
+
+/// What the host must do next for a task. Durable, so a restart knows it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Tell the plugin this.
+    Run(Event),
+    /// Make this call; nothing has been sent yet.
+    Call(Call),
+    /// The call's bytes may have left, and no reply is on record: ambiguous after a restart.
+    Sent {
+        /// The call.
+        call: Call,
+        /// When it was about to leave.
+        at: UnixMs,
+    },
+    /// Look at these media.
+    Probe(Vec<Probe>),
+    /// Wake the plugin at this moment.
+    Wait(UnixMs),
+    /// Copy the products, then complete.
+    Save(Outcome),
+    /// Nothing.
+    Over,
+}
+
+/// What became of a failed task, for the client (`data.error`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Decides the `type` word.
+    pub kind: FaultKind,
+    /// The specific reason.
+    pub message: String,
+}
+
+/// The kinds of task failure a client can tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FaultKind {
+    /// The request asked for what cannot be done.
+    Request,
+    /// A moderation filter stopped it.
+    Moderation,
+    /// The provider's trouble.
+    Upstream,
+    /// Older than its time limit.
+    Timeout,
+    /// The client stopped it.
+    Cancelled,
+    /// The gateway's or the plugin's own trouble.
+    Internal,
+}
+
+/// A copied result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// Its id, the name in the media store.
+    pub id: MediaId,
+    /// Its type by its own bytes.
+    pub mime: String,
+    /// Its length.
+    pub bytes: u64,
+    /// When its link ends.
+    pub expires: UnixMs,
+}
+
+/// A durable asynchronous job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// Counts every durable change; a command names the revision it is based on.
+    pub revision: u64,
+    /// Who pays, and the only one who may see it.
+    pub account: AccountId,
+    /// The key it came through.
+    pub key: KeyId,
+    /// The family that admitted it.
+    pub family: String,
+    /// The exact build that admitted it.
+    pub digest: Digest,
+    /// The version of `state`.
+    pub state_version: u32,
+    /// The family's own state.
+    #[serde(with = "serde_bytes")]
+    pub state: Vec<u8>,
+    /// Fixed randomness for the plugin.
+    pub seed: u64,
+    /// Canonical model.
+    pub model: String,
+    /// The surface it came through.
+    pub surface: String,
+    /// What the client sees.
+    pub status: Status,
+    /// 0 to 100, never falls.
+    pub progress: u8,
+    /// When it was accepted.
+    pub created: UnixMs,
+    /// When the host fails it by itself.
+    pub deadline: UnixMs,
+    /// When it ended.
+    pub finished: Option<UnixMs>,
+    /// How long such a job usually takes.
+    pub expected_ms: Option<u32>,
+    /// What to do next.
+    pub phase: Phase,
+    /// The provider account that made it; follow-ups go there too.
+    pub upstream_account: Option<String>,
+    /// Blobs only this task may name.
+    pub blobs: Vec<BlobId>,
+    /// What was promised when it was accepted.
+    pub charge: Charge,
+    /// The price of one unit, frozen at submit.
+    pub unit_price: Credits,
+    /// Held at submit.
+    pub held: Credits,
+    /// Settled at the end; zero for a failed task.
+    pub cost: Option<Credits>,
+    /// `result` with `media:<n>` placeholders, JSON.
+    #[serde(with = "serde_bytes")]
+    pub public: Vec<u8>,
+    /// What the family keeps for follow-ups, JSON.
+    #[serde(with = "serde_bytes")]
+    pub private: Vec<u8>,
+    /// The copied results, in the order of the placeholders.
+    pub media: Vec<Media>,
+    /// Why it failed.
+    pub fault: Option<Fault>,
+}
