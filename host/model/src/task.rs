@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccountId, BlobId, Call, Charge, Credits, Digest, Event, KeyId, MediaId, Outcome, Probe, Stage, TaskId,
+    AccountId, Blame, BlobId, Call, Charge, Credits, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe, Stage, TaskId,
     UnixMs,
 };
 
@@ -194,6 +194,17 @@ pub struct Task {
     pub private: Vec<u8>,
     /// The copied results, in the order of the placeholders.
     pub media: Vec<Media>,
-    /// Why it failed.
+    /// Why it failed; on a task that has not ended yet, why it is going to ("accept now, fail at once").
     pub fault: Option<Fault>,
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        let kind = match failure.blame {
+            Blame::Request => FaultKind::Request,
+            Blame::Moderation => FaultKind::Moderation,
+            Blame::Upstream => FaultKind::Upstream,
+        };
+        Self { kind, message: failure.message }
+    }
 }

@@ -1,0 +1,233 @@
+//! Trouble on demand: markers in the prompt that make a job go wrong in one particular way.
+//!
+//! [`MARKERS`] is the whole list. A marker stands anywhere in the prompt; several may be combined. `:K` limits
+//! a fault to the first K submits of that very prompt, or to the first K polls of that job; `:*` is for ever.
+//! Anything else in double brackets is a prompt like any other.
+//!
+//! Faults of a submit come after the key and the body were found good. Faults of polls come in the order of the
+//! table: `[[poll-500:2]][[first-poll-404]]` is one 404, then two 500s, then the truth.
+
+/// Every marker and what it does.
+pub const MARKERS: &[(&str, &str)] = &[
+    ("[[402]]", "submit answers 402 (every time, or the first K with [[402:K]])"),
+    ("[[403]]", "submit answers 403 (every time, or the first K)"),
+    ("[[422]]", "submit answers 422 with a list of mistakes (every time, or the first K)"),
+    ("[[429]]", "submit answers 429 with Retry-After (every time, or the first K)"),
+    ("[[500]]", "submit answers 500 in plain text (every time, or the first K)"),
+    ("[[503-html]]", "submit answers 503 with an HTML page (every time, or the first K)"),
+    ("[[garbage-submit]]", "the job is accepted, the reply is not JSON"),
+    ("[[submit-hang]]", "the job is accepted, the reply never comes"),
+    ("[[submit-cut]]", "the job is accepted, the connection closes without a reply"),
+    ("[[foreign-poll]]", "the polling_url is on a host that is not the provider's"),
+    ("[[slow:MS]]", "the job takes MS milliseconds"),
+    ("[[never-ready]]", "the job stays Pending"),
+    ("[[first-poll-404]]", "the first poll (or the first K) answers 404, Task not found"),
+    ("[[poll-404]]", "every poll (or the first K) answers 404, Task not found"),
+    ("[[poll-500]]", "the first poll (or the first K) answers 500"),
+    ("[[malformed-json]]", "the first poll (or the first K) answers 200 with broken JSON"),
+    ("[[unknown-status]]", "the first two polls (or the first K) answer status words nobody knows"),
+    ("[[moderated-input]]", "the job ends as Request Moderated"),
+    ("[[moderated-output]]", "the job ends as Content Moderated"),
+    ("[[error]]", "the job ends as Error"),
+    ("[[expired-link]]", "the first link is dead on arrival, the next poll's is fresh"),
+    ("[[dead-link]]", "every link is dead on arrival"),
+    ("[[foreign-link]]", "the link is on a host that is not the provider's"),
+    ("[[private-link]]", "the link points into a private network"),
+    ("[[wrong-type]]", "the file is an HTML page"),
+    ("[[truncated-image]]", "the connection closes in the middle of the file"),
+    ("[[delivery-503]]", "the first download (or the first K) answers 503"),
+];
+
+/// For ever, as a count.
+const EVER: u32 = u32::MAX;
+
+/// A submit refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SubmitFault {
+    Broken,
+    Credits,
+    Key,
+    Schema,
+    TooMany,
+    Unavailable,
+}
+
+/// An accepted job's receipt gone wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReceiptFault {
+    Cut,
+    ForeignPoll,
+    Garbage,
+    Hang,
+}
+
+/// A poll gone wrong. The order is the order they come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PollFault {
+    NotFound,
+    Broken,
+    Malformed,
+    OddStatus,
+}
+
+/// How a job ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ending {
+    ContentModerated,
+    Error,
+    #[default]
+    Ready,
+    RequestModerated,
+}
+
+/// How long a job takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pace {
+    Milliseconds(u64),
+    Never,
+    #[default]
+    Usual,
+}
+
+/// A link gone wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkFault {
+    Dead,
+    ExpiredOnce,
+    Foreign,
+    Private,
+}
+
+/// A file gone wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileFault {
+    Truncated,
+    /// The first so many downloads.
+    Unavailable(u32),
+    WrongType,
+}
+
+/// Everything a prompt asks to go wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Faults {
+    submit: Vec<(SubmitFault, u32)>,
+    poll: Vec<(PollFault, u32)>,
+    pub(super) receipt: Option<ReceiptFault>,
+    pub(super) pace: Pace,
+    pub(super) ending: Ending,
+    pub(super) link: Option<LinkFault>,
+    pub(super) file: Option<FileFault>,
+}
+
+impl Faults {
+    /// Reads the markers of a prompt.
+    pub(super) fn of(prompt: &str) -> Self {
+        let mut faults = Self::default();
+        let mut rest = prompt;
+        while let Some((_, after)) = rest.split_once("[[") {
+            let Some((marker, _)) = after.split_once("]]") else { break };
+            let (name, argument) = marker.split_once(':').map_or((marker, None), |(n, a)| (n, Some(a)));
+            if !faults.note(name, argument) {
+                tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
+            }
+            rest = after;
+        }
+        faults.poll.sort_by_key(|(fault, _)| *fault);
+        faults
+    }
+
+    /// Notes one marker; `false` when it is none.
+    fn note(&mut self, name: &str, argument: Option<&str>) -> bool {
+        let count = match argument {
+            None => None,
+            Some("*") => Some(EVER),
+            Some(digits) => match digits.parse() {
+                Ok(count) => Some(count),
+                Err(_) => return false,
+            },
+        };
+        if let Some(fault) = submit_fault(name) {
+            self.submit.push((fault, count.unwrap_or(EVER)));
+            return true;
+        }
+        if let Some((fault, usual)) = poll_fault(name) {
+            self.poll.push((fault, count.unwrap_or(usual)));
+            return true;
+        }
+        match (name, count) {
+            ("garbage-submit", None) => self.receipt = Some(ReceiptFault::Garbage),
+            ("submit-hang", None) => self.receipt = Some(ReceiptFault::Hang),
+            ("submit-cut", None) => self.receipt = Some(ReceiptFault::Cut),
+            ("foreign-poll", None) => self.receipt = Some(ReceiptFault::ForeignPoll),
+            ("slow", Some(ms)) => self.pace = Pace::Milliseconds(ms.into()),
+            ("never-ready", None) => self.pace = Pace::Never,
+            ("moderated-input", None) => self.ending = Ending::RequestModerated,
+            ("moderated-output", None) => self.ending = Ending::ContentModerated,
+            ("error", None) => self.ending = Ending::Error,
+            ("expired-link", None) => self.link = Some(LinkFault::ExpiredOnce),
+            ("dead-link", None) => self.link = Some(LinkFault::Dead),
+            ("foreign-link", None) => self.link = Some(LinkFault::Foreign),
+            ("private-link", None) => self.link = Some(LinkFault::Private),
+            ("wrong-type", None) => self.file = Some(FileFault::WrongType),
+            ("truncated-image", None) => self.file = Some(FileFault::Truncated),
+            ("delivery-503", count) => self.file = Some(FileFault::Unavailable(count.unwrap_or(1))),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether submits of this prompt have to be counted.
+    pub(super) fn refuses(&self) -> bool {
+        !self.submit.is_empty()
+    }
+
+    /// What happens to the submit of this prompt that comes after `earlier` others.
+    pub(super) fn submit_fault(&self, earlier: u32) -> Option<SubmitFault> {
+        turn(&self.submit, earlier)
+    }
+
+    /// What happens to the poll of this job that comes after `earlier` others.
+    pub(super) fn poll_fault(&self, earlier: u32) -> Option<PollFault> {
+        turn(&self.poll, earlier)
+    }
+}
+
+/// Whose turn it is after `earlier` turns, when each fault has so many in a row.
+fn turn<F: Copy>(faults: &[(F, u32)], earlier: u32) -> Option<F> {
+    let mut left = earlier;
+    for &(fault, count) in faults {
+        match left.checked_sub(count) {
+            Some(later) if count != EVER => left = later,
+            _ => return Some(fault),
+        }
+    }
+    None
+}
+
+fn submit_fault(name: &str) -> Option<SubmitFault> {
+    Some(match name {
+        "402" => SubmitFault::Credits,
+        "403" => SubmitFault::Key,
+        "422" => SubmitFault::Schema,
+        "429" => SubmitFault::TooMany,
+        "500" => SubmitFault::Broken,
+        "503-html" => SubmitFault::Unavailable,
+        _ => return None,
+    })
+}
+
+/// The fault, and how often it happens when the marker does not say.
+fn poll_fault(name: &str) -> Option<(PollFault, u32)> {
+    Some(match name {
+        "first-poll-404" => (PollFault::NotFound, 1),
+        "poll-404" => (PollFault::NotFound, EVER),
+        "poll-500" => (PollFault::Broken, 1),
+        "malformed-json" => (PollFault::Malformed, 1),
+        "unknown-status" => (PollFault::OddStatus, 2),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+#[path = "faults_tests.rs"]
+mod tests;

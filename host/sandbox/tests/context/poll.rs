@@ -1,0 +1,96 @@
+//! Polling: the answer's shape from submit to the end, and after it.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::client::{START_MS, World, fetch, prompt};
+
+#[tokio::test]
+async fn from_pending_to_ready() {
+    let world = World::with(|settings| settings.job_time = Duration::from_secs(4)).await;
+    let polling = world.accepted(&prompt("a kite")).await;
+    assert!(polling.starts_with(&world.sandbox.context().poll));
+    let id = polling.rsplit('=').next().expect("an id").to_owned();
+    let pending = |progress: serde_json::Value| {
+        json!({
+            "id": id, "status": "Pending", "result": null, "progress": progress, "details": null, "preview": null,
+        })
+    };
+    assert_eq!(fetch(&polling).await.json(), pending(json!(null)));
+    world.advance(Duration::from_secs(1));
+    assert_eq!(fetch(&polling).await.json(), pending(json!(0.25)));
+    world.advance(Duration::from_millis(2999));
+    assert_eq!(fetch(&polling).await.json(), pending(json!(0.99)));
+    world.advance(Duration::from_millis(1));
+    let ready = fetch(&polling).await.json();
+    let sample = ready["result"]["sample"].as_str().expect("a link");
+    let start = f64::from(u32::try_from(START_MS / 1000).expect("small"));
+    let expected = json!({
+        "id": id, "status": "Ready", "progress": null, "details": null, "preview": null, "cost": 4,
+        "result": {
+            "sample": sample, "prompt": "a kite", "seed": 1,
+            "start_time": start, "end_time": start + 4.0, "duration": 4.0,
+        },
+    });
+    assert_eq!(ready, expected);
+    let path = format!("{}/results/{}/{id}_sample.png?", world.sandbox.context().delivery, &id[..2]);
+    assert!(sample.starts_with(&path), "{sample}");
+    assert!(sample.contains("se=2026-01-01T00%3A10%3A04Z&sp=r"), "{sample}");
+}
+
+#[tokio::test]
+async fn a_second_poll_signs_afresh() {
+    let world = World::start().await;
+    let polling = world.accepted(&prompt("a kite")).await;
+    let first = fetch(&polling).await.json()["result"]["sample"].clone();
+    world.advance(Duration::from_mins(11));
+    let second = fetch(&polling).await.json()["result"]["sample"].clone();
+    assert_ne!(first, second);
+    assert_eq!(fetch(first.as_str().expect("a link")).await.status, 403);
+    assert_eq!(fetch(second.as_str().expect("a link")).await.status, 200);
+}
+
+#[tokio::test]
+async fn ids_that_are_not_known() {
+    let world = World::start().await;
+    let poll = &world.sandbox.context().poll;
+    for id in ["5f0c2f3e-0000-4000-8000-000000000001", "x", ""] {
+        let reply = fetch(&format!("{poll}/v1/get_result?id={id}")).await;
+        let expected = json!({
+            "id": id, "status": "Task not found", "result": null,
+            "progress": null, "details": null, "preview": null,
+        });
+        assert_eq!((reply.status.as_u16(), reply.json()), (404, expected));
+    }
+    let reply = fetch(&format!("{poll}/v1/get_result")).await;
+    let expected = json!({ "detail": [
+        { "type": "missing", "loc": ["query", "id"], "msg": "Field required", "input": null },
+    ] });
+    assert_eq!((reply.status.as_u16(), reply.json()), (422, expected));
+}
+
+#[tokio::test]
+async fn headers_speak_of_the_rate() {
+    let world = World::with(|settings| settings.retry_after_s = 3).await;
+    let polling = world.accepted(&prompt("a kite")).await;
+    for left in ["1199", "1198"] {
+        let reply = fetch(&polling).await;
+        assert_eq!(reply.header("retry-after"), "3");
+        assert_eq!(reply.header("x-ratelimit-limit"), "1200");
+        assert_eq!(reply.header("x-ratelimit-remaining"), left);
+        assert_eq!(reply.header("x-ratelimit-reset"), format!("{}.0", START_MS / 1000 + 60));
+    }
+    world.advance(Duration::from_mins(1));
+    assert_eq!(fetch(&polling).await.header("x-ratelimit-remaining"), "1199");
+}
+
+#[tokio::test]
+async fn upsampling_rewrites_the_prompt() {
+    let world = World::start().await;
+    let polling = world.accepted(&json!({ "prompt": "a kite", "prompt_upsampling": true })).await;
+    let result = fetch(&polling).await.json()["result"].clone();
+    let used = result["prompt"].as_str().expect("a prompt");
+    assert!(used.starts_with("a kite, "), "{used}");
+    assert!(result["seed"].is_u64(), "a seed is chosen when none is given: {result}");
+}
