@@ -1,0 +1,150 @@
+//! What an operator may ask, and how it is refused.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_model::{AccountId, Credits, KeyId, UnixMs};
+use ipnet::IpNet;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One thing an operator asks. The same value is performed by a command on a store it opened itself, or
+/// sent to the gateway that has the store open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Operation {
+    /// Opens an account without credit.
+    AccountOpen {
+        /// Its new id.
+        account: AccountId,
+    },
+    /// Lists every account.
+    AccountList,
+    /// Shows one account.
+    AccountShow {
+        /// Which.
+        account: AccountId,
+    },
+    /// Pays in.
+    AccountDeposit {
+        /// Which.
+        account: AccountId,
+        /// More than zero.
+        amount: Credits,
+        /// For the ledger.
+        memo: String,
+    },
+    /// Takes back what is available.
+    AccountWithdraw {
+        /// Which.
+        account: AccountId,
+        /// More than zero.
+        amount: Credits,
+        /// For the ledger.
+        memo: String,
+    },
+    /// Makes an API key.
+    KeyCreate(NewKey),
+    /// Lists keys.
+    KeyList {
+        /// Only this account's.
+        account: Option<AccountId>,
+        /// Revoked ones too.
+        revoked: bool,
+    },
+    /// Shows one key's policy and use; its secret is gone for good.
+    KeyShow {
+        /// Which.
+        key: KeyId,
+    },
+    /// Ends a key at once.
+    KeyRevoke {
+        /// Which.
+        key: KeyId,
+    },
+    /// Re-sums the books and checks every hold against its task.
+    Doctor,
+    /// Lists plugin versions.
+    PluginList,
+    /// Takes a component through every stage of loading but the switch.
+    PluginCheck {
+        /// Its bytes.
+        component: Component,
+    },
+}
+
+impl Operation {
+    /// Whether it may write. Reading never makes a store where there was none.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(
+            self,
+            Self::AccountOpen { .. }
+                | Self::AccountDeposit { .. }
+                | Self::AccountWithdraw { .. }
+                | Self::KeyCreate(_)
+                | Self::KeyRevoke { .. }
+        )
+    }
+}
+
+/// The policy of a key to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// Who pays.
+    pub account: AccountId,
+    /// For people.
+    pub name: String,
+    /// Spending limit; `None` is unlimited.
+    pub quota: Option<Credits>,
+    /// Models it may use; empty means all.
+    pub models: Vec<String>,
+    /// Networks it may be used from; empty means all.
+    pub networks: Vec<IpNet>,
+    /// When it stops working.
+    pub expires: Option<UnixMs>,
+}
+
+/// A component's bytes; base64 on the wire.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Component(pub Vec<u8>);
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Component({} bytes)", self.0.len())
+    }
+}
+
+impl Serialize for Component {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Component {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        STANDARD.decode(text.as_bytes()).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Why an operation was not performed; nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "error", content = "message", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum OperationError {
+    /// The operation is not well-formed.
+    #[error("{0}")]
+    Invalid(String),
+    /// What it names does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// The rules do not allow it.
+    #[error("{0}")]
+    Refused(String),
+    /// Too much is going on; ask again.
+    #[error("{0}")]
+    Busy(String),
+    /// The gateway could not do it.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,270 @@
+//! Intake: a request becomes a durable task, or is refused with nothing charged.
+//!
+//! The receipt means task, hold and intent are on disk; the provider is called only after it. Nothing is
+//! looked up twice: one registry snapshot decides model, version and price key.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gatehouse_families::{Fault, Resolved};
+use gatehouse_media::{Cut, CutError};
+use gatehouse_model::{
+    Accepted, BlobId, Context, Digest, Event, Fault as TaskFault, Key, Parent, Phase, Refusal, Status, Submission, Task,
+    TaskId, UnixMs,
+};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
+use serde::Deserialize;
+
+use crate::driver::Inner;
+use crate::{Driver, IntakeError, Receipt, Request};
+
+impl Driver {
+    /// Accepts a job: the receipt means task, hold and intent are durable.
+    ///
+    /// # Errors
+    /// [`IntakeError`]; nothing was charged and nothing will happen.
+    pub async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+        if self.inner.draining.load(Ordering::SeqCst) {
+            return Err(IntakeError::Draining);
+        }
+        self.inner.submit(request).await
+    }
+}
+
+impl Inner {
+    async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+        let now = self.now();
+        let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
+        let cut = self.cut(&request).await?;
+        let asked = asked_model(&request, &cut.json)?;
+        let resolved = self.resolve(&request, asked)?;
+        let parent = self.parent(&request)?;
+        let seed = self.seed.word();
+        let (accepted, blobs) = self.judge(&request, &resolved, parent, cut, seed, now).await?;
+        let task = self.new_task(&request, &resolved, accepted, seed, now)?;
+        let idempotency = request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
+            key: request.key.id.clone(),
+            token: Digest::of(token.as_bytes()),
+            fingerprint,
+            expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
+        });
+        self.media.keep(&blobs).await.map_err(|error| IntakeError::Internal(error.to_string()))?;
+        let kept: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+        let model = task.model.clone();
+        let task = Box::new(Task { blobs: kept.clone(), ..task });
+        let outcome = self.store.execute(Command::Submit { task, idempotency }).await.map_err(|error| match error {
+            StoreError::Busy => IntakeError::Busy,
+            error => error.into(),
+        })?;
+        match outcome {
+            Ok(Answer::Submitted(id)) => {
+                self.live.add(id, Some(resolved.version), None, now);
+                metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
+                Ok(Receipt { task: id, repeated: false })
+            }
+            other => {
+                self.media.drop_blobs(&kept).await;
+                settle_refusal(other)
+            }
+        }
+    }
+
+    async fn cut(&self, request: &Request) -> Result<Cut, IntakeError> {
+        self.media.cut(request.body.clone()).await.map_err(|error| match error {
+            CutError::Interrupted => IntakeError::Draining,
+            error => IntakeError::Invalid { field: None, message: error.to_string() },
+        })
+    }
+
+    fn resolve(&self, request: &Request, asked: Option<String>) -> Result<Resolved, IntakeError> {
+        let registry = self.families.registry();
+        let (asked, resolved) = match asked {
+            Some(asked) => {
+                let resolved = registry.resolve(request.surface, &asked);
+                (asked.clone(), resolved.ok_or(IntakeError::UnknownModel(asked))?)
+            }
+            None => {
+                let resolved = registry
+                    .default_model(request.surface)
+                    .ok_or_else(|| invalid("model", "expected the id of a model, nothing came"))?;
+                (resolved.model.clone(), resolved)
+            }
+        };
+        if !may_use(&request.key, &asked, &resolved.model) {
+            return Err(IntakeError::ModelForbidden(asked));
+        }
+        Ok(resolved)
+    }
+
+    fn parent(&self, request: &Request) -> Result<Option<Parent>, IntakeError> {
+        let Some(id) = request.parent else { return Ok(None) };
+        let task = self
+            .store
+            .task(id)?
+            .filter(|task| task.account == request.key.account)
+            .ok_or_else(|| IntakeError::NotFound(format!("no task {id}")))?;
+        Ok(Some(Parent {
+            task: task.id,
+            model: task.model,
+            completed: task.status == Status::Completed,
+            public: task.public,
+            private: task.private,
+        }))
+    }
+
+    async fn judge(
+        &self,
+        request: &Request,
+        resolved: &Resolved,
+        parent: Option<Parent>,
+        cut: Cut,
+        seed: u64,
+        now: UnixMs,
+    ) -> Result<(Accepted, Vec<gatehouse_media::NewBlob>), IntakeError> {
+        let context = Context {
+            now,
+            seed,
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(self.time_limit(&resolved.model)),
+            settings: self.families.settings(resolved.version.family()),
+        };
+        let submission = Submission {
+            surface: request.surface.to_owned(),
+            body: cut.json.to_vec(),
+            parent,
+            blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
+        };
+        match self.families.submit(&resolved.version, context, submission).await {
+            Ok(Ok(accepted)) => Ok((accepted, cut.blobs)),
+            Ok(Err(refusal)) => Err(refused(refusal)),
+            Err(Fault::Busy) => Err(IntakeError::Busy),
+            Err(fault @ Fault::InputTooLarge { .. }) => {
+                Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
+            }
+            Err(fault) => {
+                tracing::error!(family = resolved.version.family(), %fault, "plugin fault while judging a request");
+                Err(IntakeError::Internal(format!("the plugin of model {:?} failed", resolved.model)))
+            }
+        }
+    }
+
+    fn new_task(
+        &self,
+        request: &Request,
+        resolved: &Resolved,
+        accepted: Accepted,
+        seed: u64,
+        now: UnixMs,
+    ) -> Result<Task, IntakeError> {
+        let quote = self.prices.quote(&accepted.charge).map_err(|error| {
+            tracing::error!(model = accepted.model, %error, "a model has no usable price");
+            IntakeError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
+        })?;
+        Ok(Task {
+            id: TaskId::new(now, &*self.seed),
+            revision: 0,
+            account: request.key.account.clone(),
+            key: request.key.id.clone(),
+            family: resolved.version.family().to_owned(),
+            digest: resolved.version.digest(),
+            state_version: resolved.version.about().state_version,
+            state: accepted.state,
+            seed,
+            deadline: now.plus(self.time_limit(&accepted.model)),
+            model: accepted.model,
+            surface: request.surface.to_owned(),
+            status: accepted.stage.into(),
+            progress: accepted.progress,
+            created: now,
+            finished: None,
+            expected_ms: accepted.expected_ms,
+            phase: Phase::Run(Event::Start),
+            upstream_account: None,
+            blobs: Vec::new(),
+            charge: accepted.charge,
+            unit_price: quote.unit,
+            held: quote.total,
+            cost: None,
+            public: Vec::new(),
+            private: Vec::new(),
+            media: Vec::new(),
+            fault: accepted.doomed.map(TaskFault::from),
+        })
+    }
+
+    fn time_limit(&self, model: &str) -> Duration {
+        let config = &self.config;
+        let seconds = config.time_limit_s_by_model.get(model).copied().unwrap_or(config.time_limit_s);
+        Duration::from_secs(u64::from(seconds))
+    }
+}
+
+/// The body's `model`, and the proof that the body is one JSON object.
+fn asked_model(request: &Request, json: &[u8]) -> Result<Option<String>, IntakeError> {
+    #[derive(Deserialize)]
+    struct Head {
+        model: Option<serde_json::Value>,
+    }
+    let first = json.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|&byte| byte != b'{') {
+        // A whole parse first: broken JSON deserves its position, not "expected an object".
+        serde_json::from_slice::<serde::de::IgnoredAny>(json).map_err(|error| broken_json(&error))?;
+        return Err(IntakeError::Invalid {
+            field: None,
+            message: "the request body must be a JSON object".to_owned(),
+        });
+    }
+    let head: Head = serde_json::from_slice(json).map_err(|error| broken_json(&error))?;
+    if let Some(model) = request.model {
+        return Ok(Some(model.to_owned()));
+    }
+    match head.model {
+        None | Some(serde_json::Value::Null) => Ok(None),
+        Some(serde_json::Value::String(model)) if !model.trim().is_empty() => Ok(Some(model)),
+        Some(other) => Err(invalid("model", &format!("expected the id of a model as a string, got {other}"))),
+    }
+}
+
+fn broken_json(error: &serde_json::Error) -> IntakeError {
+    IntakeError::Invalid { field: None, message: format!("the request body is not valid JSON: {error}") }
+}
+
+fn invalid(field: &str, message: &str) -> IntakeError {
+    IntakeError::Invalid { field: Some(field.to_owned()), message: format!("{field}: {message}") }
+}
+
+/// A key's model list may name a model by its own id or by any alias.
+pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
+    key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
+}
+
+fn refused(refusal: Refusal) -> IntakeError {
+    match refusal {
+        Refusal::Invalid { field, message } => IntakeError::Invalid { field, message },
+        Refusal::NotFound(message) => IntakeError::NotFound(message),
+        Refusal::Forbidden(message) => IntakeError::Forbidden(message),
+    }
+}
+
+/// A digest of everything that makes two submissions the same request.
+fn fingerprint(request: &Request) -> Digest {
+    let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
+    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), &request.body])
+}
+
+fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, IntakeError> {
+    match outcome {
+        Ok(Answer::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+        Err(Rejection::InsufficientBalance { needed, available }) => {
+            Err(IntakeError::InsufficientBalance { needed, available })
+        }
+        Err(Rejection::QuotaExceeded { needed, remaining }) => {
+            Err(IntakeError::QuotaExceeded { needed, remaining })
+        }
+        Err(Rejection::IdempotencyConflict) => Err(IntakeError::IdempotencyConflict),
+        Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => Err(IntakeError::KeyGone),
+        other => Err(IntakeError::Internal(format!("the store answered a submission with {other:?}"))),
+    }
+}

@@ -1,0 +1,125 @@
+//! What callers may read: their tasks, the models they may use, results and media links.
+//!
+//! Every look-up is by (owner, id). Reads go straight to the store's own snapshots and never wait for
+//! the writer.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gatehouse_model::{Key, KeyDigest, Task, TaskId};
+use gatehouse_media::{MediaFile, MediaRefusal};
+use gatehouse_store::{StoreError, TaskQuery};
+
+use crate::face::{ModelListing, TaskFilter};
+use crate::intake::may_use;
+use crate::{Driver, result};
+
+impl Driver {
+    /// The key of this digest, straight from the store. Callers cache, and drop what they cached
+    /// whenever [`Driver::keys_generation`] has moved.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        self.inner.store.key_by_digest(digest)
+    }
+
+    /// Moves whenever a key is made, changed or revoked.
+    #[must_use]
+    pub fn keys_generation(&self) -> u64 {
+        self.inner.keys_generation.load(Ordering::Acquire)
+    }
+
+    /// Says that a key was made, changed or revoked, so that caches let go of it.
+    pub fn keys_changed(&self) {
+        self.inner.keys_generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// One of the caller's tasks; somebody else's answers like an unknown one.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+        Ok(self.inner.store.task(id)?.filter(|task| task.account == key.account))
+    }
+
+    /// The same, once it has ended or `patience` is over.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn task_when_over(
+        &self,
+        key: &Key,
+        id: TaskId,
+        patience: Duration,
+    ) -> Result<Option<Task>, StoreError> {
+        // Registered before the look, so that an end in between is not missed.
+        let end = self.inner.live.wait_for_end(id);
+        let task = self.task(key, id)?;
+        let Some(end) = end.filter(|_| task.as_ref().is_some_and(|task| !task.status.is_final())) else {
+            return Ok(task);
+        };
+        tokio::select! {
+            _ = end => {}
+            () = self.inner.clock.pause(patience) => {}
+        }
+        self.task(key, id)
+    }
+
+    /// The caller's tasks, newest first, and whether there are more.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+        let query = TaskQuery {
+            status: filter.status,
+            model: filter.model.as_deref().map(|model| self.canonical(model)),
+            after: filter.after,
+            limit: filter.limit,
+        };
+        self.inner.store.tasks_of(&key.account, &query)
+    }
+
+    /// The client's `result` of a completed task as JSON; links begin with `base` (no trailing slash).
+    #[must_use]
+    pub fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+        result::render(task, |media| self.inner.media.link(base, media))
+    }
+
+    /// Models this key may use, aliases included.
+    #[must_use]
+    pub fn models(&self, key: &Key) -> Vec<ModelListing> {
+        self.inner
+            .families
+            .registry()
+            .models()
+            .into_iter()
+            .filter(|entry| may_use(key, &entry.id, &entry.model))
+            .map(|entry| ModelListing {
+                id: entry.id,
+                family: entry.family,
+                surfaces: entry.surfaces,
+                since: entry.since,
+            })
+            .collect()
+    }
+
+    /// Opens a signed link: `/v1/media/<name>?expires=<unix s>&signature=<hex>`.
+    ///
+    /// # Errors
+    /// Why the link is not served.
+    pub async fn media(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        self.inner.media.open_link(name, expires, signature, range).await
+    }
+
+    fn canonical(&self, model: &str) -> String {
+        let listed = self.inner.families.registry().models().into_iter().find(|entry| entry.id == model);
+        listed.map_or_else(|| model.to_owned(), |entry| entry.model)
+    }
+}

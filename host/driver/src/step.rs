@@ -1,0 +1,205 @@
+//! One visit to a due task: turn after turn until it has to wait or has ended.
+//!
+//! ```text
+//! load -> [ overdue? doomed? -> finish ]
+//!      -> Run(event)  plugin decides: call | probe | wait | done | fail
+//!      -> Call        place, gate, commit Sent (unless safe), bytes leave, commit the reply (unless safe)
+//!      -> Probe       facts for the plugin
+//!      -> Save        copies, then finish
+//! ```
+//! What a crash may not lose is committed before the next thing happens; what can be derived again (a
+//! safe call, a probe, a wait) is not. Every commit names the revision it is based on, so a visit
+//! that lost a race (a cancel, a deadline) changes nothing and starts over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_families::{Fault as PluginFault, Route, Version};
+use gatehouse_model::{
+    Action, Context, Event, Fault, FaultKind, Phase, Status, Step, Task, TaskId, UnixMs,
+};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{Ending, is_overdue, timed_out};
+use gatehouse_upstream::Place;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::driver::Inner;
+
+/// How long a step waits when the plugin threads are all busy.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
+/// How long a task whose plugin version is missing waits before it is looked for again.
+const MISSING_PAUSE: Duration = Duration::from_secs(30);
+
+/// A task under way: as the store has it, and as it is becoming.
+pub(crate) struct Visit {
+    pub(crate) durable: Task,
+    pub(crate) task: Task,
+    pub(crate) place: Option<Arc<Place>>,
+    /// A provider asked not to be called before this moment.
+    pub(crate) not_before: Option<UnixMs>,
+    /// Given back before waiting on the network, where other limits hold.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// What follows a turn.
+pub(crate) enum Turn {
+    /// The next turn.
+    On,
+    /// Come back at this moment.
+    Until(UnixMs),
+    /// The task has ended.
+    Over,
+}
+
+impl Inner {
+    /// Visits a due task and arms it again, or forgets it once it has ended.
+    pub(crate) async fn drive(&self, id: TaskId, permit: OwnedSemaphorePermit) {
+        match self.visit(id, permit).await {
+            Ok(Turn::Over) => self.live.end(id, self.now()),
+            Ok(Turn::Until(due)) => self.live.rearm(id, due, self.now()),
+            Ok(Turn::On) => self.live.rearm(id, self.now(), self.now()),
+            // The store is gone and with it the process; the next start finds the task as it was.
+            Err(error) => tracing::error!(task = %id, %error, "step stopped"),
+        }
+    }
+
+    async fn visit(&self, id: TaskId, permit: OwnedSemaphorePermit) -> Result<Turn, StoreError> {
+        let Some(task) = self.store.task(id)?.filter(|task| !task.status.is_final()) else {
+            return Ok(Turn::Over);
+        };
+        let place = self.live.place(id);
+        let mut visit = Visit { durable: task.clone(), task, place, not_before: None, permit: Some(permit) };
+        loop {
+            match self.turn(&mut visit).await? {
+                Turn::On => {}
+                rest => return Ok(rest),
+            }
+        }
+    }
+
+    async fn turn(&self, visit: &mut Visit) -> Result<Turn, StoreError> {
+        if let Some(fault) = visit.task.fault.clone() {
+            return self.finish(visit, Ending::Failed(fault), None).await;
+        }
+        let now = self.now();
+        if is_overdue(&visit.task, now) {
+            return self.time_out(visit).await;
+        }
+        // Taken out and put back by whoever keeps it: replies may be large.
+        match std::mem::replace(&mut visit.task.phase, Phase::Over) {
+            Phase::Run(event) => self.run_plugin(visit, event).await,
+            Phase::Call(call) => self.call(visit, call).await,
+            Phase::Sent { call, at } => self.resolve_ambiguous(visit, call, at).await,
+            Phase::Probe(probes) => self.probe(visit, probes).await,
+            Phase::Wait(until) if now >= until => {
+                visit.task.phase = Phase::Run(Event::Timer);
+                Ok(Turn::On)
+            }
+            Phase::Wait(until) => Ok(Turn::Until(until.min(visit.task.deadline))),
+            Phase::Save(outcome) => self.save(visit, outcome).await,
+            Phase::Over => Ok(Turn::Over),
+        }
+    }
+
+    pub(crate) async fn time_out(&self, visit: &mut Visit) -> Result<Turn, StoreError> {
+        self.finish(visit, Ending::Failed(timed_out()), None).await
+    }
+
+    async fn run_plugin(&self, visit: &mut Visit, event: Event) -> Result<Turn, StoreError> {
+        let Some(version) = self.version_for(visit).await? else {
+            return Ok(Turn::Until(self.now().plus(MISSING_PAUSE).min(visit.task.deadline)));
+        };
+        let context = self.context(&visit.task, &version);
+        match self.families.advance(&version, context, visit.task.state.clone(), event).await {
+            Ok(step) => self.take_step(visit, step).await,
+            Err(PluginFault::Busy) => Ok(Turn::Until(self.now().plus(BUSY_PAUSE))),
+            Err(fault) => {
+                tracing::error!(task = %visit.task.id, family = visit.task.family, %fault, "plugin fault");
+                self.fail_internally(visit, "the model's plugin failed on this task").await
+            }
+        }
+    }
+
+    pub(crate) fn context(&self, task: &Task, version: &Version) -> Context {
+        Context {
+            now: self.now(),
+            seed: task.seed,
+            task: Some(task.id),
+            accepted_at: task.created,
+            deadline: task.deadline,
+            settings: self.families.settings(version.family()),
+        }
+    }
+
+    async fn take_step(&self, visit: &mut Visit, step: Step) -> Result<Turn, StoreError> {
+        let task = &mut visit.task;
+        task.state = step.state;
+        task.status = task.status.max(Status::from(step.stage));
+        task.progress = task.progress.max(step.progress);
+        match step.next {
+            Action::Call(call) => {
+                task.phase = Phase::Call(call);
+                Ok(Turn::On)
+            }
+            Action::Probe(probes) => {
+                task.phase = Phase::Probe(probes);
+                Ok(Turn::On)
+            }
+            Action::Wait(until) => {
+                let due = self.with_jitter(until.max(visit.not_before.unwrap_or(until))).min(task.deadline);
+                task.phase = Phase::Wait(due);
+                self.commit(visit, None).await.map(|turn| turn.unwrap_or(Turn::Until(due)))
+            }
+            Action::Done(outcome) => {
+                task.phase = Phase::Save(outcome);
+                self.commit(visit, None).await.map(|turn| turn.unwrap_or(Turn::On))
+            }
+            Action::Fail(failure) => self.finish(visit, Ending::Failed(failure.into()), None).await,
+        }
+    }
+
+    /// Up to a quarter of the wait more, so that tasks accepted together do not poll together.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a span of milliseconds")]
+    fn with_jitter(&self, due: UnixMs) -> UnixMs {
+        let wait = due.since(self.now()).as_millis() as f64;
+        due.plus(Duration::from_millis((wait * 0.25 * self.seed.unit()) as u64))
+    }
+
+    /// The version this task's state belongs to; migrates the state where the active one reads it.
+    /// `None` while the version is nowhere to be found: the task waits, visibly, and never fails silently.
+    async fn version_for(&self, visit: &mut Visit) -> Result<Option<Arc<Version>>, StoreError> {
+        let task = &visit.task;
+        match self.families.route(&task.family, &task.digest, task.state_version) {
+            Ok(Route::Run(version)) => Ok(Some(version)),
+            Ok(Route::Migrate(active)) => Ok(Some(self.migrate(visit, active).await)),
+            Err(missing) => {
+                tracing::error!(task = %task.id, family = task.family, digest = %task.digest, %missing, "task waits for its plugin version");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Rewrites the state for the active version, or stays with the pinned one where that fails.
+    async fn migrate(&self, visit: &mut Visit, active: Arc<Version>) -> Arc<Version> {
+        let task = &mut visit.task;
+        let migrated = self.families.migrate(&active, task.state_version, task.state.clone()).await;
+        let reason = match migrated {
+            Ok(Ok(state)) => {
+                task.state = state;
+                task.state_version = active.about().state_version;
+                task.digest = active.digest();
+                self.live.pin(task.id, Arc::clone(&active));
+                return active;
+            }
+            Ok(Err(reason)) => reason,
+            Err(fault) => fault.to_string(),
+        };
+        tracing::warn!(task = %task.id, family = task.family, reason, "state not migrated, staying on the pinned version");
+        self.families.version(&task.digest).unwrap_or(active)
+    }
+
+    pub(crate) async fn fail_internally(&self, visit: &mut Visit, message: &str) -> Result<Turn, StoreError> {
+        let fault = Fault { kind: FaultKind::Internal, message: message.to_owned() };
+        self.finish(visit, Ending::Failed(fault), None).await
+    }
+}

@@ -1,0 +1,84 @@
+//! What the edge asks of the house behind it, so that everything here can be tested over real sockets
+//! without a store. [`Driver`] is the only implementation that ships.
+
+use std::future::Future;
+use std::time::Duration;
+
+use gatehouse_driver::{
+    CancelError, Driver, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError,
+    TaskFilter,
+};
+use gatehouse_model::{Key, KeyDigest, Task, TaskId};
+
+/// See the methods of [`Driver`] of the same names.
+pub(crate) trait Backend: Send + Sync + 'static {
+    fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
+    fn keys_generation(&self) -> u64;
+    fn submit(&self, request: Request) -> impl Future<Output = Result<Receipt, IntakeError>> + Send;
+    fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError>;
+    fn task_when_over(
+        &self,
+        key: &Key,
+        id: TaskId,
+        patience: Duration,
+    ) -> impl Future<Output = Result<Option<Task>, StoreError>> + Send;
+    fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError>;
+    fn cancel(&self, key: &Key, id: TaskId) -> impl Future<Output = Result<Task, CancelError>> + Send;
+    fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>>;
+    fn models(&self, key: &Key) -> Vec<ModelListing>;
+    fn media(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> impl Future<Output = Result<MediaFile, MediaRefusal>> + Send;
+    fn is_ready(&self) -> bool;
+}
+
+impl Backend for Driver {
+    fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        Self::key(self, digest)
+    }
+    fn keys_generation(&self) -> u64 {
+        Self::keys_generation(self)
+    }
+    async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+        Self::submit(self, request).await
+    }
+    fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+        Self::task(self, key, id)
+    }
+    async fn task_when_over(
+        &self,
+        key: &Key,
+        id: TaskId,
+        patience: Duration,
+    ) -> Result<Option<Task>, StoreError> {
+        Self::task_when_over(self, key, id, patience).await
+    }
+    fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+        Self::tasks(self, key, filter)
+    }
+    async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+        Self::cancel(self, key, id).await
+    }
+    fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+        Self::result(self, task, base)
+    }
+    fn models(&self, key: &Key) -> Vec<ModelListing> {
+        Self::models(self, key)
+    }
+    async fn media(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        Self::media(self, name, expires, signature, range).await
+    }
+    fn is_ready(&self) -> bool {
+        Self::is_ready(self)
+    }
+}

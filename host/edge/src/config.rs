@@ -1,0 +1,252 @@
+//! What an operator may set about the public listeners. Never reads a file; `gateway` hands it over parsed.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The `[server]` table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Addresses to listen on, one as text or several as a list; port 0 takes a free one.
+    #[serde(deserialize_with = "one_or_many")]
+    pub listen: Vec<SocketAddr>,
+    /// What links in answers begin with. Without it: the scheme and `Host` of the request itself.
+    pub public_url: Option<PublicUrl>,
+    /// Certificate and key; without them the listener speaks cleartext HTTP.
+    pub tls: Option<Tls>,
+    /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
+    pub cleartext_http2: bool,
+    /// Networks whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Bounds on everything a client can make us hold or wait for.
+    pub limits: Limits,
+}
+
+/// The `[server.tls]` table: PEM files, read at start and on reload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The chain, leaf first.
+    pub certificate: PathBuf,
+    /// The leaf's private key (PKCS#8, PKCS#1 or SEC1).
+    pub key: PathBuf,
+}
+
+/// The `[server.limits]` table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// KiB of one HTTP/1 request head.
+    pub head_kib: NonZeroU32,
+    /// Header lines in one request.
+    pub headers: NonZeroU32,
+    /// Seconds from a head's first byte (or the connection's first moment) to its end.
+    pub head_seconds: NonZeroU32,
+    /// MiB of one request body.
+    pub body_mib: NonZeroU32,
+    /// Seconds a body may pause.
+    pub body_idle_seconds: NonZeroU32,
+    /// Seconds a body may take altogether.
+    pub body_seconds: NonZeroU32,
+    /// Bytes per second a body must keep up with, after `body_idle_seconds` of patience.
+    pub body_bytes_per_second: NonZeroU32,
+    /// MiB of request bodies held at once, all clients together.
+    pub bodies_mib: NonZeroU32,
+    /// Open connections.
+    pub connections: NonZeroU32,
+    /// Open connections of one IPv4 address or IPv6 /64. Trusted proxies are exempt.
+    pub connections_per_ip: NonZeroU32,
+    /// Requests of one API key under way at once.
+    pub requests_per_key: NonZeroU32,
+    /// Seconds for the TLS handshake.
+    pub tls_seconds: NonZeroU32,
+    /// HTTP/2 streams of one connection at once.
+    pub streams: NonZeroU32,
+    /// KiB of one HTTP/2 header list.
+    pub header_list_kib: NonZeroU32,
+    /// Seconds a connection may stay open with no request under way.
+    pub idle_seconds: NonZeroU32,
+    /// Seconds a client may refuse to take bytes of its answer.
+    pub write_seconds: NonZeroU32,
+}
+
+/// An `http` or `https` address without query and without a slash at its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PublicUrl(String);
+
+/// Text that cannot begin a link.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("public_url: expected an address such as \"https://api.example.com\", not {0:?}")]
+pub struct WrongPublicUrl(String);
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 8080))],
+            public_url: None,
+            tls: None,
+            cleartext_http2: false,
+            trusted_proxies: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_kib: at_least_one(32),
+            headers: at_least_one(64),
+            head_seconds: at_least_one(10),
+            body_mib: at_least_one(32),
+            body_idle_seconds: at_least_one(15),
+            body_seconds: at_least_one(120),
+            body_bytes_per_second: at_least_one(1024),
+            bodies_mib: at_least_one(512),
+            connections: at_least_one(4096),
+            connections_per_ip: at_least_one(512),
+            requests_per_key: at_least_one(512),
+            tls_seconds: at_least_one(5),
+            streams: at_least_one(128),
+            header_list_kib: at_least_one(16),
+            idle_seconds: at_least_one(75),
+            write_seconds: at_least_one(60),
+        }
+    }
+}
+
+const fn at_least_one(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).expect("the defaults above are literals greater than zero")
+}
+
+/// One address is the common case, and the only one an environment variable can express.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SocketAddr>, D::Error> {
+    struct Addresses;
+    impl<'de> Visitor<'de> for Addresses {
+        type Value = Vec<SocketAddr>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an address such as \"127.0.0.1:8080\", or a list of them")
+        }
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            text.parse().map(|address| vec![address]).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+    deserializer.deserialize_any(Addresses)
+}
+
+/// A setting in seconds as a span.
+pub(crate) fn seconds(setting: NonZeroU32) -> Duration {
+    Duration::from_secs(u64::from(setting.get()))
+}
+
+/// A setting as a count.
+pub(crate) const fn count(setting: NonZeroU32) -> usize {
+    setting.get() as usize
+}
+
+/// A setting in KiB as bytes.
+pub(crate) const fn kib(setting: NonZeroU32) -> usize {
+    count(setting).saturating_mul(1024)
+}
+
+/// A setting in MiB as bytes.
+pub(crate) const fn mib(setting: NonZeroU32) -> usize {
+    kib(setting).saturating_mul(1024)
+}
+
+impl PublicUrl {
+    /// The address, no slash at its end.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for PublicUrl {
+    type Error = WrongPublicUrl;
+
+    fn try_from(text: String) -> Result<Self, WrongPublicUrl> {
+        let sound = url::Url::parse(&text).is_ok_and(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none()
+        });
+        if sound { Ok(Self(text.trim_end_matches('/').to_owned())) } else { Err(WrongPublicUrl(text)) }
+    }
+}
+
+impl From<PublicUrl> for String {
+    fn from(url: PublicUrl) -> Self {
+        url.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_table_is_the_default() {
+        assert_eq!(toml::from_str::<Config>("").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn a_full_table_is_read() {
+        let config: Config = toml::from_str(
+            r#"
+            listen = ["0.0.0.0:443", "[::]:443"]
+            public_url = "https://api.example.com/gate/"
+            tls = { certificate = "chain.pem", key = "key.pem" }
+            cleartext_http2 = true
+            trusted_proxies = ["10.0.0.0/8", "fd00::/8"]
+            limits = { body_mib = 4, idle_seconds = 5 }
+            "#,
+        )
+        .unwrap();
+        assert_eq!(config.listen.len(), 2);
+        assert_eq!(config.public_url.unwrap().as_str(), "https://api.example.com/gate");
+        assert_eq!(mib(config.limits.body_mib), 4 << 20);
+        assert_eq!(config.limits.head_kib, Limits::default().head_kib);
+    }
+
+    #[test]
+    fn one_address_needs_no_list() {
+        let config: Config = toml::from_str("listen = \"[::1]:0\"").unwrap();
+        assert_eq!(config.listen, ["[::1]:0".parse().unwrap()]);
+    }
+
+    #[test]
+    fn mistakes_are_refused_and_named() {
+        for (text, named) in [
+            ("lisen = []", "lisen"),
+            ("listen = [\"localhost\"]", "socket address"),
+            ("listen = \"localhost\"", "127.0.0.1:8080"),
+            ("public_url = \"ftp://x\"", "public_url"),
+            ("public_url = \"https://user@x\"", "public_url"),
+            ("public_url = \"https://x?y\"", "public_url"),
+            ("trusted_proxies = [\"10.0.0.0/33\"]", "address"),
+            ("limits = { connections = 0 }", "nonzero"),
+            ("limits = { body_mb = 1 }", "body_mb"),
+            ("tls = { certificate = \"c\" }", "key"),
+        ] {
+            let error = toml::from_str::<Config>(text).unwrap_err().to_string();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+}

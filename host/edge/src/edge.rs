@@ -1,0 +1,149 @@
+//! The standing edge: binds, serves until it is drained, and says where it listens.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_driver::Driver;
+use gatehouse_model::{Clock, Pepper, Seed};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::auth::Auth;
+use crate::backend::Backend;
+use crate::config::{Config, count};
+use crate::front::Front;
+use crate::listen::{Door, Stage};
+use crate::tls::{Certificates, TlsError};
+
+/// Why the edge cannot stand.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An address cannot be listened on.
+    #[error("server.listen {address}: {source}")]
+    Bind {
+        /// As configured.
+        address: SocketAddr,
+        /// What the system said; its kind tells an address in use from one that is not ours.
+        source: io::Error,
+    },
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// The public listeners, serving. Dropping it stops new connections; [`Edge::drain`] also ends the old ones.
+pub struct Edge {
+    addresses: Vec<SocketAddr>,
+    certificates: Option<Certificates>,
+    stage: watch::Sender<Stage>,
+    permits: Arc<Semaphore>,
+    connections: u32,
+    clock: Arc<dyn Clock>,
+}
+
+impl Edge {
+    /// Binds every configured address and serves at once.
+    ///
+    /// `certificates` wins over the files of the configuration; without either the listeners speak cleartext.
+    ///
+    /// # Errors
+    /// [`Error`] naming the setting that cannot be used; nothing is left listening.
+    pub async fn start(
+        config: Config,
+        driver: Driver,
+        pepper: Pepper,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+        certificates: Option<Certificates>,
+    ) -> Result<Self, Error> {
+        Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates).await
+    }
+
+    pub(crate) async fn serve<B: Backend>(
+        config: Config,
+        backend: Arc<B>,
+        pepper: Pepper,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+        certificates: Option<Certificates>,
+    ) -> Result<Self, Error> {
+        let certificates = match (certificates, &config.tls) {
+            (Some(given), _) => Some(given),
+            (None, Some(files)) => Some(Certificates::from_files(files.clone())?),
+            (None, None) => None,
+        };
+        let tls = certificates.as_ref().map(Certificates::server_config).transpose()?;
+        let tls = tls.map(|settings| TlsAcceptor::from(Arc::new(settings)));
+        let listeners = bind(&config.listen).await?;
+        let addresses = listeners.iter().map(|(address, _)| *address).collect();
+        let (stage, watched) = watch::channel(Stage::Open);
+        let connections = u32::try_from(count(config.limits.connections).min(Semaphore::MAX_PERMITS));
+        let auth = Auth::new(pepper);
+        let front = Arc::new(Front::new(backend, config, auth, Arc::clone(&clock), seed, watched.clone()));
+        let door = Arc::new(Door::new(front, tls, watched));
+        for (_, listener) in listeners {
+            tokio::spawn(Arc::clone(&door).accept(listener));
+        }
+        let permits = Arc::clone(&door.permits);
+        Ok(Self {
+            addresses,
+            certificates,
+            stage,
+            permits,
+            connections: connections.unwrap_or(u32::MAX),
+            clock,
+        })
+    }
+
+    /// Where it listens, in the order of the configuration, with the ports the system chose.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The certificate in use, to reload it.
+    #[must_use]
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
+    }
+
+    /// Stops accepting, lets requests under way finish for at most `grace`, then drops what is left.
+    pub async fn drain(self, grace: Duration) {
+        self.stage.send_replace(Stage::Draining);
+        tokio::select! {
+            biased;
+            () = self.all_gone() => return,
+            () = self.clock.pause(grace) => {}
+        }
+        let left = self.connections as usize - self.permits.available_permits();
+        tracing::warn!(connections = left, "dropping connections whose requests did not end in time");
+        self.stage.send_replace(Stage::Cut);
+        self.all_gone().await;
+    }
+
+    /// Every place of a connection is free again.
+    async fn all_gone(&self) {
+        // The semaphore is never closed, so this can only succeed.
+        let _ = self.permits.acquire_many(self.connections).await;
+    }
+}
+
+impl Drop for Edge {
+    fn drop(&mut self) {
+        self.stage.send_replace(Stage::Cut);
+    }
+}
+
+async fn bind(addresses: &[SocketAddr]) -> Result<Vec<(SocketAddr, TcpListener)>, Error> {
+    let mut listeners = Vec::with_capacity(addresses.len());
+    for &address in addresses {
+        let wrong = |source| Error::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(wrong)?;
+        listeners.push((listener.local_addr().map_err(wrong)?, listener));
+    }
+    Ok(listeners)
+}

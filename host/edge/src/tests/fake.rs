@@ -1,0 +1,254 @@
+//! A house without rooms: it answers what a test tells it to, and remembers what it was asked.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use gatehouse_driver::{
+    CancelError, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError, TaskFilter,
+};
+use gatehouse_model::{
+    AccountId, Charge, Credits, Digest, Fault, FaultKind, Key, KeyDigest, KeyId, Phase, Status, Task, TaskId,
+    UnixMs,
+};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::backend::Backend;
+
+/// Bytes of the file the media store "has"; the big one never fits into socket buffers.
+const PICTURE: &[u8] = b"0123456789";
+const BIG: u64 = 256 << 20;
+
+pub(super) struct Fake {
+    pub(super) keys: Mutex<Vec<Key>>,
+    pub(super) generation: AtomicU64,
+    pub(super) look_ups: AtomicUsize,
+    pub(super) asked: Mutex<Vec<Request>>,
+    pub(super) filters: Mutex<Vec<TaskFilter>>,
+    pub(super) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
+    pub(super) ready: AtomicBool,
+    pub(super) broken: AtomicBool,
+}
+
+impl Fake {
+    pub(super) fn new(id: KeyId, digest: KeyDigest) -> Self {
+        let key = Key {
+            id,
+            account: AccountId::from("payer"),
+            name: "test".to_owned(),
+            digest,
+            created: UnixMs(0),
+            quota: None,
+            used: Credits::ZERO,
+            models: vec![],
+            networks: vec![],
+            expires: None,
+            revoked: None,
+        };
+        Self {
+            keys: Mutex::new(vec![key]),
+            generation: AtomicU64::new(1),
+            look_ups: AtomicUsize::new(0),
+            asked: Mutex::default(),
+            filters: Mutex::default(),
+            tasks: watch::Sender::new(BTreeMap::new()),
+            ready: AtomicBool::new(true),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Changes the one key, as an operator would.
+    pub(super) fn change_key(&self, change: impl FnOnce(&mut Key)) {
+        change(&mut self.keys.lock().unwrap()[0]);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Puts a task there and gives its id.
+    pub(super) fn put(&self, number: u128, change: impl FnOnce(&mut Task)) -> TaskId {
+        let mut task = task(TaskId::from_bits(number));
+        change(&mut task);
+        let id = task.id;
+        self.tasks.send_modify(|tasks| drop(tasks.insert(id, task)));
+        id
+    }
+
+    fn working<T>(&self, value: T) -> Result<T, StoreError> {
+        if self.broken.load(Ordering::SeqCst) {
+            return Err(StoreError { reason: "disk on fire at /var/secret".to_owned() });
+        }
+        Ok(value)
+    }
+}
+
+/// A task that has just been accepted.
+fn task(id: TaskId) -> Task {
+    let created = UnixMs(1_800_000_000_250);
+    Task {
+        id,
+        revision: 1,
+        account: AccountId::from("payer"),
+        key: KeyId::from("key"),
+        family: "context-image".to_owned(),
+        digest: Digest::default(),
+        state_version: 1,
+        state: vec![],
+        seed: 0,
+        model: "ctx-pro".to_owned(),
+        surface: "images.generate".to_owned(),
+        status: Status::Submitted,
+        progress: 0,
+        created,
+        deadline: created.plus(Duration::from_secs(1800)),
+        finished: None,
+        expected_ms: Some(12_500),
+        phase: Phase::Over,
+        upstream_account: None,
+        blobs: vec![],
+        charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
+        unit_price: Credits(4_500_000),
+        held: Credits(4_500_000),
+        cost: None,
+        public: vec![],
+        private: vec![],
+        media: vec![],
+        fault: None,
+    }
+}
+
+/// Ends a task well.
+pub(super) fn complete(task: &mut Task) {
+    task.status = Status::Completed;
+    task.progress = 100;
+    task.cost = Some(Credits(4_500_000));
+    task.finished = Some(task.created.plus(Duration::from_millis(7_100)));
+}
+
+/// Ends a task badly.
+pub(super) fn fail(task: &mut Task, kind: FaultKind, message: &str) {
+    task.status = Status::Failed;
+    task.cost = Some(Credits::ZERO);
+    task.finished = Some(task.created.plus(Duration::from_secs(1)));
+    task.fault = Some(Fault { kind, message: message.to_owned() });
+}
+
+/// The refusal a body asks for by its `refuse` field.
+fn refusal(word: &str) -> IntakeError {
+    let credits = Credits(4_500_000);
+    match word {
+        "field" => IntakeError::Invalid {
+            field: Some("n".to_owned()),
+            message: "n: expected a number, not \"2\"".to_owned(),
+        },
+        "body" => IntakeError::Invalid { field: None, message: "expected a JSON object".to_owned() },
+        "model" => IntakeError::UnknownModel("nobody".to_owned()),
+        "model-limit" => IntakeError::ModelForbidden("ctx-max".to_owned()),
+        "missing" => IntakeError::NotFound("unknown video".to_owned()),
+        "forbidden" => IntakeError::Forbidden("that blob is not yours".to_owned()),
+        "balance" => IntakeError::InsufficientBalance { needed: credits, available: Credits(1) },
+        "quota" => IntakeError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
+        "conflict" => IntakeError::IdempotencyConflict,
+        "key" => IntakeError::KeyGone,
+        "busy" => IntakeError::Busy,
+        "drain" => IntakeError::Draining,
+        "store" => IntakeError::Store(StoreError { reason: "disk on fire at /var/secret".to_owned() }),
+        _ => IntakeError::Internal("the plugin said sk-secret".to_owned()),
+    }
+}
+
+impl Backend for Fake {
+    fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        self.look_ups.fetch_add(1, Ordering::SeqCst);
+        self.working(self.keys.lock().unwrap().iter().find(|key| key.digest == *digest).cloned())
+    }
+    fn keys_generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+    async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        self.asked.lock().unwrap().push(request);
+        match body["refuse"].as_str() {
+            Some("hang") => std::future::pending().await,
+            Some("panic") => panic!("a bug in the house"),
+            Some(word) => Err(refusal(word)),
+            None => {
+                let task = self.put(0x0198_0000, |task| task.progress = 10);
+                Ok(Receipt { task, repeated: false })
+            }
+        }
+    }
+    fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.working(self.tasks.borrow().get(&id).cloned())
+    }
+    async fn task_when_over(&self, key: &Key, id: TaskId, _: Duration) -> Result<Option<Task>, StoreError> {
+        let over = |tasks: &BTreeMap<TaskId, Task>| tasks.get(&id).is_none_or(|task| task.status.is_final());
+        let _ = self.tasks.subscribe().wait_for(over).await;
+        self.task(key, id)
+    }
+    fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+        self.filters.lock().unwrap().push(filter.clone());
+        let tasks = self.tasks.borrow();
+        let page = tasks.values().rev().take(filter.limit).cloned().collect();
+        self.working((page, tasks.len() > filter.limit))
+    }
+    async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+        let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
+        match task.status {
+            Status::Submitted => {
+                let id = self.put(id.bits(), |task| fail(task, FaultKind::Cancelled, "cancelled"));
+                Ok(self.tasks.borrow()[&id].clone())
+            }
+            status if status.is_final() => Err(CancelError::Over(status)),
+            _ => Err(CancelError::Running),
+        }
+    }
+    fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+        Some(format!(r#"{{"images":[{{"url":["{base}/v1/media/{}"]}}]}}"#, task.id).into_bytes())
+    }
+    fn models(&self, _: &Key) -> Vec<ModelListing> {
+        let listing = |id: &str| ModelListing {
+            id: id.to_owned(),
+            family: "context-image".to_owned(),
+            surfaces: vec!["images.generate".to_owned()],
+            since: UnixMs(1_700_000_000_999),
+        };
+        vec![listing("ctx-pro"), listing("odd:name")]
+    }
+    async fn media(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        if signature != "good" {
+            return Err(MediaRefusal::NotFound);
+        }
+        match (name, expires) {
+            (_, "1") => Err(MediaRefusal::Expired),
+            ("broken", _) => Err(MediaRefusal::Broken),
+            ("big.mp4", _) => {
+                let piece = Bytes::from(vec![0; 1 << 20]);
+                let body = stream::repeat_with(move || Ok(piece.clone())).take(256).boxed();
+                Ok(MediaFile { mime: "video/mp4".to_owned(), length: BIG, range: 0..BIG, body })
+            }
+            _ => {
+                let all = 0..PICTURE.len() as u64;
+                let part = match range {
+                    Some("bytes=2-4") => 2..5,
+                    Some("bytes=99-") => return Err(MediaRefusal::BadRange(all.end)),
+                    _ => all.clone(),
+                };
+                let bytes = &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
+                let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
+                Ok(MediaFile { mime: "image/png".to_owned(), length: all.end, range: part, body })
+            }
+        }
+    }
+    fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::SeqCst)
+    }
+}

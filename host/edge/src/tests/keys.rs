@@ -1,0 +1,130 @@
+//! Who may ask: every way a key is presented, refused and remembered.
+
+use std::sync::atomic::Ordering;
+
+use gatehouse_model::{ApiKey, UnixMs};
+
+use crate::tests::{Counting, Stand};
+
+async fn status(stand: &Stand, path: &str, lines: &str) -> (u16, String) {
+    let mut client = stand.connect().await;
+    let reply = client.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await;
+    let message = if reply.status == 200 { String::new() } else { reply.message() };
+    (reply.status, message)
+}
+
+#[tokio::test]
+async fn a_key_is_a_bearer_token() {
+    let stand = Stand::plain().await;
+    let key = &stand.key;
+    let other = ApiKey::mint(&Counting(77.into()));
+    for (line, expected, said) in [
+        (format!("Authorization: Bearer {key}\r\n"), 200, ""),
+        (format!("authorization: bearer  {key} \r\n"), 200, ""),
+        (String::new(), 401, "missing API key"),
+        (format!("Authorization: {key}\r\n"), 401, "expected \"Bearer"),
+        ("Authorization: Basic YTpi\r\n".to_owned(), 401, "expected \"Bearer"),
+        ("Authorization: Bearer \r\n".to_owned(), 401, "expected \"Bearer"),
+        ("Authorization: Bearer sk-nonsense\r\n".to_owned(), 401, "invalid API key"),
+        (format!("Authorization: Bearer {}\r\n", other.reveal()), 401, "invalid API key"),
+        (format!("x-api-key: {key}\r\n"), 401, "missing API key"),
+    ] {
+        let (status, message) = status(&stand, "/v1/models", &line).await;
+        assert!(status == expected && message.contains(said), "{line:?}: {status} {message}");
+        assert!(!message.contains(key.as_str()) && !message.contains("sk-nonsense"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn the_messages_endpoint_takes_either_header() {
+    let stand = Stand::plain().await;
+    let key = &stand.key;
+    for (lines, expected) in [
+        (format!("x-api-key: {key}\r\n"), 404),
+        (format!("Authorization: Bearer {key}\r\n"), 404),
+        (format!("Authorization: Bearer sk-other\r\nx-api-key: {key}\r\n"), 404),
+        ("x-api-key: sk-other\r\n".to_owned(), 401),
+        (String::new(), 401),
+    ] {
+        let mut client = stand.connect().await;
+        let head = format!("POST /v1/messages HTTP/1.1\r\nHost: a\r\n{lines}Content-Length: 2\r\n\r\n{{}}");
+        let reply = client.ask(head).await;
+        assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (expected, Some("gateway_error")));
+    }
+}
+
+#[tokio::test]
+async fn keys_are_remembered_until_any_key_changes() {
+    let stand = Stand::plain().await;
+    let good = format!("Authorization: Bearer {}\r\n", stand.key);
+    let bad = format!("Authorization: Bearer {}\r\n", ApiKey::mint(&Counting(77.into())).reveal());
+    for _ in 0..3 {
+        assert_eq!(status(&stand, "/v1/models", &good).await.0, 200);
+        assert_eq!(status(&stand, "/v1/models", &bad).await.0, 401);
+        assert_eq!(status(&stand, "/v1/models", "Authorization: Bearer sk-x\r\n").await.0, 401);
+    }
+    assert_eq!(stand.house.look_ups.load(Ordering::SeqCst), 2);
+    stand.house.change_key(|key| key.revoked = Some(UnixMs(1)));
+    let (status, message) = status(&stand, "/v1/models", &good).await;
+    assert_eq!((status, message.as_str()), (401, "this API key has been revoked"));
+}
+
+#[tokio::test]
+async fn a_key_ends_with_its_time() {
+    let stand = Stand::plain().await;
+    let line = format!("Authorization: Bearer {}\r\n", stand.key);
+    stand.house.change_key(|key| key.expires = Some(UnixMs(1_800_000_001_000)));
+    assert_eq!(status(&stand, "/v1/models", &line).await.0, 200);
+    stand.clock.advance(1);
+    let (status, message) = status(&stand, "/v1/models", &line).await;
+    assert_eq!((status, message.as_str()), (401, "this API key has expired"));
+}
+
+#[tokio::test]
+async fn networks_are_checked_behind_trusted_proxies_only() {
+    for (trusted, forwarded, expected) in [
+        ("[]", "", 403),
+        ("[]", "X-Forwarded-For: 198.51.100.7\r\n", 403),
+        ("[\"127.0.0.0/8\"]", "", 403),
+        ("[\"127.0.0.0/8\"]", "X-Forwarded-For: 198.51.100.7\r\n", 200),
+        ("[\"127.0.0.0/8\"]", "X-Forwarded-For: 198.51.100.7, 203.0.113.1\r\n", 403),
+        ("[\"127.0.0.0/8\"]", "X-Forwarded-For: 203.0.113.1, ::ffff:198.51.100.7\r\n", 200),
+    ] {
+        let stand = Stand::with(&format!("trusted_proxies = {trusted}")).await;
+        stand.house.change_key(|key| key.networks = vec!["198.51.100.0/24".parse().unwrap()]);
+        let lines = format!("Authorization: Bearer {}\r\n{forwarded}", stand.key);
+        assert_eq!(status(&stand, "/v1/models", &lines).await.0, expected, "{trusted} {forwarded}");
+    }
+}
+
+#[tokio::test]
+async fn one_key_has_a_bounded_number_of_requests() {
+    let stand = Stand::with("limits = { requests_per_key = 1 }").await;
+    let task = stand.house.put(1, |_| {});
+    let mut waiting = stand.connect().await;
+    let mut other = stand.connect().await;
+    waiting.send(stand.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
+    // The place is taken as soon as the house has been asked for the key.
+    while stand.house.look_ups.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let mut refused = other.ask(stand.get("/v1/models", "")).await;
+    while refused.status == 200 {
+        refused = other.ask(stand.get("/v1/models", "")).await;
+    }
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+    assert_eq!(refused.json()["error"]["type"], "rate_limit_error");
+    stand.house.put(1, super::fake::complete);
+    assert_eq!(waiting.read().await.unwrap().status, 200);
+    assert_eq!(other.ask(stand.get("/v1/models", "")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_our_trouble_and_stays_our_secret() {
+    let stand = Stand::plain().await;
+    stand.house.broken.store(true, Ordering::SeqCst);
+    let line = format!("Authorization: Bearer {}\r\n", stand.key);
+    let (status, message) = status(&stand, "/v1/models", &line).await;
+    assert_eq!(status, 500);
+    assert!(!message.contains("fire"), "{message}");
+}

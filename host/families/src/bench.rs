@@ -1,0 +1,88 @@
+//! One component on its own, without registry, data folder or runtime: what the plugin testkit and
+//! `plugin check` style tools run scripts against, under the same engine, limits and checks as in service.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gatehouse_model::{About, Accepted, Context, Event, Refusal, Step, Submission};
+use wasmtime::component::Component;
+
+use crate::config::{Config, Limits};
+use crate::fault::Fault;
+use crate::load::{Candidate, StageError, Workshop, admit, chain};
+use crate::version::Version;
+
+/// A loaded component. Cheap to clone; may be used from any thread, also from within an async runtime
+/// (which it then blocks for the length of a call).
+#[derive(Clone)]
+pub struct Bench {
+    workshop: Arc<Workshop>,
+    version: Arc<Version>,
+}
+
+impl Bench {
+    /// Takes `wasm` through every stage but the switch: admit, compile (in memory), inspect, link,
+    /// describe, self-test.
+    ///
+    /// # Errors
+    /// The stage that turned it away, and why.
+    pub fn load(wasm: &[u8], limits: Limits) -> Result<Self, StageError> {
+        let config = Config { limits, ..Config::new(PathBuf::new()) };
+        Self::load_with(wasm, &config)
+    }
+
+    /// The same under a whole configuration: limits by family, settings. Its folder and threads are unused.
+    ///
+    /// # Errors
+    /// The stage that turned it away, and why.
+    pub fn load_with(wasm: &[u8], config: &Config) -> Result<Self, StageError> {
+        let loosest = config.loosest();
+        let digest = admit(wasm, loosest.component())?;
+        let workshop = Workshop::open(0, &loosest).map_err(|error| StageError::Compile(error.to_string()))?;
+        let component =
+            Component::new(&workshop.engine, wasm).map_err(|error| StageError::Compile(chain(&error)))?;
+        let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
+        let version = workshop.prove(&candidate, config, None)?;
+        workshop.rehearse(&version)?;
+        Ok(Self { workshop: Arc::new(workshop), version })
+    }
+
+    /// Its manifest.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        self.version.about()
+    }
+
+    /// The operator's table it was loaded with: the `settings` of a context.
+    #[must_use]
+    pub fn settings(&self) -> Arc<[u8]> {
+        self.version.settings()
+    }
+
+    /// Judges a request in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn submit(&self, cx: Context, submission: Submission) -> Result<Result<Accepted, Refusal>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.workshop.run(move || version.submit(&cx, submission))
+    }
+
+    /// Takes one step in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn advance(&self, cx: Context, state: Vec<u8>, event: Event) -> Result<Step, Fault> {
+        let version = Arc::clone(&self.version);
+        self.workshop.run(move || version.advance(&cx, &state, event))
+    }
+
+    /// Rewrites an older state in a fresh instance; the inner error is the plugin's own.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.workshop.run(move || version.migrate(from, &state))
+    }
+}

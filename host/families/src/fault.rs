@@ -1,0 +1,79 @@
+//! What can go wrong in one call of a plugin. Each fault ends that call only.
+
+/// Why a call gave no usable answer. The text is for operators; it never holds a secret, because a plugin
+/// never sees one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The plugin answered, and the answer breaks a rule of the contract.
+    #[error("the plugin's {what} is not acceptable: {why}")]
+    BadOutput {
+        /// Which part of the answer.
+        what: &'static str,
+        /// What was expected and what came.
+        why: String,
+    },
+    /// Every plugin thread is busy and the queue is full; nothing ran. The only fault worth a retry.
+    #[error("all plugin threads are busy")]
+    Busy,
+    /// The plugin used up its processor time.
+    #[error("the plugin used more than {limit_ms} ms of processor time")]
+    Deadline {
+        /// The limit.
+        limit_ms: u32,
+    },
+    /// The host's own trouble around the call.
+    #[error("the plugin could not be run: {0}")]
+    Host(String),
+    /// What was to be handed to the plugin is too large; nothing ran.
+    #[error("{what} has {bytes} bytes, {limit} is the most a plugin is given")]
+    InputTooLarge {
+        /// Which part of the input.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The plugin wanted more memory than it may have.
+    #[error("the plugin needs more than {limit_mib} MiB of memory")]
+    Memory {
+        /// The limit.
+        limit_mib: u32,
+    },
+    /// The plugin's answer is too large.
+    #[error("the plugin's {what} is larger than the limit of {limit} bytes")]
+    TooLarge {
+        /// Which part of the answer.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// The plugin stopped in the middle.
+    #[error("the plugin trapped: {reason}")]
+    Trap {
+        /// wasmtime's words, and the plugin's own last ones.
+        reason: String,
+    },
+}
+
+impl Fault {
+    /// One word, for metrics.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::BadOutput { .. } => "bad_output",
+            Self::Busy => "busy",
+            Self::Deadline { .. } => "deadline",
+            Self::Host(_) => "host",
+            Self::InputTooLarge { .. } => "input_too_large",
+            Self::Memory { .. } => "memory",
+            Self::TooLarge { .. } => "too_large",
+            Self::Trap { .. } => "trap",
+        }
+    }
+
+    pub(crate) fn bad(what: &'static str, why: impl Into<String>) -> Self {
+        Self::BadOutput { what, why: why.into() }
+    }
+}

@@ -1,0 +1,40 @@
+//! Where plugins run: the only room that knows wasmtime.
+//!
+//! Owns the engine and its limits, the chain a version goes through before it may serve (admit, compile,
+//! inspect, link, describe, self-test, switch), the registry of active families, the versions pinned by
+//! live tasks, and every single call of a plugin: a fresh instance on a plugin thread, checked on its way
+//! out. Never opens a socket, never reads a clock of its own, never keeps a task. Called by `driver`
+//! (through [`Families`]) and by the plugin testkit (through [`Bench`]).
+//!
+//! ```text
+//! bytes -> admit -> compile -> inspect -> link -> describe -> self-test -> switch   (load/)
+//! call  -> queue -> thread -> fresh instance -> v1 words -> checks -> model words   (run, v1/, check)
+//! ```
+//! Time is the guest's own processor time, so a busy machine never kills an innocent call; and nothing in
+//! the sandbox can wait, so processor time is all a guest can spend.
+
+mod bench;
+mod check;
+mod config;
+mod engine;
+mod fault;
+mod guest;
+mod load;
+mod notes;
+mod registry;
+mod room;
+mod run;
+mod shelf;
+mod threads;
+mod v1;
+mod version;
+mod versions;
+mod wasi;
+
+pub use bench::Bench;
+pub use config::{Config, Limits};
+pub use fault::Fault;
+pub use load::{AdmitError, DescribeError, InspectError, OpenError, Report, SelfTestError, StageError};
+pub use registry::{ModelRow, Registry, Resolved};
+pub use room::{Families, Missing, Route, VersionState, VersionSummary};
+pub use version::Version;

@@ -1,0 +1,108 @@
+//! The way of a version from bytes to service. Each stage has its own reason to say no, the old version
+//! keeps serving meanwhile, and nothing on the request path waits for any of it.
+
+mod admit;
+mod compile;
+mod describe;
+mod inspect;
+mod selftest;
+mod workshop;
+
+use std::io;
+use std::path::PathBuf;
+
+use gatehouse_model::{About, Digest};
+
+use crate::fault::Fault;
+
+pub use admit::AdmitError;
+pub use describe::DescribeError;
+pub use inspect::InspectError;
+pub use selftest::SelfTestError;
+
+pub(crate) use admit::admit;
+pub(crate) use compile::Compiler;
+pub(crate) use workshop::{Candidate, Workshop};
+
+/// What a version went through, for the operator.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Its manifest.
+    pub about: About,
+    /// Its digest.
+    pub digest: Digest,
+    /// The size of its component.
+    pub bytes: usize,
+    /// Self-tests that passed; none are run for a version that serves already.
+    pub self_tests: usize,
+    /// Whether it was compiled now rather than found compiled.
+    pub compiled: bool,
+    /// Whether it serves now.
+    pub active: bool,
+    /// The version that served before.
+    pub replaced: Option<Digest>,
+    /// How long it took, ms.
+    pub took_ms: u64,
+}
+
+/// The stage at which a version was turned away, and why.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// The bytes are no component, or too many.
+    #[error("admit: {0}")]
+    Admit(#[from] AdmitError),
+    /// It does not compile, or the result could not be kept.
+    #[error("compile: {0}")]
+    Compile(String),
+    /// It asks for or offers the wrong interfaces, or needs too much.
+    #[error("inspect: {0}")]
+    Inspect(#[from] InspectError),
+    /// An interface it imports is not as it expects.
+    #[error("link: {0}")]
+    Link(String),
+    /// Its manifest is not acceptable.
+    #[error("describe: {0}")]
+    Describe(#[from] DescribeError),
+    /// It does not keep its own promises.
+    #[error("self-test: {0}")]
+    SelfTest(#[from] SelfTestError),
+    /// It passed, and could not be put in place.
+    #[error("switch: {what}: {source}")]
+    Switch {
+        /// What was to be written.
+        what: &'static str,
+        /// Why it was not.
+        source: io::Error,
+    },
+}
+
+/// Why the room cannot open.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// wasmtime refuses its settings on this machine.
+    #[error("the plugin engine cannot start: {0}")]
+    Engine(String),
+    /// A thread could not be started.
+    #[error("plugin threads cannot start: {0}")]
+    Threads(#[source] io::Error),
+    /// The folder of versions is not usable.
+    #[error("{}: {source}", path.display())]
+    Folder {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A fault where the stage's own error wants words.
+pub(crate) fn in_words(fault: &Fault) -> String {
+    fault.to_string()
+}
+
+/// The whole cause chain of a wasmtime error on one line.
+pub(crate) fn chain(error: &wasmtime::Error) -> String {
+    format!("{error:#}")
+}

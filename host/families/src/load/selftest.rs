@@ -1,0 +1,104 @@
+//! Stage six: the plugin keeps its own promises, and gives the same answer twice.
+
+use std::sync::Arc;
+
+use gatehouse_model::{
+    Accepted, Context, Event, Refusal, Seed, SelfTest, Submission, TaskId, UnixMs, Verdict,
+};
+
+use super::in_words;
+use crate::fault::Fault;
+use crate::version::Version;
+
+/// Why a self-test failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("number {number} on {surface}: {why}")]
+pub struct SelfTestError {
+    /// Which one, from zero.
+    pub number: usize,
+    /// Its surface.
+    pub surface: String,
+    /// What was promised and what came.
+    pub why: String,
+}
+
+/// 2026-01-01: any fixed moment will do, and the same one everywhere makes reports comparable.
+const NOW: UnixMs = UnixMs(1_767_225_600_000);
+const HALF_AN_HOUR_MS: u64 = 30 * 60 * 1000;
+
+/// Runs every self-test of `version` on this thread; how many there were.
+pub(super) fn rehearse(version: &Version) -> Result<usize, SelfTestError> {
+    for (number, test) in version.about().self_tests.iter().enumerate() {
+        one(version, test).map_err(|why| SelfTestError { number, surface: test.surface.clone(), why })?;
+    }
+    Ok(version.about().self_tests.len())
+}
+
+fn one(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let judged = twice("submit", || {
+        let submission = Submission {
+            surface: test.surface.clone(),
+            body: test.body.clone().into_bytes(),
+            parent: None,
+            blobs: vec![],
+        };
+        version.submit_within(version.limits().load_ms.get(), &context(version, None), submission)
+    })?;
+    let came = verdict(&judged);
+    if came != test.expect {
+        return Err(format!("it promised {:?} and answered {}", test.expect, describe(&judged)));
+    }
+    let Ok(Accepted { state, doomed: None, .. }) = judged else { return Ok(()) };
+    let cx = context(version, Some(TaskId::new(NOW, &Constant)));
+    let budget = version.limits().load_ms.get();
+    twice("advance with Start", || version.advance_within(budget, &cx, &state, Event::Start)).map(drop)
+}
+
+fn twice<T: PartialEq>(what: &str, call: impl Fn() -> Result<T, Fault>) -> Result<T, String> {
+    let run = || call().map_err(|fault| format!("{what} failed: {}", in_words(&fault)));
+    let (first, second) = (run()?, run()?);
+    if first == second {
+        return Ok(first);
+    }
+    Err(format!("{what} gave two different answers to the same input; a plugin is a pure function"))
+}
+
+fn verdict(judged: &Result<Accepted, Refusal>) -> Verdict {
+    match judged {
+        Ok(yes) if yes.doomed.is_some() => Verdict::Doomed,
+        Ok(_) => Verdict::Accepted,
+        Err(_) => Verdict::Refused,
+    }
+}
+
+fn describe(judged: &Result<Accepted, Refusal>) -> String {
+    match judged {
+        Ok(Accepted { doomed: Some(why), .. }) => format!("Doomed: {}", why.message),
+        Ok(_) => "Accepted".to_owned(),
+        Err(Refusal::Invalid { field: Some(field), message }) => format!("Refused: {field}: {message}"),
+        Err(
+            Refusal::Invalid { field: None, message }
+            | Refusal::NotFound(message)
+            | Refusal::Forbidden(message),
+        ) => format!("Refused: {message}"),
+    }
+}
+
+fn context(version: &Version, task: Option<TaskId>) -> Context {
+    Context {
+        now: NOW,
+        seed: 7,
+        task,
+        accepted_at: NOW,
+        deadline: UnixMs(NOW.0 + HALF_AN_HOUR_MS),
+        settings: Arc::clone(&version.settings),
+    }
+}
+
+struct Constant;
+
+impl Seed for Constant {
+    fn fill(&self, into: &mut [u8]) {
+        into.fill(0x5a);
+    }
+}

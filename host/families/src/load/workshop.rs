@@ -1,0 +1,121 @@
+//! Where a version is proved: an engine, a linker, and one thread of its own, so that a plugin under
+//! examination cannot take a thread from those that serve.
+
+use std::sync::Arc;
+
+use gatehouse_model::{About, Digest};
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+use super::admit::AdmitError;
+use super::describe::{self, DescribeError};
+use super::inspect::inspect;
+use super::selftest::{self, SelfTestError};
+use super::{OpenError, StageError, chain, in_words};
+use crate::config::{Config, Limits};
+use crate::engine;
+use crate::fault::Fault;
+use crate::guest::Guest;
+use crate::notes::Speaker;
+use crate::registry::Registry;
+use crate::run::{Frame, call};
+use crate::threads::Threads;
+use crate::v1::{self, FamilyPre};
+use crate::version::Version;
+use crate::wasi;
+
+pub(crate) struct Workshop {
+    pub(crate) engine: Engine,
+    linker: Linker<Guest>,
+    bench: Threads,
+}
+
+/// A component on its way.
+pub(crate) struct Candidate {
+    pub(crate) component: Component,
+    pub(crate) digest: Digest,
+    /// The size of its file; `None` when it has been admitted before.
+    pub(crate) bytes: Option<usize>,
+}
+
+impl Workshop {
+    /// An engine for `calls` calls at once (and one more, the workshop's own) under `limits`.
+    pub(crate) fn open(calls: usize, limits: &Limits) -> Result<Self, OpenError> {
+        let wrong = |error: wasmtime::Error| OpenError::Engine(chain(&error));
+        let engine = engine::serving(calls + 1, limits.memory()).map_err(wrong)?;
+        engine::tick(&engine).map_err(OpenError::Threads)?;
+        let mut linker = Linker::new(&engine);
+        wasi::link(&mut linker).and_then(|()| v1::link(&mut linker)).map_err(wrong)?;
+        let bench = Threads::start("plugin-load", 1).map_err(OpenError::Threads)?;
+        Ok(Self { engine, linker, bench })
+    }
+
+    /// Inspect, link, describe; `known` are the families it must fit beside.
+    pub(crate) fn prove(
+        &self,
+        candidate: &Candidate,
+        config: &Config,
+        known: Option<&Registry>,
+    ) -> Result<Arc<Version>, StageError> {
+        let loosest = config.loosest();
+        inspect(&self.engine, &candidate.component, &loosest)?;
+        let pre = self
+            .linker
+            .instantiate_pre(&candidate.component)
+            .and_then(FamilyPre::new)
+            .map_err(|error| StageError::Link(chain(&error)))?;
+        let about = self.describe(&pre, loosest)?;
+        describe::sound(&about)?;
+        if let Some(known) = known {
+            known.fits(&about)?;
+        }
+        let limits = config.limits_of(&about.family);
+        if let Some(bytes) = candidate.bytes.filter(|bytes| *bytes > limits.component()) {
+            return Err(AdmitError::TooLarge { bytes, limit: limits.component() }.into());
+        }
+        let settings = config.settings_of(&about.family);
+        let speaker = Speaker {
+            family: about.family.as_str().into(),
+            version: about.version.as_str().into(),
+            task: None,
+        };
+        Ok(Arc::new(Version { about, digest: candidate.digest, limits, settings, pre, speaker }))
+    }
+
+    fn describe(&self, pre: &FamilyPre<Guest>, limits: Limits) -> Result<About, DescribeError> {
+        let once = || {
+            let pre = pre.clone();
+            self.bench.run_blocking(move || {
+                let speaker = Speaker { family: "(unnamed)".into(), version: "".into(), task: None };
+                let frame = Frame { limits: &limits, speaker, budget_ms: limits.load_ms.get() };
+                call(&pre, frame, v1::describe)
+            })
+        };
+        let read = || match once() {
+            Ok(Ok(about)) => Ok(about),
+            Ok(Err(why)) => Err(DescribeError::Fault(why)),
+            Err(fault) => Err(DescribeError::Fault(in_words(&fault))),
+        };
+        let (first, second) = (read()?, read()?);
+        if first == second { Ok(first) } else { Err(DescribeError::Unsteady) }
+    }
+
+    /// Runs the self-tests; how many there were.
+    pub(crate) fn rehearse(&self, version: &Arc<Version>) -> Result<usize, StageError> {
+        let under_test = Arc::clone(version);
+        let tested: Result<Result<usize, SelfTestError>, Fault> =
+            self.bench.run_blocking(move || Ok(selftest::rehearse(&under_test)));
+        match tested {
+            Ok(outcome) => Ok(outcome?),
+            Err(fault) => Err(DescribeError::Fault(in_words(&fault)).into()),
+        }
+    }
+
+    /// Runs `work` on the workshop's own thread.
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<R, Fault> + Send + 'static,
+    ) -> Result<R, Fault> {
+        self.bench.run_blocking(work)
+    }
+}

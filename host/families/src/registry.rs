@@ -1,0 +1,158 @@
+//! Which versions serve: an immutable table, replaced as a whole. A request reads it once and keeps what it
+//! found to its end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use gatehouse_model::{About, Digest, UnixMs};
+
+use crate::load::DescribeError;
+use crate::version::Version;
+
+/// The active version of every family, and their models by every name.
+#[derive(Debug, Default)]
+pub struct Registry {
+    families: BTreeMap<String, Active>,
+    /// Model ids and aliases.
+    names: HashMap<String, Name>,
+    /// Surface to the model id meant when a request names none.
+    defaults: HashMap<String, String>,
+}
+
+/// A family's serving version.
+#[derive(Clone, Debug)]
+pub(crate) struct Active {
+    pub(crate) version: Arc<Version>,
+    pub(crate) since: UnixMs,
+}
+
+#[derive(Debug)]
+struct Name {
+    family: String,
+    model: String,
+}
+
+/// What serves a request.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The version to ask.
+    pub version: Arc<Version>,
+    /// The model's own id.
+    pub model: String,
+}
+
+/// One name of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelRow {
+    /// Id or alias.
+    pub id: String,
+    /// The model's own id.
+    pub model: String,
+    /// The family that serves it.
+    pub family: String,
+    /// The surfaces it serves.
+    pub surfaces: Vec<String>,
+    /// When the version serving it was activated.
+    pub since: UnixMs,
+}
+
+impl Registry {
+    /// The version that serves `model` (id or alias) on `surface`.
+    #[must_use]
+    pub fn resolve(&self, surface: &str, model: &str) -> Option<Resolved> {
+        let name = self.names.get(model)?;
+        let version = &self.families.get(&name.family)?.version;
+        let serves = version
+            .about()
+            .models
+            .iter()
+            .any(|info| info.id == name.model && info.surfaces.iter().any(|served| served == surface));
+        serves.then(|| Resolved { version: Arc::clone(version), model: name.model.clone() })
+    }
+
+    /// The version and model meant when a request on `surface` names no model.
+    #[must_use]
+    pub fn default_model(&self, surface: &str) -> Option<Resolved> {
+        self.resolve(surface, self.defaults.get(surface)?)
+    }
+
+    /// Every name of every model, sorted.
+    #[must_use]
+    pub fn models(&self) -> Vec<ModelRow> {
+        let mut rows: Vec<ModelRow> = self.names.iter().filter_map(|(id, name)| self.row(id, name)).collect();
+        rows.sort_by(|a, b| a.id.cmp(&b.id));
+        rows
+    }
+
+    fn row(&self, id: &str, name: &Name) -> Option<ModelRow> {
+        let active = self.families.get(&name.family)?;
+        let info = active.version.about().models.iter().find(|info| info.id == name.model)?;
+        Some(ModelRow {
+            id: id.to_owned(),
+            model: name.model.clone(),
+            family: name.family.clone(),
+            surfaces: info.surfaces.clone(),
+            since: active.since,
+        })
+    }
+
+    /// The active version of `family`.
+    #[must_use]
+    pub fn family(&self, family: &str) -> Option<Arc<Version>> {
+        self.families.get(family).map(|active| Arc::clone(&active.version))
+    }
+
+    pub(crate) fn active(&self) -> impl Iterator<Item = &Active> {
+        self.families.values()
+    }
+
+    pub(crate) fn is_active(&self, digest: &Digest) -> bool {
+        self.active().any(|active| active.version.digest() == *digest)
+    }
+
+    /// Whether a family with this manifest fits beside the others (it may replace its own kind).
+    pub(crate) fn fits(&self, about: &About) -> Result<(), DescribeError> {
+        let clash = |what, name: &String, family: &String| {
+            Err(DescribeError::Clash { what, name: name.clone(), family: family.clone() })
+        };
+        for id in about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases)) {
+            if let Some(name) = self.names.get(id).filter(|name| name.family != about.family) {
+                return clash("model", id, &name.family);
+            }
+        }
+        for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {
+            let owner = self.defaults.get(&surface.name).and_then(|model| self.names.get(model));
+            if let Some(owner) = owner.filter(|name| name.family != about.family) {
+                return clash("the default model of surface", &surface.name, &owner.family);
+            }
+        }
+        Ok(())
+    }
+
+    /// This registry with `version` active in its family.
+    pub(crate) fn with(&self, version: Arc<Version>, since: UnixMs) -> Result<Self, DescribeError> {
+        self.fits(version.about())?;
+        let mut families = self.families.clone();
+        families.insert(version.family().to_owned(), Active { version, since });
+        let mut next = Self { families: BTreeMap::new(), ..Self::default() };
+        for active in families.values() {
+            next.index(active.version.about());
+        }
+        next.families = families;
+        Ok(next)
+    }
+
+    fn index(&mut self, about: &About) {
+        for info in &about.models {
+            for id in std::iter::once(&info.id).chain(&info.aliases) {
+                let name = Name { family: about.family.clone(), model: info.id.clone() };
+                self.names.insert(id.clone(), name);
+            }
+        }
+        for surface in &about.surfaces {
+            if let Some(model) = &surface.default_model {
+                self.defaults.insert(surface.name.clone(), model.clone());
+            }
+        }
+    }
+}

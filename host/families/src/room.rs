@@ -1,0 +1,214 @@
+//! The room's face: open, install, look up, call.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use gatehouse_model::{Accepted, Clock, Context, Digest, Event, Refusal, Step, Submission, UnixMs, metric};
+
+use crate::config::Config;
+use crate::fault::Fault;
+use crate::load::{OpenError, Report, StageError};
+use crate::registry::Registry;
+use crate::version::Version;
+use crate::versions::Inner;
+
+/// All families of the gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct Families {
+    inner: Arc<Inner>,
+}
+
+/// Where a task's next step runs.
+#[derive(Clone, Debug)]
+pub enum Route {
+    /// On this version, with the state as it is.
+    Run(Arc<Version>),
+    /// On this version, once it has migrated the state.
+    Migrate(Arc<Version>),
+}
+
+/// A version that is not there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// It is there and does not load.
+    #[error("plugin version {digest} cannot be loaded: {source}")]
+    Broken {
+        /// Its digest.
+        digest: Digest,
+        /// The stage that turned it away.
+        source: StageError,
+    },
+    /// Its file cannot be read.
+    #[error("plugin version {digest} cannot be read: {source}")]
+    Unreadable {
+        /// Its digest.
+        digest: Digest,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It was never installed here, or its file was removed.
+    #[error("plugin version {0} is not in the data folder")]
+    Unknown(Digest),
+}
+
+/// One version as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionSummary {
+    /// Its family.
+    pub family: String,
+    /// Its semver; empty when it could not be loaded.
+    pub version: String,
+    /// Its digest.
+    pub digest: Digest,
+    /// What it does here.
+    pub state: VersionState,
+}
+
+/// What a version does here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionState {
+    /// Serves new requests since then.
+    Active(UnixMs),
+    /// Should serve and cannot, for this reason.
+    Broken(String),
+    /// Finishes the tasks it admitted.
+    Pinned,
+}
+
+impl Families {
+    /// Starts the engine and the plugin threads and loads every version that was active before. One that no
+    /// longer loads is logged and listed as broken; the others serve.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the engine, a thread or the folder of versions does not work.
+    pub fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Ok(Self { inner: Arc::new(Inner::open(config, clock)?) })
+    }
+
+    /// Takes `wasm` through every stage and makes it the active version of its family. Heavy and
+    /// synchronous: call it where blocking is allowed. A version that is active already is left alone.
+    ///
+    /// # Errors
+    /// The stage that turned it away; the version active before keeps serving.
+    pub fn install(&self, wasm: &[u8]) -> Result<Report, StageError> {
+        self.inner.take_in(wasm, true)
+    }
+
+    /// Takes `wasm` through every stage but the switch; nothing is kept.
+    ///
+    /// # Errors
+    /// The stage that turned it away.
+    pub fn check(&self, wasm: &[u8]) -> Result<Report, StageError> {
+        self.inner.take_in(wasm, false)
+    }
+
+    /// The registry of this moment.
+    #[must_use]
+    pub fn registry(&self) -> Arc<Registry> {
+        self.inner.registry.load_full()
+    }
+
+    /// A version by digest: loaded already, or loaded now from the data folder. Takes a few milliseconds
+    /// then, more if its code must be made again. It stays loaded while the caller holds it.
+    ///
+    /// # Errors
+    /// [`Missing`] says why it cannot be had.
+    pub fn version(&self, digest: &Digest) -> Result<Arc<Version>, Missing> {
+        self.inner.version(digest)
+    }
+
+    /// Where a task stamped with `family`, `digest` and `state_version` continues: on the active version
+    /// when it is the same, or when it can migrate the state; else on the version that admitted the task.
+    ///
+    /// # Errors
+    /// [`Missing`] when that version cannot be had.
+    pub fn route(&self, family: &str, digest: &Digest, state_version: u32) -> Result<Route, Missing> {
+        match self.registry().family(family) {
+            Some(active) if active.digest() == *digest => Ok(Route::Run(active)),
+            Some(active) if active.about().reads_state.contains(&state_version) => Ok(Route::Migrate(active)),
+            _ => self.version(digest).map(Route::Run),
+        }
+    }
+
+    /// Judges a request.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn submit(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        submission: Submission,
+    ) -> Result<Result<Accepted, Refusal>, Fault> {
+        self.call(version, "submit", move |version| version.submit(&cx, submission)).await
+    }
+
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn advance(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        event: Event,
+    ) -> Result<Step, Fault> {
+        self.call(version, "advance", move |version| version.advance(&cx, &state, event)).await
+    }
+
+    /// Rewrites a state that version `from` wrote; the inner error is the plugin's own.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn migrate(
+        &self,
+        version: &Arc<Version>,
+        from: u32,
+        state: Vec<u8>,
+    ) -> Result<Result<Vec<u8>, String>, Fault> {
+        self.call(version, "migrate", move |version| version.migrate(from, &state)).await
+    }
+
+    /// Every version that is active, should be, or is pinned by a live task.
+    #[must_use]
+    pub fn list(&self) -> Vec<VersionSummary> {
+        self.inner.list()
+    }
+
+    /// The operator's table of `family`, as JSON: the `settings` of a context.
+    #[must_use]
+    pub fn settings(&self, family: &str) -> Arc<[u8]> {
+        self.registry()
+            .family(family)
+            .map_or_else(|| self.inner.config.settings_of(family), |active| active.settings())
+    }
+
+    async fn call<R: Send + 'static>(
+        &self,
+        version: &Arc<Version>,
+        function: &'static str,
+        body: impl FnOnce(&Version) -> Result<R, Fault> + Send + 'static,
+    ) -> Result<R, Fault> {
+        let family = version.family().to_owned();
+        let version = Arc::clone(version);
+        let answer = self
+            .inner
+            .threads
+            .run(move || {
+                let begun = Instant::now();
+                let answer = body(&version);
+                metrics::histogram!(metric::PLUGIN_SECONDS, "family" => version.family().to_owned())
+                    .record(begun.elapsed());
+                answer
+            })
+            .await;
+        let outcome = answer.as_ref().map_or_else(Fault::word, |_| "ok");
+        metrics::counter!(
+            metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome
+        )
+        .increment(1);
+        answer
+    }
+}

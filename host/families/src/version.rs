@@ -1,0 +1,134 @@
+//! One loaded build of a family, and its calls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use gatehouse_model::{About, Accepted, Body, Context, Digest, Event, Refusal, Step, Submission, TaskId};
+
+use crate::check;
+use crate::config::Limits;
+use crate::fault::Fault;
+use crate::guest::Guest;
+use crate::notes::Speaker;
+use crate::run::{Frame, call};
+use crate::v1::{self, FamilyPre};
+
+/// A loaded build. It stays loaded as long as somebody holds it: whoever pins a task to it keeps the `Arc`.
+pub struct Version {
+    pub(crate) about: About,
+    pub(crate) digest: Digest,
+    pub(crate) limits: Limits,
+    pub(crate) settings: Arc<[u8]>,
+    pub(crate) pre: FamilyPre<Guest>,
+    pub(crate) speaker: Speaker,
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.about.family, self.about.version, self.digest.short())
+    }
+}
+
+impl Version {
+    /// What it said of itself when it was loaded.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The digest of its component.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Its family.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        &self.about.family
+    }
+
+    /// What each of its calls may use.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The operator's table for its family, as JSON: the `settings` of a context.
+    #[must_use]
+    pub fn settings(&self) -> Arc<[u8]> {
+        Arc::clone(&self.settings)
+    }
+
+    fn frame(&self, task: Option<TaskId>, budget_ms: u32) -> Frame<'_> {
+        Frame { limits: &self.limits, speaker: Speaker { task, ..self.speaker.clone() }, budget_ms }
+    }
+
+    pub(crate) fn submit(
+        &self,
+        cx: &Context,
+        submission: Submission,
+    ) -> Result<Result<Accepted, Refusal>, Fault> {
+        self.submit_within(self.limits.call_ms.get(), cx, submission)
+    }
+
+    pub(crate) fn submit_within(
+        &self,
+        budget_ms: u32,
+        cx: &Context,
+        submission: Submission,
+    ) -> Result<Result<Accepted, Refusal>, Fault> {
+        self.admit("the request's JSON", submission.body.len(), self.limits.input())?;
+        if let Some(parent) = &submission.parent {
+            let bytes = parent.public.len() + parent.private.len();
+            self.admit("the parent task's record", bytes, self.limits.input())?;
+        }
+        let judged = call(&self.pre, self.frame(cx.task, budget_ms), |family, store| {
+            v1::submit(family, store, cx, submission)
+        })?;
+        match judged {
+            Ok(yes) => check::accepted(yes, &self.about, &self.limits).map(Ok),
+            Err(no) => Ok(Err(check::refused(no))),
+        }
+    }
+
+    pub(crate) fn advance(&self, cx: &Context, state: &[u8], event: Event) -> Result<Step, Fault> {
+        self.advance_within(self.limits.call_ms.get(), cx, state, event)
+    }
+
+    pub(crate) fn advance_within(
+        &self,
+        budget_ms: u32,
+        cx: &Context,
+        state: &[u8],
+        event: Event,
+    ) -> Result<Step, Fault> {
+        self.admit("the task's state", state.len(), self.limits.state())?;
+        if let Event::Reply(reply) = &event
+            && let Body::Inline(bytes) = &reply.body
+        {
+            self.admit("the upstream's reply", bytes.len(), self.limits.crossing())?;
+        }
+        let step = call(&self.pre, self.frame(cx.task, budget_ms), |family, store| {
+            v1::advance(family, store, cx, state, event)
+        })?;
+        check::step(step, cx.now, &self.about, &self.limits)
+    }
+
+    pub(crate) fn migrate(&self, from: u32, state: &[u8]) -> Result<Result<Vec<u8>, String>, Fault> {
+        if !self.about.reads_state.contains(&from) {
+            let why = format!("state version {from} is not among those it reads");
+            return Err(Fault::Host(format!("{self:?}: {why}")));
+        }
+        let frame = self.frame(None, self.limits.load_ms.get());
+        let migrated = call(&self.pre, frame, |family, store| v1::migrate(family, store, from, state))?;
+        if let Ok(state) = &migrated {
+            check::state(state, &self.limits)?;
+        }
+        Ok(migrated)
+    }
+
+    fn admit(&self, what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
+        if bytes > limit { Err(Fault::InputTooLarge { what, bytes, limit }) } else { Ok(()) }
+    }
+}

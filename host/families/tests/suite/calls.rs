@@ -1,0 +1,185 @@
+//! A plugin that misbehaves harms its own call only, and the fault says what it did.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::common::{self, advance, context, ready, submit};
+use gatehouse_families::{Config, Fault, Limits};
+use gatehouse_model::{
+    Action, Event, Facts, Finding, MediaKind, Outage, Parent, Refusal, Submission, TaskId,
+};
+
+fn fault_text(fault: &Fault) -> String {
+    format!("{}: {fault}", fault.word())
+}
+
+#[tokio::test]
+async fn every_kind_of_mischief_ends_one_call_with_a_reason() {
+    let (_dir, families, version) = ready();
+    for (what, expected) in [
+        ("loop", "deadline: the plugin used more than 100 ms of processor time"),
+        ("grow", "memory: the plugin needs more than 32 MiB of memory"),
+        ("recurse", "trap: the plugin trapped: wasm trap: call stack exhausted"),
+        ("panic", "on purpose"),
+        ("exit", "trap: the plugin trapped: it called exit(1)"),
+        ("sleep", "it tried to wait or sleep; a plugin asks the host to wake it instead"),
+        (
+            "huge output",
+            "too_large: the plugin's data crossing the border is larger than the limit of 8388608",
+        ),
+        ("big state", "too_large: the plugin's state is larger than the limit of 65536 bytes"),
+        ("alias as model", "expected one of the manifest's model ids, got \"unruly\""),
+        ("unknown price", "price key \"free.lunch\" is not in the manifest"),
+        ("no price", "expected 1 to 16 price keys, got 0"),
+        ("too far", "expected 0 to 100, got 101"),
+    ] {
+        let fault = submit(&families, &version, what).await.expect_err(what);
+        assert!(fault_text(&fault).contains(expected), "{what}: {}", fault_text(&fault));
+        // The very next call of the same version is none the worse.
+        assert!(submit(&families, &version, "ok").await.unwrap().is_ok(), "after {what}");
+    }
+}
+
+#[tokio::test]
+async fn mischief_in_a_step_is_caught_too() {
+    let (_dir, families, version) = ready();
+    for what in ["loop", "grow", "recurse", "panic", "sleep"] {
+        let fault = advance(&families, &version, what, Event::Start).await.expect_err(what);
+        assert!(matches!(fault.word(), "deadline" | "memory" | "trap"), "{what}: {fault}");
+    }
+}
+
+#[tokio::test]
+async fn good_calls_beside_bad_ones_are_unaffected() {
+    let (_dir, families, version) = ready();
+    let bad = ["loop", "grow", "recurse", "panic"].map(|what| {
+        let (families, version) = (families.clone(), Arc::clone(&version));
+        tokio::spawn(async move { submit(&families, &version, what).await })
+    });
+    let good: Vec<_> = (0..100)
+        .map(|_| {
+            let (families, version) = (families.clone(), Arc::clone(&version));
+            tokio::spawn(async move { submit(&families, &version, "ok").await })
+        })
+        .collect();
+    for call in good {
+        assert_eq!(call.await.unwrap().unwrap().unwrap().state, b"ok");
+    }
+    for call in bad {
+        assert!(call.await.unwrap().is_err());
+    }
+}
+
+#[tokio::test]
+async fn the_world_is_locked_and_looks_the_same_every_time() {
+    let (_dir, families, version) = ready();
+    let look = || async {
+        let yes = submit(&families, &version, "look").await.unwrap().unwrap();
+        String::from_utf8(yes.state).unwrap()
+    };
+    let seen = look().await;
+    assert!(seen.starts_with("wall=0 passed=0 file=false made=false socket=false names=0 hash="), "{seen}");
+    assert_eq!(look().await, seen);
+}
+
+#[tokio::test]
+async fn floods_of_words_are_no_fault() {
+    let (_dir, families, version) = ready();
+    for what in ["log flood", "print"] {
+        assert!(submit(&families, &version, what).await.unwrap().is_ok(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_doomed_acceptance_are_answers() {
+    let (_dir, families, version) = ready();
+    let no = submit(&families, &version, "refuse").await.unwrap().unwrap_err();
+    let field = Some("prompt".to_owned());
+    assert_eq!(no, Refusal::Invalid { field, message: "expected peace".to_owned() });
+    let yes = submit(&families, &version, "doom").await.unwrap().unwrap();
+    assert_eq!(yes.doomed.unwrap().message, "doomed");
+}
+
+#[tokio::test]
+async fn a_plugin_sees_the_context_it_is_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = Config::new(dir.path().to_owned());
+    config.settings.insert("unruly".to_owned(), serde_json::json!({"quality": "high"}));
+    let families = common::open_with(config);
+    families.install(common::unruly()).unwrap();
+    let version = families.registry().family("unruly").unwrap();
+    assert_eq!(&*families.settings("unruly"), br#"{"quality":"high"}"#);
+    assert_eq!(&*families.settings("unheard-of"), b"{}");
+    let yes = submit(&families, &version, "context").await.unwrap().unwrap();
+    let now = common::NOW.0;
+    let expected = format!("{now} 42 \"\" {now} {} {{\"quality\":\"high\"}}", now + 1_800_000);
+    assert_eq!(String::from_utf8(yes.state).unwrap(), expected);
+}
+
+#[tokio::test]
+async fn every_event_arrives() {
+    let (_dir, families, version) = ready();
+    let facts = Facts {
+        kind: MediaKind::Video,
+        mime: "video/mp4".to_owned(),
+        bytes: 9,
+        width: Some(1),
+        height: None,
+        milliseconds: Some(2),
+        fps_milli: None,
+        has_audio: Some(true),
+        has_alpha: None,
+        blob: None,
+    };
+    let finding = |found| Finding { source: "u".to_owned(), found };
+    let lost = Event::Lost { source: "s".to_owned(), reason: "gone".to_owned() };
+    for (event, parts) in [
+        (Event::Start, vec!["Start"]),
+        (Event::Timer, vec!["Timer"]),
+        (Event::Cancel, vec!["Cancel"]),
+        (Event::Outage(Outage::Broken), vec!["Outage", "Broken"]),
+        (lost, vec!["Lost", "\"s\"", "\"gone\""]),
+        (Event::Probed(vec![finding(Ok(facts))]), vec!["Video", "video/mp4", "width: Some(1)"]),
+        (Event::Probed(vec![finding(Err("404".to_owned()))]), vec!["Err(\"404\")"]),
+    ] {
+        let step = advance(&families, &version, "echo", event.clone()).await.unwrap();
+        let seen = String::from_utf8(step.state).unwrap();
+        assert!(parts.iter().all(|part| seen.contains(part)), "{event:?}: {seen}");
+        assert!(matches!(step.next, Action::Call(_)));
+    }
+}
+
+#[tokio::test]
+async fn oversized_input_never_reaches_the_plugin() {
+    let (_dir, families, version) = ready();
+    let body = vec![b' '; (1 << 20) + 1];
+    let request = Submission { body, ..common::request("ok") };
+    let fault = families.submit(&version, context(&version), request).await.unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "the request's JSON has 1048577 bytes, 1048576 is the most a plugin is given"
+    );
+    let parent = Parent {
+        task: TaskId::new(common::NOW, &common::Constant),
+        model: "unruly-1".to_owned(),
+        completed: true,
+        public: vec![b' '; 1 << 20],
+        private: b"{}".to_vec(),
+    };
+    let request = Submission { parent: Some(parent), ..common::request("ok") };
+    let fault = families.submit(&version, context(&version), request).await.unwrap_err();
+    assert_eq!(fault.word(), "input_too_large");
+}
+
+#[tokio::test]
+async fn an_operator_may_raise_a_limit_for_one_family() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = Config::new(dir.path().to_owned());
+    let roomy = Limits { state_kib: NonZeroU32::new(128).unwrap(), ..Limits::default() };
+    config.limits_by_family.insert("unruly".to_owned(), roomy);
+    let families = common::open_with(config);
+    families.install(common::unruly()).unwrap();
+    let version = families.registry().family("unruly").unwrap();
+    let yes = submit(&families, &version, "big state").await.unwrap().unwrap();
+    assert_eq!(yes.state.len(), 65 * 1024);
+}

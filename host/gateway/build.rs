@@ -1,0 +1,46 @@
+//! Builds every plugin below `plugins/` and writes the table that embeds them into the binary.
+
+use std::env;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use gatehouse_build::{build_plugin, discover, ensure_target, plugins_target_dir};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = here.join("../..").canonicalize()?;
+    for watched in ["Cargo.lock", "Cargo.toml", "plugins", "sdk/Cargo.toml", "sdk/src", "wit"] {
+        println!("cargo:rerun-if-changed={}", root.join(watched).display());
+    }
+    let out = PathBuf::from(out_dir()?);
+    if let Some(note) = ensure_target(&root)? {
+        println!("cargo:warning={note}");
+    }
+    let mut table = String::from("/// Every plugin built with this binary, by name.\n");
+    table.push_str("pub(crate) static PLUGINS: &[Embedded] = &[\n");
+    for plugin in discover(&root.join("plugins"))? {
+        let wasm = build_plugin(&plugin.dir, &plugins_target_dir(&out))?;
+        let family = plugin.dir.join("family.toml");
+        if !family.is_file() {
+            return Err(format!("{}: every plugin has a family.toml", family.display()).into());
+        }
+        // A copy of its own: the shared folder may be rebuilt while rustc reads this one.
+        let copy = out.join(format!("{}.wasm", plugin.name));
+        fs::copy(&wasm, &copy)?;
+        let name = &plugin.name;
+        writeln!(
+            table,
+            "    Embedded {{ name: {name:?}, wasm: include_bytes!({copy:?}), family_toml: include_str!({family:?}) }},",
+        )?;
+    }
+    table.push_str("];\n");
+    fs::write(out.join("plugins.rs"), table)?;
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "cargo speaks to build scripts through the environment")]
+fn out_dir() -> Result<String, env::VarError> {
+    env::var("OUT_DIR")
+}

@@ -1,0 +1,170 @@
+//! The operator's document: parsed once, laid over the families' defaults, overridden from the
+//! environment, and read into typed sections, always knowing on which line a value stands.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::mistake::{Mistake, Origin};
+
+/// What every overriding variable begins with: `GATEHOUSE__SERVER__LISTEN` sets `server.listen`.
+const VARIABLE: &str = "GATEHOUSE__";
+
+/// A document and everything laid under and over it.
+pub(super) struct Document<'a> {
+    name: &'a str,
+    text: &'a str,
+    root: DeTable<'a>,
+    places: BTreeMap<String, Range<usize>>,
+    variables: BTreeMap<String, String>,
+}
+
+impl<'a> Document<'a> {
+    /// Parses `text`; `name` is what mistakes call the file.
+    pub(super) fn parse(name: &'a str, text: &'a str) -> Result<Self, Mistake> {
+        let root = DeTable::parse(text).map_err(|error| {
+            let origin = Origin::in_text(name, text, error.span().unwrap_or(0..0));
+            Mistake::from_parser(origin, "", error.message())
+        })?;
+        let mut places = BTreeMap::new();
+        record_places(&mut places, "", root.get_ref());
+        Ok(Self { name, text, root: root.into_inner(), places, variables: BTreeMap::new() })
+    }
+
+    /// Lays `defaults` (a family's own document) under this one. What the operator wrote wins: a price or
+    /// a provider's key replaces the default whole, because half of an `auth` table would be a third thing.
+    pub(super) fn lay_under(&mut self, defaults: &DeTable<'a>) {
+        for (section, value) in defaults {
+            let depth = if section.get_ref() == "providers" { 2 } else { 1 };
+            fill(&mut self.root, section, value, depth);
+        }
+    }
+
+    /// The same document with every default of `defaults`, at any depth, filled in.
+    pub(super) fn over(&self, defaults: &DeTable<'a>) -> Self {
+        let mut root = self.root.clone();
+        for (key, value) in defaults {
+            fill(&mut root, key, value, u8::MAX);
+        }
+        Self { root, places: self.places.clone(), variables: self.variables.clone(), ..*self }
+    }
+
+    /// Gives every provider a table of accounts: a family's default provider has none until the operator
+    /// adds one, and is not used before.
+    pub(super) fn give_accounts(&mut self) {
+        let Some(DeValue::Table(providers)) = self.root.get_mut("providers").map(Spanned::get_mut) else {
+            return;
+        };
+        for (_, provider) in providers.iter_mut() {
+            if let DeValue::Table(provider) = provider.get_mut() {
+                let key = Spanned::new(0..0, Cow::Borrowed("accounts"));
+                provider.entry(key).or_insert_with(|| Spanned::new(0..0, DeValue::Table(DeTable::new())));
+            }
+        }
+    }
+
+    /// Whether the operator wrote `path`, in the file or in the environment.
+    pub(super) fn speaks_of(&self, path: &str) -> bool {
+        let inside = |known: &String| {
+            known == path || known.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.places.keys().chain(self.variables.keys()).any(inside)
+    }
+
+    /// Overrides values from the environment's variables.
+    pub(super) fn override_from(&mut self, environment: &'a [(String, String)]) {
+        for (variable, text) in environment {
+            let Some(rest) = variable.strip_prefix(VARIABLE) else { continue };
+            let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
+            self.variables.insert(path.join("."), variable.clone());
+            set(&mut self.root, &path, scalar(text));
+        }
+    }
+
+    /// Reads the whole into `T`.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Mistake> {
+        let whole = Spanned::new(0..self.text.len(), self.root.clone());
+        let reader = toml::Deserializer::from(whole);
+        serde_path_to_error::deserialize(reader).map_err(|error| {
+            let path = match error.path().to_string() {
+                path if path == "." => String::new(),
+                path => path,
+            };
+            let origin = self.origin(&path, error.inner().span());
+            Mistake::from_parser(origin, &path, error.inner().message())
+        })
+    }
+
+    /// A mistake that a room found in the value at `path`.
+    pub(super) fn mistake(&self, path: &str, message: &str) -> Mistake {
+        Mistake::from_room(self.origin(path, None), path, message)
+    }
+
+    /// Where `path`, or the nearest table around it, comes from.
+    fn origin(&self, path: &str, span: Option<Range<usize>>) -> Origin {
+        if let Some(variable) = around(path).find_map(|path| self.variables.get(path)) {
+            return Origin::Variable(variable.clone());
+        }
+        let Some((found, place)) = around(path).find_map(|path| Some((path, self.places.get(path)?))) else {
+            return Origin::Absent(self.name.to_owned());
+        };
+        // A parser's span is finer than a key's, and only to be believed where the key is the operator's.
+        let span = span.filter(|span| !span.is_empty() && (found == path || span.start >= place.start));
+        Origin::in_text(self.name, self.text, span.unwrap_or_else(|| place.clone()))
+    }
+}
+
+/// `a.b[0]`, `a.b`, `a`.
+fn around(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rfind(['.', '[']).map(|end| &path[..end]))
+}
+
+fn record_places(places: &mut BTreeMap<String, Range<usize>>, outer: &str, table: &DeTable<'_>) {
+    for (key, value) in table {
+        let path =
+            if outer.is_empty() { key.get_ref().to_string() } else { format!("{outer}.{}", key.get_ref()) };
+        if let Some(inner) = value.get_ref().as_table() {
+            record_places(places, &path, inner);
+        }
+        places.insert(path, key.span());
+    }
+}
+
+fn fill<'a>(table: &mut DeTable<'a>, key: &Spanned<Cow<'a, str>>, value: &Spanned<DeValue<'a>>, depth: u8) {
+    match (table.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut), value.get_ref()) {
+        (None, _) => {
+            table.insert(key.clone(), value.clone());
+        }
+        (Some(DeValue::Table(own)), DeValue::Table(defaults)) if depth > 0 => {
+            for (key, value) in defaults {
+                fill(own, key, value, depth - 1);
+            }
+        }
+        (Some(_), _) => {}
+    }
+}
+
+fn set<'a>(table: &mut DeTable<'a>, path: &[String], value: DeValue<'a>) {
+    let Some((first, rest)) = path.split_first() else { return };
+    let key = || Spanned::new(0..0, Cow::Owned(first.clone()));
+    if rest.is_empty() {
+        table.insert(key(), Spanned::new(0..0, value));
+        return;
+    }
+    let inner = table.entry(key()).or_insert_with(|| Spanned::new(0..0, DeValue::Table(DeTable::new())));
+    if inner.get_ref().as_table().is_none() {
+        *inner.get_mut() = DeValue::Table(DeTable::new());
+    }
+    if let DeValue::Table(inner) = inner.get_mut() {
+        set(inner, rest, value);
+    }
+}
+
+/// A number, a bool, a list or a quoted string when it reads as one, else the text itself.
+fn scalar(text: &str) -> DeValue<'_> {
+    DeValue::parse(text).map_or(DeValue::String(Cow::Borrowed(text)), Spanned::into_inner)
+}

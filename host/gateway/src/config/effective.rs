@@ -1,0 +1,32 @@
+//! What the configuration amounts to: every key with the value in effect, as TOML, without secrets.
+
+use toml::de::DeTable;
+use toml::{Table, Value};
+
+use super::document::Document;
+
+/// The documented example holds every key with its default, which a test proves.
+pub(super) const EXAMPLE: &str = include_str!("../../../../gatehouse.example.toml");
+
+/// The document over all defaults.
+pub(super) fn render(document: &Document<'_>) -> String {
+    let defaults = DeTable::parse(EXAMPLE).expect("a test parses the example");
+    let mut table: Table = document.over(defaults.get_ref()).read().expect("any document is a table");
+    hide(&mut table);
+    toml::to_string_pretty(&table).expect("tables with text keys are always TOML")
+}
+
+/// Replaces every secret by where it comes from.
+fn hide(table: &mut Table) {
+    for (key, value) in table.iter_mut() {
+        match value {
+            _ if key == "secret" => {
+                let place = value.as_table().and_then(|place| place.iter().next());
+                let place = place.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));
+                *value = Value::String(format!("(secret){}", place.unwrap_or_default()));
+            }
+            Value::Table(inner) => hide(inner),
+            _ => {}
+        }
+    }
+}

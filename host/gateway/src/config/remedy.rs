@@ -1,0 +1,135 @@
+//! From what a parser says to what an operator does about it.
+
+/// Where every key is explained.
+pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml";
+
+/// Whether a path or a line speaks of a value that must not be shown.
+pub(super) fn touches_secret(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ["secret", "token", "password"].iter().any(|word| text.contains(word))
+}
+
+/// What is wrong with the value at `path`, and what to do, from a parser's message.
+pub(super) fn advise(path: &str, message: &str) -> (String, String) {
+    if let Some(known) =
+        quoted_after(message, "unknown field `").or_else(|| quoted_after(message, "unknown variant `"))
+    {
+        return unknown(message, &known);
+    }
+    if path.rsplit('.').next().is_some_and(touches_secret) {
+        let what = "a secret is never written into the configuration itself".to_owned();
+        let remedy = "name its place: { env = \"VARIABLE\" } or { file = \"/path/to/file\" }".to_owned();
+        return (what, remedy);
+    }
+    if let Some(missing) = quoted_after(message, "missing field `") {
+        return (format!("`{missing}` is missing"), format!("add `{missing} = ...`; {GUIDE}"));
+    }
+    if let Some(rest) = message.strip_prefix("invalid type: ") {
+        return (format!("wrong type: {rest}"), retype(rest));
+    }
+    if message.contains("duplicate key") {
+        return (message.to_owned(), "keep one of the two".to_owned());
+    }
+    if path.is_empty() {
+        let remedy = "check the quotes, brackets and `=` of this line; strings stand in double quotes";
+        return (message.to_owned(), remedy.to_owned());
+    }
+    (message.to_owned(), format!("correct the value; {GUIDE}"))
+}
+
+fn unknown(message: &str, word: &str) -> (String, String) {
+    let kind = if message.starts_with("unknown field") { "key" } else { "value" };
+    let what = format!("unknown {kind} `{word}`");
+    let known: Vec<&str> = message.split_once(", expected").map_or(vec![], |(_, rest)| backticked(rest));
+    let near = known.iter().map(|known| (distance(word, known), *known)).min();
+    let remedy = match near {
+        Some((distance, near)) if distance <= 1 + word.len() / 4 => format!("did you mean `{near}`?"),
+        Some(_) => format!("known here: {}", known.join(", ")),
+        None => "remove it".to_owned(),
+    };
+    (what, remedy)
+}
+
+fn retype(rest: &str) -> String {
+    let (got, expected) = rest.split_once(", expected ").unwrap_or((rest, ""));
+    let number = expected.starts_with(['u', 'i', 'f']) || expected.contains("integer");
+    if got.starts_with("string") && (number || expected.contains("bool")) {
+        return "write it without quotes".to_owned();
+    }
+    if !got.starts_with("string") && (expected.contains("string") || expected.contains("as text")) {
+        return "write it in double quotes".to_owned();
+    }
+    if expected.contains("sequence") {
+        return "write a list: [ ... ]".to_owned();
+    }
+    if expected.starts_with("struct") || expected.contains("map") {
+        return "write a table: { key = value }".to_owned();
+    }
+    format!("correct the value; {GUIDE}")
+}
+
+fn quoted_after(message: &str, lead: &str) -> Option<String> {
+    let rest = message.strip_prefix(lead)?;
+    rest.split_once('`').map(|(word, _)| word.to_owned())
+}
+
+fn backticked(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// Levenshtein's distance.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, letter) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_edits() {
+        for (left, right, expected) in
+            [("", "abc", 3), ("listen", "listen", 0), ("lisen", "listen", 1), ("ab", "ba", 2)]
+        {
+            assert_eq!(distance(left, right), expected, "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn advice_fits_the_message() {
+        let cases = [
+            ("server", "unknown field `lisen`, expected one of `listen`, `limits`", "did you mean `listen`?"),
+            ("log", "unknown field `colour`, expected `level` or `format`", "known here: level, format"),
+            ("log.format", "unknown variant `jsn`, expected `text` or `json`", "did you mean `json`?"),
+            ("a", "unknown field `b`, there are no fields", "remove it"),
+            ("tasks.n", "invalid type: string \"8\", expected u32", "write it without quotes"),
+            (
+                "prices.x",
+                "invalid type: integer `4`, expected credits as text, such as \"4\"",
+                "write it in double quotes",
+            ),
+            ("server.p", "invalid type: string \"10.0.0.0/8\", expected a sequence", "write a list: [ ... ]"),
+        ];
+        for (path, message, remedy) in cases {
+            assert_eq!(advise(path, message).1, remedy, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_the_file_is_not_repeated() {
+        let (what, remedy) =
+            advise("providers.bfl.accounts.main.secret", "invalid type: string \"hunter2\", expected a map");
+        assert!(!what.contains("hunter2") && remedy.contains("env"), "{what} {remedy}");
+    }
+}

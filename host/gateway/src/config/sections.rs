@@ -1,0 +1,87 @@
+//! The sections of `gatehouse.toml`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gatehouse_model::Credits;
+use gatehouse_upstream::{FetchConfig, ProviderConfig};
+use serde::Deserialize;
+
+use crate::telemetry::LogConfig;
+
+/// The whole configuration.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// The public listener.
+    pub(crate) server: gatehouse_edge::Config,
+    /// The operators' door.
+    pub(crate) admin: gatehouse_admin::Config,
+    /// Where everything is kept.
+    pub(crate) data: DataConfig,
+    /// Tasks.
+    pub(crate) tasks: gatehouse_driver::Config,
+    /// Price keys and their prices.
+    pub(crate) prices: BTreeMap<String, Credits>,
+    /// Copied results.
+    pub(crate) media: gatehouse_media::Config,
+    /// Fetching what clients and providers point to.
+    pub(crate) fetch: FetchConfig,
+    /// Upstream APIs.
+    pub(crate) providers: BTreeMap<String, ProviderConfig>,
+    /// Where plugins run.
+    pub(crate) plugins: PluginsConfig,
+    /// Logs.
+    pub(crate) log: LogConfig,
+    /// Simulated providers.
+    pub(crate) sandbox: SandboxConfig,
+}
+
+/// The `[data]` table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct DataConfig {
+    /// The folder everything is kept in.
+    pub(crate) folder: PathBuf,
+    /// How the store uses memory and groups its work.
+    pub(crate) store: gatehouse_store::Config,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self { folder: PathBuf::from("gatehouse-data"), store: gatehouse_store::Config::default() }
+    }
+}
+
+/// The `[plugins]` table.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PluginsConfig {
+    /// Threads that run plugins; 0 is one for each core.
+    pub(crate) threads: usize,
+    /// What every plugin may use.
+    pub(crate) limits: gatehouse_families::Limits,
+    /// What single families may use instead.
+    pub(crate) limits_by_family: BTreeMap<String, gatehouse_families::Limits>,
+    /// What a family's plugin is told with every request.
+    pub(crate) settings: BTreeMap<String, serde_json::Value>,
+}
+
+/// The `[sandbox]` table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SandboxConfig {
+    /// Starts simulated providers and talks to them instead of the real ones. Without any configuration
+    /// file this is on.
+    pub(crate) enabled: bool,
+    /// Milliseconds a simulated job takes.
+    pub(crate) job_ms: u64,
+    /// Seconds a simulated provider's own link lives.
+    pub(crate) link_seconds: u64,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self { enabled: false, job_ms: 2000, link_seconds: 600 }
+    }
+}

@@ -1,0 +1,236 @@
+//! Golden tests: an empty file, the documented example, a full file, typical mistakes, the environment.
+
+use super::effective::EXAMPLE;
+use super::load::read;
+use super::*;
+use crate::Embedded;
+use crate::embedded::PLUGINS;
+
+/// A family as small as one can be, so that these tests do not move with the real ones.
+const FAMILY: Embedded = Embedded {
+    name: "painter",
+    wasm: b"",
+    family_toml: r#"
+[prices]
+"paint" = "4"
+[providers.easel]
+base_url = "https://easel.example"
+auth = { header = "x-key" }
+origins = ["https://*.easel.example"]
+concurrency = 24
+"#,
+};
+
+fn load_text(text: &str) -> Result<(Config, String), String> {
+    read("gatehouse.toml", text, &[FAMILY], &[]).map_err(|mistake| mistake.to_string())
+}
+
+fn plain(text: &str) -> Config {
+    read("gatehouse.toml", text, &[], &[]).map_err(|mistake| mistake.to_string()).unwrap().0
+}
+
+#[test]
+fn an_empty_file_is_all_defaults() {
+    assert_eq!(format!("{:?}", plain("")), format!("{:?}", Config::default()));
+    let (config, _) = load_text("").unwrap();
+    assert_eq!(config.prices["paint"].to_string(), "4");
+    assert!(config.providers["easel"].accounts.is_empty());
+}
+
+#[test]
+fn the_example_says_the_defaults() {
+    assert_eq!(format!("{:?}", plain(EXAMPLE)), format!("{:?}", Config::default()));
+}
+
+#[test]
+fn the_example_names_every_key() {
+    let sections = [
+        "",
+        "server",
+        "server.limits",
+        "server.tls",
+        "admin",
+        "data",
+        "data.store",
+        "tasks",
+        "media",
+        "fetch",
+        "plugins",
+        "plugins.limits",
+        "log",
+        "sandbox",
+        "providers.bfl",
+        "providers.bfl.accounts.main",
+    ];
+    for section in sections {
+        let head = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
+        let error = toml::from_str::<Config>(&format!("{head}no_such_key = 1")).unwrap_err();
+        let known = error.message().split('`').skip(3).step_by(2);
+        for key in known.filter(|key| !key.is_empty()) {
+            let (set, table) = (format!("{key} = "), format!("{key}]"));
+            let named =
+                EXAMPLE.contains(&set) || EXAMPLE.contains(&table) || EXAMPLE.contains(&format!("[{key}."));
+            assert!(named, "[{section}] {key} is not in the example");
+        }
+    }
+}
+
+#[test]
+fn the_examples_comments_are_sound_too() {
+    // Uncommented, every line that looks like a setting is one. The certificate's files are not there to be read.
+    let setting = |line: &str| line.starts_with('[') || line.contains(" = ");
+    let bare = |line: &str| match line.strip_prefix("# ") {
+        Some(rest) if setting(rest) && !rest.contains("GATEHOUSE__") && !rest.contains("<family>") => {
+            rest.to_owned()
+        }
+        _ => line.to_owned(),
+    };
+    let text: Vec<String> = EXAMPLE.lines().map(bare).collect();
+    let config: Config = toml::from_str(&text.join("\n")).unwrap();
+    assert_eq!(config.providers["bfl"].accounts["main"].weight, Some(1));
+    assert!(config.server.tls.is_some());
+}
+
+#[test]
+fn the_real_families_defaults_are_sound() {
+    let (config, effective) = read("gatehouse.toml", "", PLUGINS, &[]).unwrap();
+    assert!(!config.prices.is_empty() && !config.providers.is_empty());
+    assert!(effective.contains("[providers.bfl]"), "{effective}");
+}
+
+#[test]
+fn what_the_operator_writes_replaces_the_default_whole() {
+    let text = r#"
+[prices]
+"paint" = "2.5"
+[providers.easel]
+auth = "bearer"
+accounts.main.secret = { env = "EASEL" }
+"#;
+    let (config, effective) = load_text(text).unwrap();
+    let easel = &config.providers["easel"];
+    assert_eq!(config.prices["paint"].to_string(), "2.5");
+    assert!(matches!(easel.auth, gatehouse_upstream::Auth::Bearer));
+    assert_eq!((easel.base_url.as_str(), easel.concurrency), ("https://easel.example", 24));
+    assert!(effective.contains("secret = \"(secret) from env EASEL\""), "{effective}");
+    assert!(effective.contains("deadline_minutes = 30"), "{effective}");
+}
+
+#[test]
+fn a_provider_spoken_of_needs_an_account() {
+    let bare = "[providers.easel]\nconcurrency = 2\n";
+    let error = load_text(bare).unwrap_err();
+    assert!(
+        error.starts_with("gatehouse.toml:1:") && error.contains("providers.easel.accounts.main"),
+        "{error}"
+    );
+    assert!(load_text(&format!("{bare}[sandbox]\nenabled = true\n")).is_ok());
+}
+
+#[test]
+fn mistakes_name_their_line_and_remedy() {
+    let cases = [
+        ("[server]\nlisen = \"127.0.0.1:1\"", "gatehouse.toml:2:1: server", "did you mean `listen`?"),
+        (
+            "[log]\nlevel = \"info\"\nformat = \"jsn\"",
+            "gatehouse.toml:3:10: log.format",
+            "did you mean `json`?",
+        ),
+        (
+            "[tasks]\ndeadline_minutes = \"30\"",
+            "gatehouse.toml:2:20: tasks.deadline_minutes",
+            "write it without quotes",
+        ),
+        ("[prices]\npaint = 4.5", "gatehouse.toml:2:9: prices.paint", "write it in double quotes"),
+        ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
+        ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "strings stand in double quotes"),
+        ("[admin]\n\nlisten = \"0.0.0.0:9\"", "gatehouse.toml:3:1: admin.listen", "correct the value"),
+        ("[log]\nlevel = \"x=loud\"", "gatehouse.toml:2:1: log.level", "correct the value"),
+        ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),
+        ("[servr]\n", "gatehouse.toml:1:2: ", "did you mean `server`?"),
+        (
+            "[fetch]\nallow_private = \"a\"",
+            "gatehouse.toml:2:17: fetch.allow_private",
+            "write a list: [ ... ]",
+        ),
+        (
+            "[plugins.limits]\nmemory_mib = 0",
+            "gatehouse.toml:2:14: plugins.limits.memory_mib",
+            "correct the value",
+        ),
+    ];
+    for (text, place, remedy) in cases {
+        let error = load_text(text).unwrap_err();
+        assert!(error.starts_with(place), "{text}\n{error}");
+        assert!(error.contains(&format!("remedy: {remedy}")), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn a_mistake_shows_its_line() {
+    let error = load_text("[server]\nlisten = \"127.0.0.1:1\"\nport = 3 # no").unwrap_err();
+    let expected = "gatehouse.toml:3:1: server";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(error.contains("\n  3 | port = 3 # no\n    | ^\n  remedy: known here: "), "{error}");
+}
+
+#[test]
+fn a_secret_written_down_is_not_repeated() {
+    for text in [
+        "[providers.easel.accounts.main]\nsecret = \"hunter2\"",
+        "[providers.easel.accounts.main]\nsecret = { env = \"A\", inline = \"hunter2\" }",
+        "[providers.easel.accounts.main]\nsecret = \"hunter2\nx",
+    ] {
+        let error = load_text(text).unwrap_err();
+        assert!(!error.contains("hunter2") && error.starts_with("gatehouse.toml:2:"), "{error}");
+    }
+}
+
+#[test]
+fn the_environment_overrides_and_is_named() {
+    let variable = |name: &str, value: &str| (format!("GATEHOUSE__{name}"), value.to_owned());
+    let load = |variables: &[(String, String)]| {
+        read("gatehouse.toml", "[server]\nlisten = \"127.0.0.1:1\"", &[], variables)
+            .map_err(|mistake| mistake.to_string())
+    };
+    let set = [
+        variable("SERVER__LISTEN", "127.0.0.1:2"),
+        variable("TASKS__DEADLINE_MINUTES", "7"),
+        variable("LOG__LEVEL", "debug"),
+        ("PATH".to_owned(), "/bin".to_owned()),
+    ];
+    let (config, effective) = load(&set).unwrap();
+    assert_eq!(config.server.listen, ["127.0.0.1:2".parse().unwrap()]);
+    assert_eq!((config.tasks.deadline_minutes, config.log.level.as_str()), (7, "debug"));
+    assert!(effective.contains("127.0.0.1:2"), "{effective}");
+    for (name, value) in [("TASKS__DEADLINE_MINUTES", "soon"), ("SERVER__LISEN", "x"), ("LOG", "1")] {
+        let error = load(&[variable(name, value)]).unwrap_err();
+        assert!(error.contains(&format!("GATEHOUSE__{name}")), "{error}");
+    }
+}
+
+#[test]
+fn a_rooms_finding_is_placed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gatehouse.toml");
+    let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
+    std::fs::write(&path, text).unwrap();
+    let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
+    let error = crate::rooms::upstream(&loaded.config).unwrap_err();
+    let mistake = loaded.mistake(&error.key, &error.problem).to_string();
+    assert!(mistake.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{mistake}");
+    assert!(mistake.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{mistake}");
+}
+
+#[test]
+fn a_certificate_that_is_not_there_is_a_mistake() {
+    let error = load_text("[server.tls]\ncertificate = \"no/chain.pem\"\nkey = \"no/key.pem\"").unwrap_err();
+    assert!(error.starts_with("gatehouse.toml:1:") && error.contains("no/chain.pem"), "{error}");
+}
+
+#[test]
+fn a_named_file_must_be_there() {
+    let missing =
+        load(Some(std::path::Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
+    assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");
+}

@@ -1,0 +1,208 @@
+//! From the command line to an exit code.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser as _;
+use gatehouse_admin::{Component, NewKey, Operation, Outcome};
+use gatehouse_model::{AccountId, Clock as _};
+
+use crate::cli::{
+    AccountCommand, Cli, Command, CreateKeyArgs, KeyCommand, OutputArgs, PluginCommand, SandboxArgs,
+    ServeArgs, key_id,
+};
+use crate::config::{Loaded, SandboxConfig, load};
+use crate::embedded::PLUGINS;
+use crate::exit::Exit;
+use crate::serve::ServeError;
+use crate::{SystemClock, ask, environment, print, rooms, sandbox, serve};
+
+/// Runs the program; the whole of `main`.
+#[must_use]
+pub(crate) fn run() -> ExitCode {
+    let started = Instant::now();
+    let cli = Cli::parse();
+    let exit = match cli.command {
+        None => serving(cli.config.as_deref(), cli.data, &ServeArgs::default(), started),
+        Some(Command::Serve(args)) => serving(cli.config.as_deref(), cli.data, &args, started),
+        Some(Command::CheckConfig { file }) => check_config(file.or(cli.config).as_deref()),
+        Some(Command::Sandbox(args)) => simulate(&args),
+        Some(other) => operate(other, cli.config.as_deref(), cli.data),
+    };
+    exit.into()
+}
+
+fn serving(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started: Instant) -> Exit {
+    let loaded = match configuration(file) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    let ended = runtime.block_on(serve::serve(&loaded, data, args, started));
+    // Whatever still runs has been told to stop, or was given up on.
+    runtime.shutdown_background();
+    ended.unwrap_or_else(|error| {
+        match &error {
+            ServeError::Config(wrong) => complain(&loaded.mistake(&wrong.key, &wrong.problem).to_string()),
+            other => complain(&other.to_string()),
+        }
+        error.exit()
+    })
+}
+
+fn check_config(file: Option<&Path>) -> Exit {
+    let loaded = match configuration(file) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    // The same checks as at start: every secret is looked up, and nothing is connected to.
+    let _inside = runtime.enter();
+    if let Err(wrong) = rooms::upstream(&loaded.config) {
+        complain(&loaded.mistake(&wrong.key, &wrong.problem).to_string());
+        return Exit::Mistake;
+    }
+    say(&loaded.effective)
+}
+
+fn simulate(args: &SandboxArgs) -> Exit {
+    let config = SandboxConfig { enabled: true, job_ms: args.job_ms, link_seconds: args.link_seconds };
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    let ended = runtime.block_on(async {
+        let mut signals = crate::shutdown::Signals::take()?;
+        let running = sandbox::start(&config).await?;
+        let addresses = serde_json::json!({ "context": running.context() });
+        say(&format!("{addresses}\n"));
+        signals.next().await;
+        running.stop().await;
+        io::Result::Ok(())
+    });
+    ended.map_or_else(
+        |error| {
+            complain(&format!("simulated providers: {error}"));
+            Exit::Broken
+        },
+        |()| Exit::Done,
+    )
+}
+
+fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit {
+    let (operation, output) = match operation(command) {
+        Ok(operation) => operation,
+        Err(problem) => {
+            complain(&problem);
+            return Exit::Mistake;
+        }
+    };
+    let loaded = match configuration(file) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let root = data.unwrap_or_else(|| loaded.config.data.folder.clone());
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    match runtime.block_on(ask::ask(&loaded.config, &root, operation)) {
+        Ok(outcome) => show(&outcome, output),
+        Err(error) => {
+            complain(&error.to_string());
+            Exit::from(&error)
+        }
+    }
+}
+
+fn show(outcome: &Outcome, output: OutputArgs) -> Exit {
+    let mut out = io::stdout().lock();
+    let written = if output.json { print::json(&mut out, outcome) } else { print::text(&mut out, outcome) };
+    if written.is_err() {
+        return Exit::Broken;
+    }
+    match outcome {
+        Outcome::Examined(found) if !found.is_clean() => Exit::Refused,
+        _ => Exit::Done,
+    }
+}
+
+/// The operation a command line spells.
+fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
+    match command {
+        Command::Doctor(output) => Ok((Operation::Doctor, output)),
+        Command::Key(command) => Ok(key(command)),
+        Command::Account(command) => Ok(account(command)),
+        Command::Plugin(PluginCommand::List(output)) => Ok((Operation::PluginList, output)),
+        Command::Plugin(PluginCommand::Check { file, output }) => {
+            let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            Ok((Operation::PluginCheck { component: Component(bytes) }, output))
+        }
+        Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => {
+            Err("this command asks for no operation".to_owned())
+        }
+    }
+}
+
+fn key(command: KeyCommand) -> (Operation, OutputArgs) {
+    match command {
+        KeyCommand::Create(args) => create_key(args),
+        KeyCommand::List { account, all, output } => {
+            (Operation::KeyList { account: account.map(AccountId), revoked: all }, output)
+        }
+        KeyCommand::Show { key, output } => (Operation::KeyShow { key: key_id(&key) }, output),
+        KeyCommand::Revoke { key, output } => (Operation::KeyRevoke { key: key_id(&key) }, output),
+    }
+}
+
+fn create_key(args: CreateKeyArgs) -> (Operation, OutputArgs) {
+    let new = NewKey {
+        account: AccountId(args.account),
+        name: args.name,
+        quota: args.quota,
+        models: args.models,
+        networks: args.networks,
+        expires: args.expires.map(|expiry| expiry.moment(SystemClock.now())),
+    };
+    (Operation::KeyCreate(new), args.output)
+}
+
+fn account(command: AccountCommand) -> (Operation, OutputArgs) {
+    match command {
+        AccountCommand::Open { account, output } => {
+            (Operation::AccountOpen { account: AccountId(account) }, output)
+        }
+        AccountCommand::List(output) => (Operation::AccountList, output),
+        AccountCommand::Show { account, output } => {
+            (Operation::AccountShow { account: AccountId(account) }, output)
+        }
+        AccountCommand::Deposit(args) => {
+            let account = AccountId(args.account);
+            (Operation::AccountDeposit { account, amount: args.amount, memo: args.memo }, args.output)
+        }
+        AccountCommand::Withdraw(args) => {
+            let account = AccountId(args.account);
+            (Operation::AccountWithdraw { account, amount: args.amount, memo: args.memo }, args.output)
+        }
+    }
+}
+
+fn configuration(file: Option<&Path>) -> Result<Loaded, Exit> {
+    load(file, PLUGINS, environment::variables()).map_err(|mistake| {
+        complain(&mistake.to_string());
+        Exit::Mistake
+    })
+}
+
+fn runtime() -> Option<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| complain(&format!("the runtime could not start: {error}"))).ok()
+}
+
+/// Writes to standard output; a reader that went away ends the command.
+pub(crate) fn say(text: &str) -> Exit {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if written.is_ok() { Exit::Done } else { Exit::Broken }
+}
+
+/// Writes to standard error; there is nobody to tell when that fails.
+fn complain(text: &str) {
+    drop(writeln!(io::stderr().lock(), "gatehouse: {text}"));
+}

@@ -1,0 +1,68 @@
+//! Secrets by reference: from the environment or a file into a type that does not print.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use gatehouse_model::Secret;
+use gatehouse_upstream::SecretRef;
+
+use crate::environment;
+
+/// No credential is longer; a larger file is a mistake.
+const LIMIT: u64 = 64 << 10;
+
+/// The secret a reference names.
+///
+/// # Errors
+/// Why there is none, and the remedy, without a word of its content.
+pub(crate) fn resolve(reference: &SecretRef) -> Result<Secret<String>, String> {
+    match reference {
+        SecretRef::Env(name) => environment::variable(name)
+            .map(Secret::new)
+            .ok_or_else(|| format!("environment variable {name} is not set; set it before starting")),
+        SecretRef::File(path) => read(path).map(Secret::new),
+        SecretRef::Given(secret) => Ok(secret.clone()),
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let wrong = |why: &dyn std::fmt::Display| format!("file {}: {why}", path.display());
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| wrong(&error))?;
+    file.take(LIMIT + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    if text.len() as u64 > LIMIT {
+        return Err(wrong(&format!("expected a secret of at most {LIMIT} bytes")));
+    }
+    Ok(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_without_its_white_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, " sekret\n").unwrap();
+        assert_eq!(resolve(&SecretRef::File(path)).unwrap().expose(), "sekret");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let missing = resolve(&SecretRef::File("no/such/file".into())).unwrap_err();
+        assert!(missing.contains("no/such/file"), "{missing}");
+        let unset = resolve(&SecretRef::Env("GATEHOUSE_TEST_UNSET_VARIABLE".to_owned())).unwrap_err();
+        assert!(unset.contains("GATEHOUSE_TEST_UNSET_VARIABLE"), "{unset}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_secret_is_refused_unseen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, "x".repeat(70_000)).unwrap();
+        let error = resolve(&SecretRef::File(path)).unwrap_err();
+        assert!(error.contains("at most") && !error.contains("xxx"), "{error}");
+    }
+}

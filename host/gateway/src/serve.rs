@@ -1,0 +1,249 @@
+//! `serve`: starts the rooms in order, waits for an end, and closes them in order.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gatehouse_admin::{Admin, Door, OperationError, Token};
+use gatehouse_driver::{Driver, StartError};
+use gatehouse_edge::{Certificates, Edge};
+use gatehouse_model::Clock;
+use gatehouse_sandbox::Sandbox;
+use gatehouse_store::OpenError;
+use gatehouse_upstream::ConfigError;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+use crate::banner::Banner;
+use crate::cli::ServeArgs;
+use crate::config::{Config, Loaded};
+use crate::data::DataError;
+use crate::embedded::EmbeddedError;
+use crate::exit::Exit;
+use crate::operations::Serving;
+use crate::rooms::Rooms;
+use crate::shutdown::{House, Signals};
+use crate::tls::CertificateError;
+use crate::{sandbox, telemetry, tls};
+
+/// Ports tried after a taken one, where nobody asked for a certain port.
+const SPARE_PORTS: u16 = 20;
+
+/// Why the gateway did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum ServeError {
+    #[error("admin.listen {address}: {source}")]
+    Admin { address: SocketAddr, source: io::Error },
+    #[error("providers: {0}")]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error("admin door in the data folder: {0}")]
+    Door(io::Error),
+    #[error(transparent)]
+    Driver(#[from] StartError),
+    #[error(transparent)]
+    Edge(#[from] gatehouse_edge::Error),
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    #[error("plugins: {0}")]
+    Families(#[from] gatehouse_families::OpenError),
+    #[error("log.level: {0}")]
+    Logs(String),
+    #[error("media: {0}")]
+    Media(#[from] gatehouse_media::Error),
+    #[error("metrics: {0}")]
+    Metrics(String),
+    #[error("simulated providers: {0}")]
+    Sandbox(io::Error),
+    #[error("signals: {0}")]
+    Signals(io::Error),
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error("certificate to try with: {0}")]
+    Tls(#[from] CertificateError),
+    #[error("a part of the start was cut short: {0}")]
+    Torn(#[from] tokio::task::JoinError),
+    #[error("the account to try with: {0}")]
+    Welcome(#[from] OperationError),
+}
+
+impl ServeError {
+    /// The exit code it ends the process with.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_) | Self::Driver(StartError::Prices(_)) | Self::Logs(_) => Exit::Mistake,
+            Self::Edge(gatehouse_edge::Error::Tls(_)) | Self::Media(_) => Exit::Mistake,
+            Self::Driver(StartError::Store(_)) => Exit::Store,
+            Self::Store(OpenError::Locked { .. }) => Exit::Refused,
+            Self::Store(_) => Exit::Store,
+            _ => Exit::Broken,
+        }
+    }
+}
+
+/// Runs the gateway until a signal, or until the store fails.
+pub(crate) async fn serve(
+    loaded: &Loaded,
+    data: Option<PathBuf>,
+    args: &ServeArgs,
+    started: Instant,
+) -> Result<Exit, ServeError> {
+    telemetry::start_logs(&loaded.config.log).map_err(|error| ServeError::Logs(error.to_string()))?;
+    let mut signals = Signals::take().map_err(ServeError::Signals)?;
+    let mut hangups = signal(SignalKind::hangup()).map_err(ServeError::Signals)?;
+    let house = tokio::select! {
+        house = open(loaded, data, args, started) => house?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped while starting");
+            return Ok(Exit::Done);
+        }
+    };
+    tokio::select! {
+        signal = signals.next() => tracing::info!(signal, "stopping; a second signal stops at once"),
+        () = house.driver.failed() => {
+            // Nothing that is still under way could be written down, so nothing is waited for.
+            tracing::error!("the store failed; the next start recovers");
+            return Ok(Exit::Store);
+        }
+        () = reload_on_demand(&house.edge, &mut hangups) => {}
+    }
+    tokio::select! {
+        () = house.close() => Ok(Exit::Done),
+        signal = signals.next() => {
+            tracing::warn!(signal, "stopped at once");
+            Ok(Exit::Broken)
+        }
+    }
+}
+
+/// Reads the certificate's files again at every SIGHUP; never ends.
+async fn reload_on_demand(edge: &Edge, hangups: &mut Signal) {
+    while hangups.recv().await.is_some() {
+        match edge.certificates().map(Certificates::reload) {
+            Some(Ok(())) => tracing::info!("certificate read again"),
+            Some(Err(error)) => tracing::error!(%error, "the certificate in use stays"),
+            None => tracing::info!("there is no certificate to read again"),
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Starts every room, in the order each needs the ones before.
+async fn open(
+    loaded: &Loaded,
+    data: Option<PathBuf>,
+    args: &ServeArgs,
+    started: Instant,
+) -> Result<House, ServeError> {
+    let mut config = loaded.config.clone();
+    let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
+    let sandbox = simulations(&mut config).await?;
+    let usual = config.server.listen == gatehouse_edge::Config::default().listen;
+    let any_port = usual && !loaded.from_file && args.listen.is_none();
+    if let Some(listen) = args.listen {
+        config.server.listen = vec![listen];
+    }
+    let root = data.unwrap_or_else(|| config.data.folder.clone());
+    let rooms = Rooms::open(&config, &root).await?;
+    let driver = rooms.join(&config).await?;
+    let desk = rooms.desk();
+    let key = if sandbox.is_some() { Some(sandbox::welcome(&desk).await?) } else { None };
+    let edge = listen(&config, &driver, &rooms, args.tls_self_signed, any_port).await?;
+    let upkeep = keep_metrics(metrics.clone(), rooms.clock.clone());
+    let (admin, door) =
+        operators_door(&config, &rooms, Serving { desk, driver: driver.clone(), metrics }).await?;
+    let banner = Banner {
+        listen: edge.addresses(),
+        tls: edge.certificates().is_some(),
+        self_signed: args.tls_self_signed,
+        admin: admin.address(),
+        data: rooms.folder.root(),
+        ready: started.elapsed(),
+        key: key.as_deref(),
+    };
+    crate::run::say(&banner.text());
+    let data = rooms.folder.root().to_owned();
+    Ok(House { edge, driver, admin, door, data, upkeep, store: rooms.store, sandbox })
+}
+
+/// Starts the simulated providers where they are wanted; without them, providers without an account rest.
+async fn simulations(config: &mut Config) -> Result<Option<Sandbox>, ServeError> {
+    let running = if config.sandbox.enabled {
+        let running = sandbox::start(&config.sandbox).await.map_err(ServeError::Sandbox)?;
+        sandbox::point(config, running.context());
+        Some(running)
+    } else {
+        None
+    };
+    config.providers.retain(|name, provider| {
+        let usable = !provider.accounts.is_empty();
+        if !usable {
+            tracing::warn!(provider = name, "no account is configured; its models will fail");
+        }
+        usable
+    });
+    Ok(running)
+}
+
+/// Opens the public listeners, on the next free port where nobody asked for a certain one.
+async fn listen(
+    config: &Config,
+    driver: &Driver,
+    rooms: &Rooms,
+    self_signed: bool,
+    any_port: bool,
+) -> Result<Edge, ServeError> {
+    let mut server = config.server.clone();
+    let mut spare = if any_port { SPARE_PORTS } else { 0 };
+    loop {
+        let certificates = if self_signed { Some(made_up(&server)?) } else { None };
+        let (clock, seed) = (rooms.clock.clone(), rooms.seed.clone());
+        let edge =
+            Edge::start(server.clone(), driver.clone(), rooms.pepper.clone(), clock, seed, certificates);
+        match edge.await {
+            Err(gatehouse_edge::Error::Bind { address, source })
+                if spare > 0 && source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                spare -= 1;
+                let next = SocketAddr::new(address.ip(), address.port().saturating_add(1));
+                tracing::info!(taken = %address, trying = %next, "the port is taken");
+                server.listen = vec![next];
+            }
+            started => return Ok(started?),
+        }
+    }
+}
+
+fn made_up(server: &gatehouse_edge::Config) -> Result<Certificates, CertificateError> {
+    let own: Vec<_> = server.listen.iter().map(SocketAddr::ip).collect();
+    tls::self_signed(&own)
+}
+
+async fn operators_door(
+    config: &Config,
+    rooms: &Rooms,
+    serving: Serving,
+) -> Result<(Admin, Door), ServeError> {
+    let (address, token) = (config.admin.listen, Token::mint(rooms.seed.as_ref()));
+    let admin = Admin::start(address, token.clone(), Arc::new(serving), rooms.clock.clone())
+        .await
+        .map_err(|source| ServeError::Admin { address, source })?;
+    let door = Door { address: admin.address(), token };
+    door.write(rooms.folder.root()).map_err(ServeError::Door)?;
+    Ok((admin, door))
+}
+
+/// Folds recorded samples into their histograms, so that memory stays flat when nobody scrapes.
+fn keep_metrics(metrics: PrometheusHandle, clock: Arc<dyn Clock>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            clock.pause(Duration::from_secs(5)).await;
+            metrics.run_upkeep();
+        }
+    })
+}

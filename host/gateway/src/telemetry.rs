@@ -1,0 +1,110 @@
+//! Logs and metrics: how they leave the process.
+//!
+//! Logs go to standard error, one event a line; metrics are rendered for the admin listener. Nothing else
+//! installs a subscriber or a recorder.
+
+use std::io;
+
+use gatehouse_model::metric;
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+
+/// The `[log]` table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LogConfig {
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,gatehouse_upstream=debug`.
+    pub(crate) level: String,
+    /// How a line looks.
+    pub(crate) format: LogFormat,
+}
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+impl LogConfig {
+    /// The filter that `level` spells.
+    ///
+    /// # Errors
+    /// A `level` that is not a filter.
+    pub(crate) fn filter(&self) -> Result<EnvFilter, ParseError> {
+        EnvFilter::builder().parse(&self.level)
+    }
+}
+
+/// Installs the subscriber; a process has one, so a second call changes nothing.
+///
+/// # Errors
+/// A `level` that is not a filter.
+pub(crate) fn start_logs(config: &LogConfig) -> Result<(), ParseError> {
+    let logs = tracing_subscriber::fmt().with_env_filter(config.filter()?).with_writer(io::stderr);
+    let installed = match config.format {
+        LogFormat::Text => logs.with_ansi(io::IsTerminal::is_terminal(&io::stderr())).try_init(),
+        LogFormat::Json => logs.json().flatten_event(true).try_init(),
+    };
+    drop(installed);
+    Ok(())
+}
+
+/// Installs the metrics recorder and returns what renders it.
+///
+/// # Errors
+/// Another recorder is installed already.
+pub(crate) fn start_metrics() -> Result<PrometheusHandle, BuildError> {
+    let mut builder = PrometheusBuilder::new();
+    for (name, buckets) in HISTOGRAMS {
+        builder = builder.set_buckets_for_metric(Matcher::Full((*name).to_owned()), buckets)?;
+    }
+    builder.install_recorder()
+}
+
+/// Upper bounds of every histogram, chosen around what each is expected to show.
+const HISTOGRAMS: &[(&str, &[f64])] = &[
+    (
+        metric::REQUEST_SECONDS,
+        &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0],
+    ),
+    (metric::LATENESS_SECONDS, &[0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0]),
+    (metric::CALL_SECONDS, &[0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0]),
+    (metric::PLUGIN_SECONDS, &[0.000_01, 0.000_025, 0.000_05, 0.0001, 0.0005, 0.001, 0.01, 0.1]),
+    (metric::BATCH_SIZE, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0, 2048.0]),
+    (metric::COMMIT_SECONDS, &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.0]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_filters() {
+        for (level, fits) in
+            [("info", true), ("info,gatehouse_edge=debug", true), ("a=b=c", false), ("x=loud", false)]
+        {
+            let config = LogConfig { level: level.to_owned(), ..LogConfig::default() };
+            assert_eq!(config.filter().is_ok(), fits, "{level}");
+        }
+    }
+
+    #[test]
+    fn buckets_rise() {
+        for (name, buckets) in HISTOGRAMS {
+            assert!(buckets.is_sorted() && !buckets.is_empty(), "{name}");
+        }
+    }
+}

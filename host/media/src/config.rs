@@ -1,0 +1,53 @@
+//! The `[media]` table.
+
+use serde::Deserialize;
+
+/// What an operator may set about media.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where media are kept: a folder or a `file://` URL; absent: `media` in the data folder.
+    pub url: Option<String>,
+    /// Hours a result's link works (spec: 24).
+    pub link_hours: u32,
+    /// MiB of one file embedded in a request.
+    pub max_blob_mib: u32,
+    /// MiB of one result.
+    pub max_result_mib: u32,
+    /// MiB of one file a client links to.
+    pub max_probe_mib: u32,
+    /// Seconds to fetch a file a client links to.
+    pub probe_timeout_seconds: u32,
+    /// Seconds to fetch a result.
+    pub result_timeout_seconds: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            url: None,
+            link_hours: 24,
+            max_blob_mib: 32,
+            max_result_mib: 200,
+            max_probe_mib: 20,
+            probe_timeout_seconds: 30,
+            result_timeout_seconds: 300,
+        }
+    }
+}
+
+impl Config {
+    pub(crate) const fn max_blob(&self) -> u64 {
+        mib(self.max_blob_mib)
+    }
+    pub(crate) const fn max_result(&self) -> u64 {
+        mib(self.max_result_mib)
+    }
+    pub(crate) const fn max_probe(&self) -> u64 {
+        mib(self.max_probe_mib)
+    }
+}
+
+const fn mib(count: u32) -> u64 {
+    count as u64 * 1024 * 1024
+}

@@ -1,0 +1,84 @@
+//! Bytes written as text: `data:` URIs and bare base64. Pure.
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+/// As providers and clients write it: padding optional, stray bits at the end ignored.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// Characters enough to know media by their first bytes.
+const HEAD: usize = 64;
+
+/// The base64 text of a `data:<type>;base64,<text>` URI.
+pub(crate) fn uri_payload(text: &[u8]) -> Option<&[u8]> {
+    let scheme = text.get(..5)?;
+    if !scheme.eq_ignore_ascii_case(b"data:") {
+        return None;
+    }
+    // The head is a type and parameters; a comma further on belongs to something else.
+    let comma = memchr::memchr(b',', &text[..text.len().min(512)])?;
+    let head = &text[5..comma];
+    let marked = head.len() >= 7 && head[head.len() - 7..].eq_ignore_ascii_case(b";base64");
+    marked.then(|| &text[comma + 1..])
+}
+
+/// Decodes base64 of either alphabet; line breaks and blanks in it do no harm.
+pub(crate) fn decode(text: &[u8]) -> Option<Vec<u8>> {
+    decode_plain(text).or_else(|| {
+        let tight: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        if tight.len() == text.len() { None } else { decode_plain(&tight) }
+    })
+}
+
+fn decode_plain(text: &[u8]) -> Option<Vec<u8>> {
+    STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
+}
+
+/// The first bytes of what may be base64, without decoding all of it.
+pub(crate) fn decoded_head(text: &[u8]) -> Option<Vec<u8>> {
+    let head: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(HEAD).collect();
+    decode_plain(&head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_base64_uris_have_a_payload() {
+        for (text, payload) in [
+            ("data:image/png;base64,AAAA", Some("AAAA")),
+            ("DATA:image/png;charset=x;BASE64,AA", Some("AA")),
+            ("data:;base64,", Some("")),
+            ("data:image/svg+xml,<svg/>", None),
+            ("data:base64,AAAA", None),
+            ("https://x/data:;base64,", None),
+            ("dat", None),
+            ("data:image/png;base64", None),
+        ] {
+            assert_eq!(uri_payload(text.as_bytes()), payload.map(str::as_bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn base64_is_read_as_people_write_it() {
+        for (text, bytes) in [
+            ("aGVsbG8=", Some("hello")),
+            ("aGVsbG8", Some("hello")),
+            ("aGVs\nbG8=\n", Some("hello")),
+            ("fn5-fn5_", Some("~~~~~\u{7f}")),
+            ("fn5+fn5/", Some("~~~~~\u{7f}")),
+            ("", Some("")),
+            ("a", None),
+            ("aGVs*G8=", None),
+            ("hello world, this is text.", None),
+        ] {
+            assert_eq!(decode(text.as_bytes()).as_deref(), bytes.map(str::as_bytes), "{text}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Probes: the facts, and the words a client reads when there are none.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_model::{BlobId, Facts, MediaKind, Probe, Product};
+
+use super::*;
+use crate::{NewBlob, Probed, TaskBlobs};
+
+async fn probe(house: &House, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
+    house.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()
+}
+
+async fn facts(house: &House, source: &str) -> Result<Facts, String> {
+    let probed = probe(house, source, false, &house.media.blobs_of([])).await;
+    assert_eq!(probed.finding.source, source);
+    assert_eq!(probed.kept, None);
+    probed.finding.found
+}
+
+#[tokio::test]
+async fn facts_come_from_wherever_the_bytes_are() {
+    let server = serve(|_| (200, "text/plain", png(40, 30))).await;
+    let house = House::new(&[server.address]);
+    let base64 = STANDARD.encode(png(40, 30));
+    for source in [server.url("/a.png"), format!("data:text/plain;base64,{base64}"), base64.clone()] {
+        let facts = facts(&house, &source).await.unwrap();
+        assert_eq!((facts.kind, facts.mime.as_str()), (MediaKind::Image, "image/png"));
+        assert_eq!((facts.width, facts.height, facts.blob), (Some(40), Some(30), None));
+        assert_eq!(facts.bytes, png(40, 30).len() as u64);
+    }
+    assert_eq!(house.files(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_kept_is_the_tasks_own() {
+    let server = serve(|_| (200, "image/png", png(40, 30))).await;
+    let house = House::new(&[server.address]);
+    let blobs = house.media.blobs_of([]);
+    let probed = probe(&house, &server.url("/"), true, &blobs).await;
+    let id = probed.kept.unwrap();
+    let found = probed.finding.found.unwrap();
+    assert_eq!(found.blob, Some(format!("blob:{id}")));
+    let again = probe(&house, &format!("blob:{id}"), true, &blobs).await;
+    assert_eq!((again.finding.found, again.kept), (Ok(found), None));
+    let stranger = probe(&house, &format!("blob:{id}"), false, &house.media.blobs_of([])).await;
+    assert_eq!(stranger.finding.found, Err("it is not a file of this task".to_owned()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_is_told_in_plain_words() {
+    let server = serve(|path| match path {
+        "/gone" => (404, "text/html", b"<html>".to_vec()),
+        "/page" => (200, "image/png", b"<html>".to_vec()),
+        _ => (200, "image/png", picture(1024 * 1024 + 1)),
+    })
+    .await;
+    let house = House::new(&[server.address]);
+    let text = "expected an http(s) URL, a data: URI or base64";
+    let stranger = format!("blob:{}", BlobId::new(UnixMs(NEW_YEAR), &Counting::default()));
+    let too_large = STANDARD.encode(vec![0; 1024 * 1024 + 4]);
+    for (source, reason) in [
+        (server.url("/gone").as_str(), "could not be fetched: the server answered 404"),
+        (&server.url("/large"), "could not be fetched: it is larger than 1 MiB"),
+        ("http://127.0.0.1/x", "could not be fetched: 127.0.0.1 is not a public address"),
+        (
+            "http://example.com:22/",
+            "could not be fetched: not a URL that can be fetched: only ports 80 and 443 are allowed",
+        ),
+        ("ftp://example.com/a.png", text),
+        ("file:///etc/passwd", text),
+        ("no picture at all!", text),
+        ("", text),
+        ("data:image/png;base64,@@@@", "the data: URI does not hold valid base64"),
+        ("data:image/png;base64,", "the data: URI does not hold valid base64"),
+        ("data:image/svg+xml,<svg/>", "a data: URI must be data:<type>;base64,<data>"),
+        (&too_large, "it is larger than 1 MiB"),
+        (&stranger, "it is not a file of this task"),
+        ("blob:../../etc/passwd", "it is not a file of this task"),
+    ] {
+        assert_eq!(
+            facts(&house, source).await,
+            Err(reason.to_owned()),
+            "{}",
+            &source[..source.len().min(60)]
+        );
+    }
+    // Not media, but there: that is for the family to judge.
+    assert_eq!(facts(&house, &server.url("/page")).await.unwrap().kind, MediaKind::Other);
+}
+
+#[tokio::test]
+async fn our_own_links_are_read_without_a_request() {
+    let server = serve(|_| (200, "image/png", png(1, 1))).await;
+    let house = House::new(&[server.address]);
+    let id = BlobId::new(house.clock.now(), &*house.media.0.seed);
+    house.media.keep(&[NewBlob::new(id, png(64, 48).into())]).await.unwrap();
+    let product = Product { source: format!("blob:{id}"), mime: None };
+    let media = house.media.save(&product, "p", &house.media.blobs_of([id])).await.unwrap();
+    for base in ["http://127.0.0.1:9", "https://gateway.example.com"] {
+        let link = house.media.link(base, &media);
+        assert_eq!(facts(&house, &link).await.unwrap().width, Some(64), "{base}");
+    }
+    // A link that is not ours is fetched like any other.
+    let forged = house.media.link(&server.url(""), &media).replace("signature=", "signature=0");
+    assert_eq!(facts(&house, &forged).await.unwrap().width, Some(1));
+    assert_eq!(server.asked(), 1);
+    house.clock.advance(24 * HOUR);
+    let ended = facts(&house, &house.media.link("http://127.0.0.1", &media)).await;
+    assert_eq!(ended, Err("could not be fetched: 127.0.0.1 is not a public address".to_owned()));
+}

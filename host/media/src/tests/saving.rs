@@ -1,0 +1,150 @@
+//! Copies of results: whole, typed by their bytes, or not there at all; and a cut request arriving whole upstream.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_model::{Call, Media, Payload, Product, Replay, Target};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+use crate::SaveError;
+
+async fn save(house: &House, source: &str, mime: Option<&str>) -> Result<Media, String> {
+    let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned) };
+    house.media.save(&product, "p", &house.media.blobs_of([])).await.map_err(|error| match error {
+        SaveError::Lost(reason) => reason,
+        SaveError::Passing(reason) => format!("for now: {reason}"),
+        SaveError::Store(error) => panic!("{error}"),
+    })
+}
+
+async fn content(house: &House, media: &Media) -> Vec<u8> {
+    let link = house.media.link("", media);
+    let query = link.split_once('?').unwrap().1;
+    let (expires, signature) = query.split_once('&').unwrap();
+    let name = crate::link::name(media.id, &media.mime);
+    let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
+    collect(house.media.open_link(&name, expires, signature, None).await.unwrap().body).await
+}
+
+#[tokio::test]
+async fn a_result_is_copied_whole_whatever_its_size() {
+    let server = serve(|path| (200, "application/octet-stream", picture(path[1..].parse().unwrap()))).await;
+    let house = House::new(&[server.address]);
+    for size in [100, 64 * 1024, 5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 7 * 1024 * 1024] {
+        let media = save(&house, &server.url(&format!("/{size}")), Some("image/jpeg")).await.unwrap();
+        assert_eq!((media.mime.as_str(), media.bytes), ("image/png", size as u64));
+        assert_eq!(media.expires, UnixMs(NEW_YEAR + 24 * HOUR));
+        assert!(content(&house, &media).await == picture(size), "{size}");
+    }
+    let files = house.files();
+    assert_eq!(files.len(), 5);
+    assert!(
+        files.iter().all(|file| file.starts_with("media/20455/1767312000-m_") && file.ends_with(".png")),
+        "{files:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_result_in_hand_is_copied_too() {
+    let house = House::new(&[]);
+    let source = format!("data:image/webp;base64,{}", STANDARD.encode(png(9, 9)));
+    let media = save(&house, &source, None).await.unwrap();
+    assert_eq!((media.mime.as_str(), content(&house, &media).await), ("image/png", png(9, 9)));
+}
+
+#[tokio::test]
+async fn what_is_no_result_is_lost_with_a_reason() {
+    let cut = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let cut_at = cut.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = cut.accept().await {
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9000000\r\n\r\n").await;
+            let _ = stream.write_all(&picture(6_000_000)).await;
+        }
+    });
+    let server = serve(|path| match path {
+        "/page" => (200, "image/png", b"<!doctype html><title>expired</title>".to_vec()),
+        "/empty" => (200, "image/png", vec![]),
+        "/dead" => (403, "application/xml", b"<Error/>".to_vec()),
+        _ => (200, "image/png", picture(7 * 1024 * 1024 + 1)),
+    })
+    .await;
+    let house = House::new(&[server.address]);
+    let broken = House::with(&[cut_at], Config::default());
+    for (house, source, reason) in [
+        (&house, server.url("/page"), "the result is not image/png, but of type image/png".to_owned()),
+        (&house, server.url("/empty"), "the result is empty".to_owned()),
+        (&house, server.url("/dead"), "the result could not be fetched: the server answered 403".to_owned()),
+        (&house, server.url("/large"), "the result could not be fetched: it is larger than 7 MiB".to_owned()),
+        (
+            &house,
+            format!("http://{cut_at}/"),
+            format!("the result could not be fetched: http://{cut_at} is not among the provider's media origins"),
+        ),
+        (
+            &house,
+            "http://169.254.169.254/".to_owned(),
+            "the result could not be fetched: http://169.254.169.254:80 is not among the provider's media origins".to_owned(),
+        ),
+        (
+            &broken,
+            format!("http://{cut_at}/"),
+            "the result could not be fetched: the connection broke before all of it had arrived".to_owned(),
+        ),
+        (&house, "data:image/png;base64,@@".to_owned(), "the result is not valid base64".to_owned()),
+        (&house, "blob:blob_x".to_owned(), "the result is not a file of this task".to_owned()),
+    ] {
+        assert_eq!(save(house, &source, Some("image/png")).await, Err(reason), "{source}");
+    }
+    assert_eq!((house.files(), broken.files()), (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn a_cut_request_arrives_whole_at_the_provider() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let tell = tell.clone();
+            let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+                let tell = tell.clone();
+                async move {
+                    let body =
+                        http_body_util::BodyExt::collect(request.into_body()).await.unwrap().to_bytes();
+                    tell.send(body).unwrap();
+                    Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::new())))
+                }
+            });
+            hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await
+                .unwrap();
+        }
+    });
+    let house = House::new(&[address]);
+    for size in [24_600, 100_000, 700_001, 700_002] {
+        let uri = format!("data:image/png;base64,{}", STANDARD.encode(picture(size)));
+        let json = format!(r#"{{"input":"{uri}","more":["{uri}"],"prompt":"x"}}"#);
+        let cut = house.media.cut(json.clone().into()).await.unwrap();
+        assert_eq!(cut.blobs.len(), 2);
+        house.media.keep(&cut.blobs).await.unwrap();
+        let call = Call {
+            provider: "p".to_owned(),
+            method: "POST".to_owned(),
+            target: Target::Path("/".to_owned()),
+            headers: vec![],
+            body: Payload::Json(cut.json.to_vec()),
+            timeout_ms: 20_000,
+            replay: Replay::Once,
+            save_body: false,
+        };
+        let upstream = &house.media.0.upstream;
+        let blobs = house.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
+        let slot = upstream.acquire("p", "main").unwrap();
+        upstream.call(&slot, &call, &blobs, UnixMs(u64::MAX)).await.unwrap();
+        assert!(told.recv().await.unwrap() == json, "{size}");
+    }
+}

@@ -1,0 +1,48 @@
+//! The length of a WAV file. Pure.
+
+/// Milliseconds of sound: bytes of the `data` chunk over bytes a second of the `fmt ` chunk. A length written
+/// as "unknown" (streamed files) counts up to the end of the file.
+pub(crate) fn milliseconds(bytes: &[u8]) -> Option<u64> {
+    let mut at = 12;
+    let mut bytes_per_second = None;
+    loop {
+        let length = u32::from_le_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
+        let content = at + 8;
+        match bytes.get(at..at + 4)? {
+            b"fmt " => {
+                let rate = bytes.get(content + 8..content + 12)?.try_into().ok()?;
+                bytes_per_second = Some(u64::from(u32::from_le_bytes(rate)));
+            }
+            b"data" => {
+                let here = (bytes.len() - content) as u64;
+                return (u64::from(length).min(here) * 1000).checked_div(bytes_per_second?);
+            }
+            _ => {}
+        }
+        // Chunks are padded to even lengths.
+        at = content.checked_add(usize::try_from(length).ok()?)?.checked_add((length % 2) as usize)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wav(rate: u32, announced: u32, data: usize) -> Vec<u8> {
+        let mut bytes = b"RIFF\0\0\0\0WAVELIST\x03\0\0\0abc\0fmt \x10\0\0\0\x01\0\x01\0".to_vec();
+        bytes.extend_from_slice(&rate.to_le_bytes());
+        bytes.extend_from_slice(&(rate * 2).to_le_bytes());
+        bytes.extend_from_slice(b"\x02\0\x10\0data");
+        bytes.extend_from_slice(&announced.to_le_bytes());
+        bytes.resize(bytes.len() + data, 0);
+        bytes
+    }
+
+    #[test]
+    fn the_length_is_data_over_rate() {
+        assert_eq!(milliseconds(&wav(8000, 24_000, 24_000)), Some(1500));
+        assert_eq!(milliseconds(&wav(8000, u32::MAX, 16_000)), Some(1000));
+        assert_eq!(milliseconds(&wav(0, 100, 100)), None);
+        assert_eq!(milliseconds(b"RIFF\0\0\0\0WAVE"), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! One write transaction as [`Books`]: the rules of `tasks` read and write rows through it.
+//!
+//! Holds no rule of its own beyond keeping its look-up tables in step with the rows they point at.
+
+use std::collections::BTreeSet;
+
+use gatehouse_model::{Account, AccountId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_tasks::{Books, Entry, Head, Hold, HoldId, Note, Repetition};
+use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+use crate::layout::{self, Day, DigestKey, HoldKey, Row};
+use crate::row::{decode, encode};
+
+type Rows<'txn, K> = Table<'txn, K, Row>;
+
+/// The fixed tables, open for one transaction; tables of days are opened as they are needed.
+pub(crate) struct Batch<'txn> {
+    txn: &'txn WriteTransaction,
+    days: BTreeSet<u32>,
+    accounts: Rows<'txn, &'static str>,
+    keys: Rows<'txn, &'static str>,
+    key_digests: Table<'txn, DigestKey, &'static str>,
+    live: Rows<'txn, u128>,
+    holds: Rows<'txn, HoldKey>,
+    hold_expiry: Table<'txn, (u64, HoldKey), ()>,
+    ledger: Rows<'txn, u64>,
+    head: Head,
+    idempotency: Rows<'txn, (&'static str, DigestKey)>,
+    idempotency_expiry: Table<'txn, (u64, &'static str, DigestKey), ()>,
+    audit: Rows<'txn, u64>,
+}
+
+impl<'txn> Batch<'txn> {
+    /// Opens every fixed table, making those that are missing.
+    pub(crate) fn open(txn: &'txn WriteTransaction) -> Result<Self, StoreError> {
+        let days = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
+        let ledger = txn.open_table(layout::LEDGER)?;
+        let last = ledger.last()?.map(|(_, row)| decode("ledger", row.value())).transpose()?;
+        Ok(Self {
+            txn,
+            days,
+            accounts: txn.open_table(layout::ACCOUNTS)?,
+            keys: txn.open_table(layout::KEYS)?,
+            key_digests: txn.open_table(layout::KEY_DIGESTS)?,
+            live: txn.open_table(layout::LIVE)?,
+            holds: txn.open_table(layout::HOLDS)?,
+            hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
+            ledger,
+            head: last.as_ref().map_or_else(Head::default, Head::after),
+            idempotency: txn.open_table(layout::IDEMPOTENCY)?,
+            idempotency_expiry: txn.open_table(layout::IDEMPOTENCY_EXPIRY)?,
+            audit: txn.open_table(layout::AUDIT)?,
+        })
+    }
+}
+
+/// The row of that key.
+pub(crate) fn find<'key, K: RedbKey + 'static, T: DeserializeOwned>(
+    name: &str,
+    table: &impl ReadableTable<K, Row>,
+    key: K::SelfType<'key>,
+) -> Result<Option<T>, StoreError> {
+    table.get(key)?.map(|row| decode(name, row.value())).transpose()
+}
+
+fn keep<'key, K: RedbKey + 'static, T: Serialize>(
+    table: &mut Table<'_, K, Row>,
+    key: K::SelfType<'key>,
+    row: &T,
+) -> Result<(), StoreError> {
+    let bytes = encode(table.name(), row)?;
+    table.insert(key, bytes.as_slice())?;
+    Ok(())
+}
+
+impl Books for Batch<'_> {
+    type Error = StoreError;
+
+    fn account(&self, id: &AccountId) -> Result<Option<Account>, StoreError> {
+        find("accounts", &self.accounts, id.0.as_str())
+    }
+    fn put_account(&mut self, account: &Account) -> Result<(), StoreError> {
+        keep(&mut self.accounts, account.id.0.as_str(), account)
+    }
+
+    fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
+        find("keys", &self.keys, id.0.as_str())
+    }
+    fn key_of(&self, digest: &KeyDigest) -> Result<Option<KeyId>, StoreError> {
+        Ok(self.key_digests.get(digest.0.0)?.map(|id| KeyId::from(id.value())))
+    }
+    fn put_key(&mut self, key: &Key) -> Result<(), StoreError> {
+        // A key's digest never changes, and its `used` does with every hold: the look-up row is written once.
+        if self.keys.get(key.id.0.as_str())?.is_none() {
+            self.key_digests.insert(key.digest.0.0, key.id.0.as_str())?;
+        }
+        keep(&mut self.keys, key.id.0.as_str(), key)
+    }
+
+    fn live(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        find("live", &self.live, id.bits())
+    }
+    fn finished(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        let day = id.born().day();
+        // Opening a table to write makes it; a look-up must not.
+        if !self.days.contains(&day) {
+            return Ok(None);
+        }
+        let day = Day::new(day);
+        let history = self.txn.open_table(day.history())?;
+        find(history.name(), &history, id.bits())
+    }
+    fn oldest_live(&self) -> Result<Option<TaskId>, StoreError> {
+        Ok(self.live.first()?.map(|(id, _)| TaskId::from_bits(id.value())))
+    }
+    fn put_live(&mut self, task: &Task) -> Result<(), StoreError> {
+        let fresh = self.live.get(task.id.bits())?.is_none();
+        keep(&mut self.live, task.id.bits(), task)?;
+        if fresh {
+            let day = Day::new(task.id.born().day());
+            self.txn.open_table(day.owners())?.insert((task.account.0.as_str(), task.id.bits()), ())?;
+        }
+        Ok(())
+    }
+    fn put_finished(&mut self, task: &Task) -> Result<(), StoreError> {
+        self.live.remove(task.id.bits())?;
+        let day = task.id.born().day();
+        self.days.insert(day);
+        keep(&mut self.txn.open_table(Day::new(day).history())?, task.id.bits(), task)
+    }
+    fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
+        let kept = self.days.split_off(&day);
+        let dropped = std::mem::replace(&mut self.days, kept);
+        // Owners have their own list: a day may hold rows of one kind only.
+        let owners: Vec<u32> =
+            self.txn.list_tables()?.filter_map(|table| layout::owners_day(&table)).collect();
+        for old in owners.into_iter().filter(|old| *old < day) {
+            self.txn.delete_table(Day::new(old).owners())?;
+        }
+        for old in &dropped {
+            self.txn.delete_table(Day::new(*old).history())?;
+        }
+        Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
+    }
+
+    fn hold(&self, id: HoldId) -> Result<Option<Hold>, StoreError> {
+        find("holds", &self.holds, layout::hold_key(id))
+    }
+    fn put_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
+        let key = layout::hold_key(hold.id);
+        if matches!(hold.id, HoldId::Request(_)) {
+            self.hold_expiry.insert((hold.expires.0, key), ())?;
+        }
+        keep(&mut self.holds, key, hold)
+    }
+    fn remove_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
+        let key = layout::hold_key(hold.id);
+        if matches!(hold.id, HoldId::Request(_)) {
+            self.hold_expiry.remove((hold.expires.0, key))?;
+        }
+        self.holds.remove(key)?;
+        Ok(())
+    }
+    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, StoreError> {
+        let mut expired = Vec::new();
+        for row in self.hold_expiry.range(..=(now.0, [u8::MAX; 17]))?.take(limit) {
+            let (_, key) = row?.0.value();
+            expired.extend(find("holds", &self.holds, key)?);
+        }
+        Ok(expired)
+    }
+
+    fn repetition(&self, key: &KeyId, token: &Digest) -> Result<Option<Repetition>, StoreError> {
+        find("idempotency", &self.idempotency, (key.0.as_str(), token.0))
+    }
+    fn put_repetition(&mut self, repetition: &Repetition) -> Result<(), StoreError> {
+        let Repetition { key, token, expires, .. } = repetition;
+        self.idempotency_expiry.insert((expires.0, key.0.as_str(), token.0), ())?;
+        keep(&mut self.idempotency, (key.0.as_str(), token.0), repetition)
+    }
+    fn remove_repetition(&mut self, repetition: &Repetition) -> Result<(), StoreError> {
+        let Repetition { key, token, expires, .. } = repetition;
+        self.idempotency_expiry.remove((expires.0, key.0.as_str(), token.0))?;
+        self.idempotency.remove((key.0.as_str(), token.0))?;
+        Ok(())
+    }
+    fn expired_repetitions(&self, now: UnixMs, limit: usize) -> Result<Vec<Repetition>, StoreError> {
+        let mut expired = Vec::new();
+        let end = (now.0.saturating_add(1), "", [0; 32]);
+        for row in self.idempotency_expiry.range(..end)?.take(limit) {
+            let row = row?;
+            let (_, key, token) = row.0.value();
+            expired.extend(find("idempotency", &self.idempotency, (key, token))?);
+        }
+        Ok(expired)
+    }
+
+    fn head(&self) -> Result<Head, StoreError> {
+        Ok(self.head)
+    }
+    fn append(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        keep(&mut self.ledger, entry.seq, entry)?;
+        self.head = Head::after(entry);
+        Ok(())
+    }
+
+    fn note(&mut self, note: &Note) -> Result<(), StoreError> {
+        let next = self.audit.last()?.map_or(0, |(seq, _)| seq.value().saturating_add(1));
+        keep(&mut self.audit, next, note)
+    }
+}

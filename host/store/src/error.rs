@@ -1,0 +1,81 @@
+//! What can go wrong with the file.
+
+use std::path::PathBuf;
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process has the file.
+    #[error(
+        "{path}: another gatehouse process has this store open; stop it first, or use another data folder"
+    )]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A later release wrote the file.
+    #[error("the store has schema {found}, this release reads up to {supported}; use the newer release")]
+    Newer {
+        /// The file's schema.
+        found: u64,
+        /// The newest this release knows.
+        supported: u64,
+    },
+    /// The file cannot be read or made.
+    #[error("{path}: {reason}")]
+    Storage {
+        /// The file.
+        path: PathBuf,
+        /// For the operator.
+        reason: String,
+    },
+    /// The writer's thread could not be started.
+    #[error("the store's writer thread could not be started")]
+    Thread(#[source] std::io::Error),
+}
+
+/// Why the store could not do its work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Too many commands are waiting; nothing was done. The only error that may pass.
+    #[error("the store is busy: its queue is full")]
+    Busy,
+    /// [`crate::Store::close`] was called; nothing was done.
+    #[error("the store is closed")]
+    Closed,
+    /// The file failed. The process must stop, and a restart recovers: it is not known whether the last
+    /// batch became durable.
+    #[error("the store failed: {reason}")]
+    Failed {
+        /// For the operator.
+        reason: String,
+    },
+    /// A row has an encoding this release does not know, or is damaged.
+    #[error("the store's table {table} holds a row this release cannot read: {problem}")]
+    Unreadable {
+        /// The table.
+        table: String,
+        /// What was expected and what came.
+        problem: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
+        Self::Failed { reason: reason.to_string() }
+    }
+}
+
+macro_rules! failed_from {
+    ($($error:ident),*) => {$(
+        impl From<redb::$error> for StoreError {
+            fn from(error: redb::$error) -> Self {
+                Self::failed(error)
+            }
+        }
+    )*};
+}
+
+failed_from!(CommitError, StorageError, TableError, TransactionError);

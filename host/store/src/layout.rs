@@ -1,0 +1,88 @@
+//! The tables and their keys. Names and encodings are frozen by the first release; `SCHEMA` counts changes.
+//!
+//! Large tables are keyed by time-ordered ids, which keeps writes together at one end of each tree. History is
+//! kept in one table a day, so that forgetting a day is dropping a table.
+
+use gatehouse_tasks::HoldId;
+use redb::{TableDefinition, TableHandle};
+
+/// The version of everything in this file.
+pub(crate) const SCHEMA: u64 = 1;
+/// Where `META` holds it.
+pub(crate) const SCHEMA_KEY: &str = "schema";
+
+pub(crate) type Row = &'static [u8];
+pub(crate) type HoldKey = [u8; 17];
+pub(crate) type DigestKey = [u8; 32];
+
+/// Facts about the file itself.
+pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+/// Accounts by id.
+pub(crate) const ACCOUNTS: TableDefinition<'_, &str, Row> = TableDefinition::new("accounts");
+/// Keys by id.
+pub(crate) const KEYS: TableDefinition<'_, &str, Row> = TableDefinition::new("keys");
+/// Key ids by digest.
+pub(crate) const KEY_DIGESTS: TableDefinition<'_, DigestKey, &str> = TableDefinition::new("key-digests");
+/// Live tasks by id.
+pub(crate) const LIVE: TableDefinition<'_, u128, Row> = TableDefinition::new("live");
+/// Open holds by id.
+pub(crate) const HOLDS: TableDefinition<'_, HoldKey, Row> = TableDefinition::new("holds");
+/// Open holds of requests by expiry.
+pub(crate) const HOLD_EXPIRY: TableDefinition<'_, (u64, HoldKey), ()> = TableDefinition::new("hold-expiry");
+/// The ledger by sequence number.
+pub(crate) const LEDGER: TableDefinition<'_, u64, Row> = TableDefinition::new("ledger");
+/// Remembered submissions by key and token.
+pub(crate) const IDEMPOTENCY: TableDefinition<'_, (&str, DigestKey), Row> =
+    TableDefinition::new("idempotency");
+/// Remembered submissions by expiry.
+pub(crate) const IDEMPOTENCY_EXPIRY: TableDefinition<'_, (u64, &str, DigestKey), ()> =
+    TableDefinition::new("idempotency-expiry");
+/// The audit record by sequence number.
+pub(crate) const AUDIT: TableDefinition<'_, u64, Row> = TableDefinition::new("audit");
+
+const HISTORY_PREFIX: &str = "history-";
+const OWNERS_PREFIX: &str = "owners-";
+
+/// The tables of one day, by the day of a task's birth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Day {
+    history: String,
+    owners: String,
+}
+
+impl Day {
+    pub(crate) fn new(day: u32) -> Self {
+        Self { history: format!("{HISTORY_PREFIX}{day}"), owners: format!("{OWNERS_PREFIX}{day}") }
+    }
+
+    /// Ended tasks by id.
+    pub(crate) fn history(&self) -> TableDefinition<'_, u128, Row> {
+        TableDefinition::new(&self.history)
+    }
+
+    /// All tasks, live ones too, by account and id.
+    pub(crate) fn owners(&self) -> TableDefinition<'_, (&'static str, u128), ()> {
+        TableDefinition::new(&self.owners)
+    }
+}
+
+/// The day whose history that table holds.
+pub(crate) fn history_day(table: &impl TableHandle) -> Option<u32> {
+    table.name().strip_prefix(HISTORY_PREFIX)?.parse().ok()
+}
+
+/// The day whose owners that table holds.
+pub(crate) fn owners_day(table: &impl TableHandle) -> Option<u32> {
+    table.name().strip_prefix(OWNERS_PREFIX)?.parse().ok()
+}
+
+/// Requests sort before tasks; within a kind, by birth.
+pub(crate) fn hold_key(id: HoldId) -> HoldKey {
+    let (kind, bits) = match id {
+        HoldId::Request(id) => (0, id.bits()),
+        HoldId::Task(id) => (1, id.bits()),
+    };
+    let mut key = [kind; 17];
+    key[1..].copy_from_slice(&bits.to_be_bytes());
+    key
+}

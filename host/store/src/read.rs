@@ -1,0 +1,265 @@
+//! Reads. Each takes a snapshot of its own and lets it go soon: a snapshot held for long keeps old pages of the
+//! file from being used again. Long lists are therefore read in pieces.
+
+use std::collections::VecDeque;
+
+use gatehouse_model::{Account, AccountId, Key, KeyDigest, KeyId, Status, Task, TaskId};
+use gatehouse_tasks::{Entry, Examination, Hold, Note, Report};
+use redb::{
+    Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
+    TableHandle,
+};
+use serde::de::DeserializeOwned;
+
+use crate::batch::find;
+use crate::layout::{self, Day, Row};
+use crate::row::decode;
+use crate::{Store, StoreError};
+
+/// Rows read under one snapshot.
+const PIECE: usize = 512;
+
+/// Which of an account's tasks to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskQuery {
+    /// Only this status.
+    pub status: Option<Status>,
+    /// Only this canonical model.
+    pub model: Option<String>,
+    /// Only tasks older than this one.
+    pub after: Option<TaskId>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl Store {
+    /// A task, live or ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn task(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.read(|txn| task_in(txn, id))
+    }
+
+    /// Every live task, by birth. Tasks that come or go meanwhile may or may not be among them.
+    #[must_use]
+    pub fn live_tasks(&self) -> LiveTasks {
+        LiveTasks { store: self.clone(), next: Some(0), ready: VecDeque::new() }
+    }
+
+    /// An account.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn account(&self, id: &AccountId) -> Result<Option<Account>, StoreError> {
+        self.read(|txn| find("accounts", &txn.open_table(layout::ACCOUNTS)?, id.0.as_str()))
+    }
+
+    /// All accounts, by id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn accounts(&self) -> Result<Vec<Account>, StoreError> {
+        self.read(|txn| rows(txn, layout::ACCOUNTS))
+    }
+
+    /// A key.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
+        self.read(|txn| find("keys", &txn.open_table(layout::KEYS)?, id.0.as_str()))
+    }
+
+    /// The key of that digest.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn key_by_digest(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        self.read(|txn| {
+            let Some(id) = txn.open_table(layout::KEY_DIGESTS)?.get(digest.0.0)? else { return Ok(None) };
+            find("keys", &txn.open_table(layout::KEYS)?, id.value())
+        })
+    }
+
+    /// All keys, by id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
+        self.read(|txn| rows(txn, layout::KEYS))
+    }
+
+    /// An account's tasks, newest first, and whether there are more.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn tasks_of(&self, account: &AccountId, query: &TaskQuery) -> Result<(Vec<Task>, bool), StoreError> {
+        let wanted = |task: &Task| {
+            query.status.is_none_or(|status| task.status == status)
+                && query.model.as_ref().is_none_or(|model| task.model == *model)
+        };
+        let mut before = query.after.map_or(u128::MAX, TaskId::bits);
+        let mut found = Vec::new();
+        loop {
+            let (tasks, next) = self.read(|txn| piece_of(txn, account, before))?;
+            for task in tasks.into_iter().filter(wanted) {
+                if found.len() == query.limit {
+                    return Ok((found, true));
+                }
+                found.push(task);
+            }
+            match next {
+                Some(next) => before = next,
+                None => return Ok((found, false)),
+            }
+        }
+    }
+
+    /// The last lines of the audit record, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn audit(&self, limit: usize) -> Result<Vec<Note>, StoreError> {
+        self.read(|txn| {
+            let table = txn.open_table(layout::AUDIT)?;
+            table.iter()?.rev().take(limit).map(|row| decode("audit", row?.1.value())).collect()
+        })
+    }
+
+    /// An account's last ledger rows, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn ledger_of(&self, account: &AccountId, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let (mut end, mut found) = (u64::MAX, Vec::new());
+        while end > 0 && found.len() < limit {
+            let piece: Vec<Entry> = self.read(|txn| {
+                let table = txn.open_table(layout::LEDGER)?;
+                table.range(..end)?.rev().take(PIECE).map(|row| decode("ledger", row?.1.value())).collect()
+            })?;
+            end = piece.last().map_or(0, |entry| entry.seq);
+            found.extend(piece.into_iter().filter(|entry| entry.account == *account));
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Re-sums the whole ledger and checks every hold against its task, in one snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what merely contradicts itself is in the report.
+    pub fn examine(&self) -> Result<Report, StoreError> {
+        self.read(examine)
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let database = self.database()?;
+        let read = |database: &Database| work(&database.begin_read()?);
+        self.notice(read(&database))
+    }
+}
+
+/// Every live task, read in pieces. See [`Store::live_tasks`].
+pub struct LiveTasks {
+    store: Store,
+    /// Where the next piece begins; none once all were read.
+    next: Option<u128>,
+    ready: VecDeque<Task>,
+}
+
+impl Iterator for LiveTasks {
+    type Item = Result<Task, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ready.is_empty()
+            && let Some(start) = self.next
+        {
+            let piece = self.store.read(|txn| {
+                let table = txn.open_table(layout::LIVE)?;
+                table.range(start..)?.take(PIECE).map(|row| decode("live", row?.1.value())).collect()
+            });
+            match piece {
+                Ok(tasks) => self.ready = tasks,
+                Err(error) => {
+                    self.next = None;
+                    return Some(Err(error));
+                }
+            }
+            self.next = self.ready.back().and_then(|task: &Task| task.id.bits().checked_add(1));
+        }
+        self.ready.pop_front().map(Ok)
+    }
+}
+
+fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
+    if let Some(live) = find("live", &txn.open_table(layout::LIVE)?, id.bits())? {
+        return Ok(Some(live));
+    }
+    match txn.open_table(Day::new(id.born().day()).history()) {
+        Ok(history) => find("history", &history, id.bits()),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A piece of an account's tasks older than `before`, newest first, and where the next piece begins.
+fn piece_of(
+    txn: &ReadTransaction,
+    account: &AccountId,
+    before: u128,
+) -> Result<(Vec<Task>, Option<u128>), StoreError> {
+    let newest = TaskId::from_bits(before).born().day();
+    let mut days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::owners_day(&table)).collect();
+    days.retain(|day| *day <= newest);
+    days.sort_unstable_by(|a, b| b.cmp(a));
+    let (account, mut tasks, mut seen, mut last) = (account.0.as_str(), Vec::new(), 0, before);
+    for day in days {
+        let owners = txn.open_table(Day::new(day).owners())?;
+        for row in owners.range((account, 0)..(account, before))?.rev() {
+            if seen == PIECE {
+                return Ok((tasks, Some(last)));
+            }
+            let (_, id) = row?.0.value();
+            seen += 1;
+            last = id;
+            tasks.extend(task_in(txn, TaskId::from_bits(id))?);
+        }
+    }
+    Ok((tasks, None))
+}
+
+pub(crate) fn rows<K: RedbKey + 'static, T: DeserializeOwned>(
+    txn: &ReadTransaction,
+    table: TableDefinition<'_, K, Row>,
+) -> Result<Vec<T>, StoreError> {
+    let mut rows = Vec::new();
+    each(txn, table, |row| rows.push(row))?;
+    Ok(rows)
+}
+
+fn each<K: RedbKey + 'static, T: DeserializeOwned>(
+    txn: &ReadTransaction,
+    table: TableDefinition<'_, K, Row>,
+    mut visit: impl FnMut(T),
+) -> Result<(), StoreError> {
+    let name = table.name().to_owned();
+    for row in txn.open_table(table)?.iter()? {
+        visit(decode(&name, row?.1.value())?);
+    }
+    Ok(())
+}
+
+fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
+    let mut examination = Examination::default();
+    each(txn, layout::LEDGER, |entry: Entry| examination.entry(&entry))?;
+    each(txn, layout::ACCOUNTS, |account: Account| examination.account(&account))?;
+    each(txn, layout::KEYS, |key: Key| examination.key(&key))?;
+    each(txn, layout::HOLDS, |hold: Hold| examination.hold(&hold))?;
+    each(txn, layout::LIVE, |task: Task| examination.live(&task))?;
+    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
+    for day in days {
+        each(txn, Day::new(day).history(), |task: Task| examination.finished(&task))?;
+    }
+    Ok(examination.report())
+}

@@ -1,0 +1,205 @@
+//! The store as others hold it: open, execute, fail, close.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::JoinHandle;
+
+use gatehouse_tasks::{Answer, Command, Rejection};
+use redb::{Database, DatabaseError, ReadableTable, StorageBackend};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::batch::Batch;
+use crate::layout::{META, SCHEMA, SCHEMA_KEY};
+use crate::writer::{Failure, Job, write_all};
+use crate::{Config, OpenError, StoreError};
+
+/// The durable books. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    open: RwLock<Option<Open>>,
+    failure: Failure,
+}
+
+struct Open {
+    database: Arc<Database>,
+    queue: mpsc::Sender<Job>,
+    writer: JoinHandle<()>,
+}
+
+impl Store {
+    /// Opens the file, or makes it. The folder must exist.
+    ///
+    /// # Errors
+    /// [`OpenError`]; [`OpenError::Locked`] while another process has the file.
+    pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
+        let database = builder(config).create(path).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
+            other => OpenError::Storage { path: path.to_owned(), reason: other.to_string() },
+        })?;
+        Self::start(database, path, config)
+    }
+
+    /// Keeps the books on any backend: in memory, or one that plays power cuts.
+    ///
+    /// # Errors
+    /// [`OpenError`], as for a file.
+    pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
+        let path = Path::new("(backend)");
+        let database = builder(config)
+            .create_with_backend(backend)
+            .map_err(|error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() })?;
+        Self::start(database, path, config)
+    }
+
+    fn start(database: Database, path: &Path, config: &Config) -> Result<Self, OpenError> {
+        prepare(&database, path)?;
+        let database = Arc::new(database);
+        // A queue or a batch of nothing would never do anything.
+        let (queue, jobs) = mpsc::channel(config.queue.max(1));
+        let (failure, _) = watch::channel(None);
+        let (limit, books, failed) = (config.batch.max(1), database.clone(), failure.clone());
+        let writer = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || write_all(&books, jobs, limit, &failed))
+            .map_err(OpenError::Thread)?;
+        let open = RwLock::new(Some(Open { database, queue, writer }));
+        Ok(Self { inner: Arc::new(Inner { open, failure }) })
+    }
+
+    /// Applies a command and makes it durable; the answer comes after the commit that holds it.
+    ///
+    /// The inner result is the command's own. Dropping the future does not take the command back.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when too much is waiting, everything else when the store is of no more use.
+    pub async fn execute(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
+        let (answer, outcome) = oneshot::channel();
+        self.queue(Job { command, answer })?;
+        outcome.await.unwrap_or_else(|_| Err(self.failure().unwrap_or(StoreError::Closed)))
+    }
+
+    /// The same for whoever cannot give up: waits for a place in the queue instead of [`StoreError::Busy`].
+    ///
+    /// # Errors
+    /// The store is of no more use.
+    pub async fn execute_in_turn(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
+        let (answer, outcome) = oneshot::channel();
+        let queue = {
+            let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
+            open.as_ref().ok_or(StoreError::Closed)?.queue.clone()
+        };
+        let gone = || Err(self.failure().unwrap_or(StoreError::Closed));
+        if queue.send(Job { command, answer }).await.is_err() {
+            return gone();
+        }
+        drop(queue);
+        outcome.await.unwrap_or_else(|_| gone())
+    }
+
+    fn queue(&self, job: Job) -> Result<(), StoreError> {
+        let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = open.as_ref().ok_or(StoreError::Closed)?;
+        open.queue.try_send(job).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => StoreError::Busy,
+            mpsc::error::TrySendError::Closed(_) => self.failure().unwrap_or(StoreError::Closed),
+        })
+    }
+
+    /// Ends when the store has failed, with the reason. The process must then stop.
+    pub async fn failed(&self) -> StoreError {
+        let mut failure = self.inner.failure.subscribe();
+        let seen = failure.wait_for(Option::is_some).await;
+        // The sender lives as long as `self`, so the wait ends by a failure only.
+        seen.ok().and_then(|reason| reason.clone()).unwrap_or(StoreError::Closed)
+    }
+
+    /// Whether the store has failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failure().is_some()
+    }
+
+    /// Finishes what is queued, stops the writer and closes the file, for all clones. Blocks meanwhile. Reads
+    /// that are under way keep the file until they end.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    fn failure(&self) -> Option<StoreError> {
+        self.inner.failure.borrow().clone()
+    }
+
+    /// The file, to read from.
+    pub(crate) fn database(&self) -> Result<Arc<Database>, StoreError> {
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().map(|open| open.database.clone()).ok_or(StoreError::Closed)
+    }
+
+    /// Remembers that a read found the file broken. Unreadable rows are told, but break nothing else.
+    pub(crate) fn notice<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error @ StoreError::Failed { .. }) = &outcome {
+            self.inner.failure.send_if_modified(|reason| {
+                let first = reason.is_none();
+                reason.get_or_insert_with(|| error.clone());
+                first
+            });
+        }
+        outcome
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Open { database, queue, writer }) = open {
+            drop((database, queue));
+            // The writer catches panics itself and has told what they were.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn builder(config: &Config) -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(config.cache_mib.saturating_mul(1024 * 1024));
+    builder
+}
+
+/// Checks the schema and makes every fixed table, so that reads find them.
+fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
+    let broken = |error: StoreError| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
+    let found = schema(database).map_err(broken)?;
+    if found > SCHEMA {
+        return Err(OpenError::Newer { found, supported: SCHEMA });
+    }
+    Ok(())
+}
+
+/// The file's schema; a new file gets the present one.
+fn schema(database: &Database) -> Result<u64, StoreError> {
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    let mut meta = txn.open_table(META)?;
+    let found = meta.get(SCHEMA_KEY)?.map(|schema| schema.value());
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    meta.insert(SCHEMA_KEY, SCHEMA)?;
+    drop(meta);
+    drop(Batch::open(&txn)?);
+    txn.commit()?;
+    Ok(SCHEMA)
+}

@@ -1,0 +1,236 @@
+//! Opening, closing, crowding and failing.
+
+use std::sync::mpsc;
+
+use gatehouse_model::Credits;
+use gatehouse_tasks::sample::{START, account_id, task, task_id};
+use gatehouse_tasks::{Answer, Command, Rejection};
+use redb::{Database, TableDefinition};
+use tokio::task::JoinSet;
+
+use super::disk::{Disk, Fault};
+use super::{Dump, begin, memory_store};
+use crate::writer::commit;
+use crate::{Config, OpenError, Store, StoreError};
+
+fn open_account(name: &str) -> Command {
+    Command::OpenAccount { id: name.into(), at: START }
+}
+
+fn submit(number: u8, price: i64) -> Command {
+    Command::Submit { task: Box::new(task(number, 0, 0, price, START)), idempotency: None }
+}
+
+#[tokio::test]
+async fn a_file_keeps_what_was_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    let store = Store::open(&path, &Config::default()).unwrap();
+    begin(&store).await;
+    assert_eq!(store.execute(submit(1, 10)).await.unwrap(), Ok(Answer::Submitted(task_id(1))));
+    let before = Dump::of_store(&store);
+    drop(store);
+    let store = Store::open(&path, &Config::default()).unwrap();
+    assert_eq!(Dump::of_store(&store), before);
+    assert!(store.examine().unwrap().is_clean());
+}
+
+#[test]
+fn a_file_has_one_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    let store = Store::open(&path, &Config::default()).unwrap();
+    let error = Store::open(&path, &Config::default()).err().unwrap();
+    assert!(matches!(error, OpenError::Locked { .. }));
+    assert!(
+        error.to_string().contains("core.redb: another gatehouse process has this store open"),
+        "{error}"
+    );
+    store.close();
+    Store::open(&path, &Config::default()).unwrap();
+}
+
+#[test]
+fn a_file_that_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    std::fs::write(&path, vec![b'x'; 100_000]).unwrap();
+    let error = Store::open(&path, &Config::default()).err().unwrap();
+    assert!(matches!(error, OpenError::Storage { .. }), "{error}");
+    let error = Store::open(&folder.path().join("no/such/folder"), &Config::default()).err().unwrap();
+    assert!(error.to_string().contains("no/such/folder"), "{error}");
+}
+
+#[test]
+fn a_newer_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    Store::open(&path, &Config::default()).unwrap().close();
+    let database = Database::create(&path).unwrap();
+    let txn = database.begin_write().unwrap();
+    txn.open_table(crate::layout::META).unwrap().insert("schema", 2).unwrap();
+    txn.commit().unwrap();
+    drop(database);
+    let error = Store::open(&path, &Config::default()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the store has schema 2, this release reads up to 1; use the newer release"
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_encoding_is_told_and_stops_the_writer() {
+    let store = memory_store();
+    begin(&store).await;
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    const LIVE: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("live");
+    txn.open_table(LIVE).unwrap().insert(task_id(1).bits(), [9, 0x80].as_slice()).unwrap();
+    txn.commit().unwrap();
+    drop(database);
+
+    let expected =
+        StoreError::Unreadable { table: "live".into(), problem: "expected encoding 1, not 9".into() };
+    assert_eq!(store.task(task_id(1)), Err(expected.clone()));
+    assert_eq!(store.live_tasks().collect::<Result<Vec<_>, _>>(), Err(expected.clone()));
+    assert_eq!(store.examine(), Err(expected.clone()));
+    // A reader can go on; the writer must not guess.
+    assert!(!store.has_failed());
+    assert_eq!(store.execute(submit(1, 10)).await, Err(expected.clone()));
+    assert_eq!(store.failed().await, expected);
+}
+
+#[tokio::test]
+async fn a_rejection_leaves_its_neighbours_alone() {
+    let (mixed, plain) = (memory_store(), memory_store());
+    begin(&mixed).await;
+    begin(&plain).await;
+    let good = [submit(1, 10), submit(2, 20), submit(3, 30)];
+    let bad = submit(4, 1_000);
+    let [first, second, third] = good.clone();
+    let batch = vec![bad.clone(), first.clone(), bad.clone(), first, second, bad, third];
+    let verdicts = commit(&mixed.database().unwrap(), batch).unwrap();
+    let short = |available| {
+        Err(Rejection::InsufficientBalance { needed: Credits(1_000), available: Credits(available) })
+    };
+    assert_eq!(
+        verdicts,
+        [
+            short(300),
+            Ok(Answer::Submitted(task_id(1))),
+            short(290),
+            Err(Rejection::TaskExists(task_id(1))),
+            Ok(Answer::Submitted(task_id(2))),
+            short(270),
+            Ok(Answer::Submitted(task_id(3))),
+        ]
+    );
+    commit(&plain.database().unwrap(), good.to_vec()).unwrap();
+    assert_eq!(Dump::of_store(&mixed), Dump::of_store(&plain));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_callers_share_the_writer() {
+    let store = memory_store();
+    begin(&store).await;
+    let mut callers = JoinSet::new();
+    for number in 0..200_u8 {
+        let store = store.clone();
+        callers.spawn(async move { store.execute(submit(number, 2)).await.unwrap() });
+    }
+    let verdicts = callers.join_all().await;
+    // The account holds 300: exactly 150 fit, whoever they are.
+    assert_eq!(verdicts.iter().filter(|verdict| verdict.is_ok()).count(), 150);
+    let account = store.account(&account_id(0)).unwrap().unwrap();
+    assert_eq!((account.available, account.reserved), (Credits::ZERO, Credits(300)));
+    assert!(store.examine().unwrap().is_clean());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_queue_says_busy_and_recovers() {
+    let disk = Disk::default();
+    let config = Config { queue: 1, batch: 1, ..Config::default() };
+    let store = Store::with_backend(disk.clone(), &config).unwrap();
+    let (arrived, arrivals) = mpsc::channel();
+    let (go_on, wait) = mpsc::channel();
+    disk.break_by(Fault::Gate(arrived, wait));
+
+    let first = tokio::spawn({
+        let store = store.clone();
+        async move { store.execute(open_account("first")).await }
+    });
+    // The writer has taken the first and is inside its commit.
+    arrivals.recv().unwrap();
+    let mut second = Box::pin(store.execute(open_account("second")));
+    assert!(poll_once(&mut second).await.is_none());
+    assert_eq!(store.execute(open_account("third")).await, Err(StoreError::Busy));
+    // Enough for every sync of both commits and of the close.
+    for _ in 0..64 {
+        go_on.send(()).unwrap();
+    }
+    assert_eq!(first.await.unwrap(), Ok(Ok(Answer::Done)));
+    assert_eq!(second.await, Ok(Ok(Answer::Done)));
+    assert_eq!(store.execute(open_account("third")).await, Ok(Ok(Answer::Done)));
+    disk.break_by(Fault::None);
+    assert_eq!(store.accounts().unwrap().len(), 3);
+}
+
+/// Polls once: the answer if it is there already.
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        output = future => Some(output),
+        () = std::future::ready(()) => None,
+    }
+}
+
+#[tokio::test]
+async fn what_was_queued_is_done_before_closing() {
+    let store = memory_store();
+    let mut queued = Box::pin(store.execute(open_account("last")));
+    let early = poll_once(&mut queued).await;
+    store.close();
+    let answer = match early {
+        Some(answer) => answer,
+        None => queued.await,
+    };
+    assert_eq!(answer, Ok(Ok(Answer::Done)));
+    assert_eq!(store.execute(open_account("late")).await, Err(StoreError::Closed));
+    assert_eq!(store.clone().accounts(), Err(StoreError::Closed));
+    assert!(!store.has_failed());
+    store.close();
+}
+
+/// A disk breaks under a store with one account; whoever asks is told, and a restart finds a whole state.
+async fn broken_by(fault: Fault, reason: &str) {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    let before = Dump::of_store(&store);
+    disk.break_by(fault);
+    let error = store.execute(submit(1, 10)).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Failed { reason: text } if text.contains(reason)), "{error}");
+    assert!(store.has_failed());
+    assert_eq!(store.failed().await, error);
+    assert_eq!(store.execute(submit(2, 10)).await, Err(error.clone()));
+    assert_eq!(store.task(task_id(1)), Err(error.clone()));
+    assert_eq!(store.live_tasks().collect::<Result<Vec<_>, _>>(), Err(error));
+    store.close();
+    drop(store);
+
+    let restarted = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let after = Dump::of_store(&restarted);
+    let made = after.live.iter().any(|task| task.id == task_id(1));
+    assert!(after == before || (made && after.ledger.len() == before.ledger.len() + 1));
+    assert!(restarted.examine().unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_storage_error_is_final() {
+    broken_by(Fault::FailSync, "on fire").await;
+}
+
+#[tokio::test]
+async fn a_panic_of_the_writer_is_final() {
+    broken_by(Fault::PanicSync, "the writer panicked: the disk fell over").await;
+}

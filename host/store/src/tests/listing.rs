@@ -1,0 +1,181 @@
+//! What is listed, in which order, and in which pieces.
+
+use gatehouse_model::{Status, Task, TaskId};
+use gatehouse_tasks::sample::{START, change, completed, failed, task};
+use gatehouse_tasks::{Answer, Command};
+
+use super::{account, begin, key, memory_store, minute};
+use crate::writer::commit;
+use crate::{Store, TaskQuery};
+
+/// More than is read in one piece, over several days.
+const MANY: u64 = 1300;
+
+/// Free tasks, five minutes apart, every third one of the other account.
+fn fill(store: &Store) {
+    let commands = (0..MANY).map(|number| {
+        let third = number % 3 == 2;
+        let id = minute(number * 5, u128::from(number));
+        let made = if third { task(0, 2, 1, 0, id.born()) } else { task(0, 0, 0, 0, id.born()) };
+        let model = format!("model-{}", number % 2);
+        Command::Submit { task: Box::new(Task { id, model, ..made }), idempotency: None }
+    });
+    let verdicts = commit(&store.database().unwrap(), commands.collect()).unwrap();
+    assert!(verdicts.iter().all(|verdict| matches!(verdict, Ok(Answer::Submitted(_)))));
+    let ends = (0..MANY).filter(|number| number % 4 != 0).map(|number| Command::Finish {
+        id: minute(number * 5, u128::from(number)),
+        revision: 0,
+        ending: if number % 2 == 0 { completed(0) } else { failed() },
+        audit: None,
+        at: START,
+    });
+    commit(&store.database().unwrap(), ends.collect()).unwrap();
+}
+
+fn numbers(tasks: &[Task]) -> Vec<u64> {
+    tasks.iter().map(|task| u64::try_from(task.id.bits() & 0xffff).unwrap()).collect()
+}
+
+fn expected(which: impl Fn(u64) -> bool) -> Vec<u64> {
+    (0..MANY).rev().filter(|number| which(*number)).collect()
+}
+
+#[tokio::test]
+async fn an_owner_sees_its_own_newest_first() {
+    let store = memory_store();
+    begin(&store).await;
+    fill(&store);
+    let all = TaskQuery { limit: 10_000, ..TaskQuery::default() };
+    let (tasks, more) = store.tasks_of(&account("account-0"), &all).unwrap();
+    assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 != 2), false));
+    let (tasks, more) = store.tasks_of(&account("account-1"), &all).unwrap();
+    assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2), false));
+    assert_eq!(store.tasks_of(&account("account"), &all).unwrap(), (vec![], false));
+}
+
+#[tokio::test]
+async fn filters_choose_by_status_and_model() {
+    let store = memory_store();
+    begin(&store).await;
+    fill(&store);
+    let check = |status, model: Option<&str>, which: fn(u64) -> bool| {
+        let query = TaskQuery { status, model: model.map(str::to_owned), limit: 10_000, after: None };
+        let (tasks, more) = store.tasks_of(&account("account-1"), &query).unwrap();
+        assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2 && which(number)), false));
+    };
+    check(Some(Status::Submitted), None, |number| number % 4 == 0);
+    check(Some(Status::Completed), None, |number| number % 4 == 2);
+    check(Some(Status::Failed), None, |number| number % 2 == 1);
+    check(None, Some("model-1"), |number| number % 2 == 1);
+    check(Some(Status::Completed), Some("model-1"), |_| false);
+    check(None, Some("model"), |_| false);
+}
+
+#[tokio::test]
+async fn pages_join_without_gap_or_overlap() {
+    let store = memory_store();
+    begin(&store).await;
+    fill(&store);
+    for limit in [1, 7, 100, 866, 867, 868] {
+        let (mut seen, mut after) = (vec![], None);
+        for _ in 0..(868 / limit + 2) {
+            let query = TaskQuery { limit, after, ..TaskQuery::default() };
+            let (tasks, more) = store.tasks_of(&account("account-0"), &query).unwrap();
+            assert!(tasks.len() == limit || !more, "limit {limit}");
+            seen.extend(numbers(&tasks));
+            if !more {
+                break;
+            }
+            after = tasks.last().map(|task| task.id);
+        }
+        assert_eq!(seen, expected(|number| number % 3 != 2), "limit {limit}");
+    }
+    let nothing = TaskQuery { limit: 0, ..TaskQuery::default() };
+    assert_eq!(store.tasks_of(&account("account-0"), &nothing).unwrap(), (vec![], true));
+}
+
+#[tokio::test]
+async fn live_tasks_come_by_birth_across_pieces() {
+    let store = memory_store();
+    begin(&store).await;
+    fill(&store);
+    let live: Vec<Task> = store.live_tasks().collect::<Result<_, _>>().unwrap();
+    let mut expected = expected(|number| number % 4 == 0);
+    expected.reverse();
+    assert_eq!(numbers(&live), expected);
+}
+
+#[tokio::test]
+async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
+    let store = memory_store();
+    begin(&store).await;
+    fill(&store);
+    let id = |number: u64| minute(number * 5, u128::from(number));
+    assert_eq!(store.task(id(4)).unwrap().unwrap().status, Status::Submitted);
+    assert_eq!(store.task(id(2)).unwrap().unwrap().status, Status::Completed);
+    assert_eq!(store.task(minute(5, 99)).unwrap(), None);
+    assert_eq!(store.task(TaskId::from_bits(0)).unwrap(), None);
+
+    // A live task keeps the day of its birth; without one, whole days go.
+    let drop = Command::DropHistory { before_day: START.day() + 2 };
+    assert_eq!(store.execute(drop.clone()).await.unwrap(), Ok(Answer::Dropped(0)));
+    let first_days = (0..MANY).filter(|number| id(*number).born().day() < START.day() + 2);
+    let ends = first_days.clone().map(|number| Command::Finish {
+        id: id(number),
+        revision: 0,
+        ending: failed(),
+        audit: None,
+        at: START,
+    });
+    commit(&store.database().unwrap(), ends.collect()).unwrap();
+    assert_eq!(store.execute(drop).await.unwrap(), Ok(Answer::Dropped(2)));
+    let kept = first_days.count() as u64;
+    assert_eq!(store.task(id(2)).unwrap(), None);
+    assert!(store.task(id(kept)).unwrap().is_some());
+    let query = TaskQuery { limit: 10_000, ..TaskQuery::default() };
+    let (tasks, _) = store.tasks_of(&account("account-0"), &query).unwrap();
+    assert_eq!(numbers(&tasks), expected(|number| number % 3 != 2 && number >= kept));
+    assert!(store.examine().unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn ledger_and_audit_are_read_backwards() {
+    let store = memory_store();
+    begin(&store).await;
+    fill(&store);
+    let entries = store.ledger_of(&account("account-0"), 5000).unwrap();
+    assert_eq!(entries.len(), 1 + 867 + 867 * 3 / 4);
+    assert!(entries.is_sorted_by(|a, b| a.seq > b.seq));
+    assert_eq!(store.ledger_of(&account("account-0"), 700).unwrap(), entries[..700]);
+    assert_eq!(store.ledger_of(&account("nobody"), 5).unwrap(), []);
+
+    for text in ["one", "two", "three"] {
+        let note = Command::Audit { task: None, text: text.into(), at: START };
+        store.execute(note).await.unwrap().unwrap();
+    }
+    let texts: Vec<_> = store.audit(2).unwrap().into_iter().map(|note| note.text).collect();
+    assert_eq!(texts, ["three", "two"]);
+}
+
+#[tokio::test]
+async fn accounts_and_keys_are_found_by_every_name() {
+    let store = memory_store();
+    begin(&store).await;
+    let keys = store.keys().unwrap();
+    assert_eq!(keys.iter().map(|key| key.id.0.as_str()).collect::<Vec<_>>(), ["key0", "key1", "key2"]);
+    assert_eq!(store.key(&key("key1")).unwrap().as_ref(), Some(&keys[1]));
+    assert_eq!(store.key_by_digest(&keys[2].digest).unwrap().as_ref(), Some(&keys[2]));
+    assert_eq!(store.key(&key("key9")).unwrap(), None);
+    assert_eq!(store.key_by_digest(&gatehouse_model::KeyDigest(super::digest("no key"))).unwrap(), None);
+    let accounts = store.accounts().unwrap();
+    assert_eq!(store.account(&account("account-1")).unwrap().as_ref(), Some(&accounts[1]));
+    assert_eq!(store.account(&account("account-9")).unwrap(), None);
+
+    let moved = Command::Advance {
+        id: minute(0, 1),
+        revision: 0,
+        change: Box::new(change(Status::Pending, 1)),
+        at: START,
+    };
+    assert!(store.execute(moved).await.unwrap().is_err());
+}

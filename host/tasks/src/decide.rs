@@ -1,0 +1,54 @@
+//! Small verdicts about a task that depend on nothing but the task and the time.
+
+use gatehouse_model::{Call, Fault, FaultKind, Replay, Task, UnixMs};
+
+/// What to do about a call whose bytes may have left and whose reply is not on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AfterCrash {
+    /// Fail the task and give its hold back: nobody knows whether the provider works on it, and the user
+    /// must not pay twice for a guess.
+    Refund,
+    /// Send the same bytes again: harmless, or recognised by the provider.
+    Resend,
+}
+
+impl AfterCrash {
+    /// The word for metrics and the audit record.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refund => "refund",
+            Self::Resend => "resend",
+        }
+    }
+}
+
+/// The policy for an ambiguous call (I13).
+#[must_use]
+pub fn after_crash(call: &Call) -> AfterCrash {
+    match call.replay {
+        Replay::Safe | Replay::Token => AfterCrash::Resend,
+        Replay::Once => AfterCrash::Refund,
+    }
+}
+
+/// Whether the task must now be ended as [`timed_out`]; never before its deadline (I12).
+#[must_use]
+pub fn is_overdue(task: &Task, now: UnixMs) -> bool {
+    !task.status.is_final() && now >= task.deadline
+}
+
+/// The fault of a task older than its limit; the spec gives the words.
+#[must_use]
+pub fn timed_out() -> Fault {
+    Fault { kind: FaultKind::Timeout, message: "Task timeout".into() }
+}
+
+/// The fault of a task whose call was ambiguous and may not be sent again.
+#[must_use]
+pub fn lost_answer() -> Fault {
+    Fault {
+        kind: FaultKind::Upstream,
+        message: "The gateway restarted while the provider was answering; nothing was charged".into(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Books in memory: for tests and simulations, and as the yardstick other keepers are compared with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+use gatehouse_model::{Account, AccountId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+
+use crate::{Books, Entry, Examination, Head, Hold, HoldId, Note, Repetition, Report};
+
+/// Books that are never written down. Cannot fail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryBooks {
+    accounts: BTreeMap<AccountId, Account>,
+    keys: BTreeMap<KeyId, Key>,
+    live: BTreeMap<TaskId, Task>,
+    history: BTreeMap<u32, BTreeMap<TaskId, Task>>,
+    holds: BTreeMap<HoldId, Hold>,
+    hold_expiry: BTreeSet<(UnixMs, HoldId)>,
+    repetitions: BTreeMap<(KeyId, Digest), Repetition>,
+    repetition_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
+    ledger: Vec<Entry>,
+    notes: Vec<Note>,
+}
+
+impl MemoryBooks {
+    /// All accounts.
+    pub fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.keys.values()
+    }
+
+    /// All live tasks, by birth.
+    pub fn live_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.live.values()
+    }
+
+    /// All ended tasks still in history, by birth.
+    pub fn finished_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.history.values().flat_map(BTreeMap::values)
+    }
+
+    /// All open holds.
+    pub fn holds(&self) -> impl Iterator<Item = &Hold> {
+        self.holds.values()
+    }
+
+    /// Everything remembered of submissions.
+    pub fn repetitions(&self) -> impl Iterator<Item = &Repetition> {
+        self.repetitions.values()
+    }
+
+    /// The ledger, in order.
+    #[must_use]
+    pub fn ledger(&self) -> &[Entry] {
+        &self.ledger
+    }
+
+    /// The audit record, in order.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Re-sums everything.
+    #[must_use]
+    pub fn examine(&self) -> Report {
+        let mut examination = Examination::default();
+        self.ledger.iter().for_each(|entry| examination.entry(entry));
+        self.accounts().for_each(|account| examination.account(account));
+        self.keys().for_each(|key| examination.key(key));
+        self.holds().for_each(|hold| examination.hold(hold));
+        self.live_tasks().for_each(|task| examination.live(task));
+        self.finished_tasks().for_each(|task| examination.finished(task));
+        examination.report()
+    }
+}
+
+impl Books for MemoryBooks {
+    type Error = Infallible;
+
+    fn account(&self, id: &AccountId) -> Result<Option<Account>, Infallible> {
+        Ok(self.accounts.get(id).cloned())
+    }
+    fn put_account(&mut self, account: &Account) -> Result<(), Infallible> {
+        self.accounts.insert(account.id.clone(), account.clone());
+        Ok(())
+    }
+
+    fn key(&self, id: &KeyId) -> Result<Option<Key>, Infallible> {
+        Ok(self.keys.get(id).cloned())
+    }
+    fn key_of(&self, digest: &KeyDigest) -> Result<Option<KeyId>, Infallible> {
+        Ok(self.keys.values().find(|key| key.digest == *digest).map(|key| key.id.clone()))
+    }
+    fn put_key(&mut self, key: &Key) -> Result<(), Infallible> {
+        self.keys.insert(key.id.clone(), key.clone());
+        Ok(())
+    }
+
+    fn live(&self, id: TaskId) -> Result<Option<Task>, Infallible> {
+        Ok(self.live.get(&id).cloned())
+    }
+    fn finished(&self, id: TaskId) -> Result<Option<Task>, Infallible> {
+        Ok(self.history.get(&id.born().day()).and_then(|day| day.get(&id)).cloned())
+    }
+    fn oldest_live(&self) -> Result<Option<TaskId>, Infallible> {
+        Ok(self.live.keys().next().copied())
+    }
+    fn put_live(&mut self, task: &Task) -> Result<(), Infallible> {
+        self.live.insert(task.id, task.clone());
+        Ok(())
+    }
+    fn put_finished(&mut self, task: &Task) -> Result<(), Infallible> {
+        self.live.remove(&task.id);
+        self.history.entry(task.id.born().day()).or_default().insert(task.id, task.clone());
+        Ok(())
+    }
+    fn drop_history(&mut self, day: u32) -> Result<u32, Infallible> {
+        let kept = self.history.split_off(&day);
+        let dropped = std::mem::replace(&mut self.history, kept);
+        Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
+    }
+
+    fn hold(&self, id: HoldId) -> Result<Option<Hold>, Infallible> {
+        Ok(self.holds.get(&id).cloned())
+    }
+    fn put_hold(&mut self, hold: &Hold) -> Result<(), Infallible> {
+        self.holds.insert(hold.id, hold.clone());
+        if matches!(hold.id, HoldId::Request(_)) {
+            self.hold_expiry.insert((hold.expires, hold.id));
+        }
+        Ok(())
+    }
+    fn remove_hold(&mut self, hold: &Hold) -> Result<(), Infallible> {
+        self.holds.remove(&hold.id);
+        self.hold_expiry.remove(&(hold.expires, hold.id));
+        Ok(())
+    }
+    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Infallible> {
+        let expired = self.hold_expiry.iter().take_while(|(expires, _)| *expires <= now);
+        Ok(expired.filter_map(|(_, id)| self.holds.get(id).cloned()).take(limit).collect())
+    }
+
+    fn repetition(&self, key: &KeyId, token: &Digest) -> Result<Option<Repetition>, Infallible> {
+        Ok(self.repetitions.get(&(key.clone(), *token)).cloned())
+    }
+    fn put_repetition(&mut self, repetition: &Repetition) -> Result<(), Infallible> {
+        let Repetition { key, token, expires, .. } = repetition;
+        self.repetition_expiry.insert((*expires, key.clone(), *token));
+        self.repetitions.insert((key.clone(), *token), repetition.clone());
+        Ok(())
+    }
+    fn remove_repetition(&mut self, repetition: &Repetition) -> Result<(), Infallible> {
+        let Repetition { key, token, expires, .. } = repetition;
+        self.repetition_expiry.remove(&(*expires, key.clone(), *token));
+        self.repetitions.remove(&(key.clone(), *token));
+        Ok(())
+    }
+    fn expired_repetitions(&self, now: UnixMs, limit: usize) -> Result<Vec<Repetition>, Infallible> {
+        let expired = self.repetition_expiry.iter().take_while(|(expires, ..)| *expires <= now);
+        let rows = expired.filter_map(|(_, key, token)| self.repetitions.get(&(key.clone(), *token)));
+        Ok(rows.take(limit).cloned().collect())
+    }
+
+    fn head(&self) -> Result<Head, Infallible> {
+        Ok(self.ledger.last().map_or_else(Head::default, Head::after))
+    }
+    fn append(&mut self, entry: &Entry) -> Result<(), Infallible> {
+        self.ledger.push(entry.clone());
+        Ok(())
+    }
+
+    fn note(&mut self, note: &Note) -> Result<(), Infallible> {
+        self.notes.push(note.clone());
+        Ok(())
+    }
+}

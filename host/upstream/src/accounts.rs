@@ -1,0 +1,352 @@
+//! The accounts of one provider: which may be used now, and what each answer does to it.
+//!
+//! A 429 pauses the account; five outages or 5xx in a row open its breaker; 401, 402 and 403 mark trouble, after
+//! which the account is passed over for a while as long as another one is whole. A lone account, or one a
+//! task is bound to, is still used then, so that the trouble reaches the plugin rather than a time limit.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gatehouse_model::{Clock, Secret, Seed, UnixMs, metric};
+
+use crate::breaker::{Breaker, Permit, backoff};
+use crate::bucket::Bucket;
+
+/// How long an account in trouble is passed over.
+const TROUBLE: Duration = Duration::from_secs(300);
+/// How soon to look again while somebody else's call tries the account out.
+const TRIAL: Duration = Duration::from_secs(1);
+/// The bounds of a pause a provider may ask for.
+const PAUSE: std::ops::RangeInclusive<u64> = 1..=600;
+
+/// One set of credentials and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Account {
+    name: String,
+    secret: Option<Secret<String>>,
+    priority: u32,
+    weight: u64,
+    concurrency: u64,
+    in_flight: u64,
+    bucket: Option<Bucket>,
+    breaker: Breaker,
+    paused_until: UnixMs,
+    pauses: u32,
+    trouble_until: UnixMs,
+}
+
+impl Account {
+    pub(crate) fn new(
+        name: &str,
+        secret: Option<Secret<String>>,
+        priority: u32,
+        weight: u64,
+        concurrency: u64,
+        rate: Option<f64>,
+        now: UnixMs,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            secret,
+            priority,
+            weight,
+            concurrency,
+            in_flight: 0,
+            bucket: rate.map(|rate| Bucket::new(rate, now)),
+            breaker: Breaker::default(),
+            paused_until: UnixMs(0),
+            pauses: 0,
+            trouble_until: UnixMs(0),
+        }
+    }
+
+    /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
+    /// already needs no further room.
+    fn ready(&mut self, now: UnixMs, in_flight: bool) -> Result<bool, NoSlot> {
+        if now < self.paused_until {
+            return Err(NoSlot::Until(self.paused_until));
+        }
+        let trial = match self.breaker.permit(now) {
+            Permit::Yes => false,
+            Permit::Trial => true,
+            Permit::NotBefore(moment) => return Err(NoSlot::Until(moment)),
+            Permit::WhileTrial => return Err(NoSlot::Until(now.plus(TRIAL))),
+        };
+        if !in_flight && self.in_flight >= self.concurrency {
+            return Err(NoSlot::Busy);
+        }
+        match self.bucket.as_mut().and_then(|bucket| bucket.next_token(now)) {
+            Some(moment) => Err(NoSlot::Until(moment)),
+            None => Ok(trial),
+        }
+    }
+}
+
+/// Why there is no slot now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSlot {
+    /// Every place is taken; ask again when a job has ended.
+    #[error("every place is taken")]
+    Busy,
+    /// Nothing is possible before this moment.
+    #[error("no account may be used before {0}")]
+    Until(UnixMs),
+    /// No such provider, or no such account of it, is configured: waiting does not help.
+    #[error("no such provider or account is configured")]
+    Unknown,
+}
+
+/// What an answer, or its lack, says about the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// It works.
+    Well,
+    /// Too many calls: a pause of so many seconds, when the provider named them.
+    TooMany(Option<u64>),
+    /// Its credentials or credit were refused.
+    Trouble,
+    /// No answer, or a server error.
+    Failing,
+}
+
+/// The accounts of one provider.
+pub(crate) struct Pool {
+    provider: String,
+    accounts: Mutex<Vec<Account>>,
+    clock: Arc<dyn Clock>,
+    seed: Arc<dyn Seed>,
+}
+
+impl Pool {
+    pub(crate) fn new(
+        provider: &str,
+        accounts: Vec<Account>,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Arc<Self> {
+        Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
+    }
+
+    /// A place and a first slot at the best account, or at the one `pinned`.
+    pub(crate) fn enter(self: &Arc<Self>, pinned: Option<&str>) -> Result<(Place, Slot), NoSlot> {
+        let slot = self.slot(pinned, false)?;
+        self.lock()[slot.index].in_flight += 1;
+        Ok((self.place(slot.index, &slot.account), slot))
+    }
+
+    /// A place at `account` whatever its limit says: the job is in flight there already.
+    pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<Place> {
+        let mut accounts = self.lock();
+        let index = accounts.iter().position(|known| known.name == account)?;
+        accounts[index].in_flight += 1;
+        Some(self.place(index, account))
+    }
+
+    /// A slot for a further call of a job that has a place at `account`.
+    pub(crate) fn acquire(self: &Arc<Self>, account: &str) -> Result<Slot, NoSlot> {
+        self.slot(Some(account), true)
+    }
+
+    fn place(self: &Arc<Self>, index: usize, account: &str) -> Place {
+        Place { pool: Arc::clone(self), index, account: account.to_owned() }
+    }
+
+    fn slot(self: &Arc<Self>, pinned: Option<&str>, in_flight: bool) -> Result<Slot, NoSlot> {
+        let now = self.clock.now();
+        let mut accounts = self.lock();
+        let candidates = candidates(&accounts, pinned, now);
+        let mut ready = vec![];
+        let mut refusal = NoSlot::Unknown;
+        for index in candidates {
+            let priority = accounts[index].priority;
+            // A worse priority counts only while no better one is ready.
+            if ready.first().is_some_and(|&(first, _): &(usize, bool)| accounts[first].priority < priority) {
+                break;
+            }
+            match accounts[index].ready(now, in_flight) {
+                Ok(trial) => ready.push((index, trial)),
+                Err(why) => refusal = sooner(refusal, why),
+            }
+        }
+        let Some((index, trial)) = self.pick(&accounts, &ready) else { return Err(refusal) };
+        let account = &mut accounts[index];
+        if let Some(bucket) = &mut account.bucket {
+            bucket.take(now);
+        }
+        if trial {
+            account.breaker.begin_trial();
+        }
+        let (name, secret) = (account.name.clone(), account.secret.clone());
+        Ok(Slot {
+            pool: Arc::clone(self),
+            index,
+            account: name,
+            secret,
+            trial,
+            judged: AtomicBool::new(false),
+        })
+    }
+
+    /// One of those ready, by weight.
+    fn pick(&self, accounts: &[Account], ready: &[(usize, bool)]) -> Option<(usize, bool)> {
+        if let [only] = ready {
+            return Some(*only);
+        }
+        let whole: u64 = ready.iter().map(|&(index, _)| accounts[index].weight).sum();
+        let mut at = self.seed.word().checked_rem(whole)?;
+        ready.iter().copied().find(|&(index, _)| match at.checked_sub(accounts[index].weight) {
+            Some(rest) => {
+                at = rest;
+                false
+            }
+            None => true,
+        })
+    }
+
+    fn judge(&self, index: usize, sign: Sign) {
+        let now = self.clock.now();
+        let mut accounts = self.lock();
+        let account = &mut accounts[index];
+        match sign {
+            Sign::Well => {
+                account.breaker.succeeded();
+                account.pauses = 0;
+            }
+            Sign::TooMany(asked) => {
+                account.breaker.succeeded();
+                let own = backoff(
+                    Duration::from_secs(1),
+                    Duration::from_secs(60),
+                    account.pauses,
+                    self.seed.unit(),
+                );
+                let pause = asked.map_or(own, |s| Duration::from_secs(s.clamp(*PAUSE.start(), *PAUSE.end())));
+                account.pauses = account.pauses.saturating_add(1);
+                account.paused_until = account.paused_until.max(now.plus(pause));
+            }
+            Sign::Trouble => {
+                account.breaker.succeeded();
+                account.trouble_until = now.plus(TROUBLE);
+                metrics::counter!(metric::ACCOUNT_TROUBLE, "provider" => self.provider.clone(), "account" => account.name.clone())
+                    .increment(1);
+            }
+            Sign::Failing => account.breaker.failed(now, self.seed.unit()),
+        }
+        let open = f64::from(u8::from(account.breaker.is_open()));
+        metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.clone(), "account" => account.name.clone())
+            .set(open);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Account>> {
+        // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Accounts to be asked, best priority first: the pinned one, else those without trouble, else all.
+fn candidates(accounts: &[Account], pinned: Option<&str>, now: UnixMs) -> Vec<usize> {
+    let whole = |account: &Account| account.trouble_until <= now;
+    let any_whole = accounts.iter().any(whole);
+    let mut candidates: Vec<usize> = (0..accounts.len())
+        .filter(|&index| match pinned {
+            Some(name) => accounts[index].name == name,
+            None => !any_whole || whole(&accounts[index]),
+        })
+        .collect();
+    candidates.sort_by_key(|&index| accounts[index].priority);
+    candidates
+}
+
+/// The refusal that ends first. A place may be given back at any time, so `Busy` gives way to nothing but
+/// the need to wake at a known moment.
+fn sooner(one: NoSlot, other: NoSlot) -> NoSlot {
+    match (one, other) {
+        (NoSlot::Until(a), NoSlot::Until(b)) => NoSlot::Until(a.min(b)),
+        (NoSlot::Until(moment), _) | (_, NoSlot::Until(moment)) => NoSlot::Until(moment),
+        (NoSlot::Busy, _) | (_, NoSlot::Busy) => NoSlot::Busy,
+        (NoSlot::Unknown, NoSlot::Unknown) => NoSlot::Unknown,
+    }
+}
+
+/// One job's place at an account, from its first call to its end; given back when dropped. Providers
+/// count jobs in flight, not connections.
+pub struct Place {
+    pool: Arc<Pool>,
+    index: usize,
+    account: String,
+}
+
+impl Place {
+    /// The provider's name.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.pool.provider
+    }
+
+    /// The account's name; follow-ups of the same job go there.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let account = &mut self.pool.lock()[self.index];
+        account.in_flight = account.in_flight.saturating_sub(1);
+    }
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Place({}/{})", self.provider(), self.account)
+    }
+}
+
+/// The right to make one call through one account.
+pub struct Slot {
+    pool: Arc<Pool>,
+    index: usize,
+    account: String,
+    secret: Option<Secret<String>>,
+    trial: bool,
+    judged: AtomicBool,
+}
+
+impl Slot {
+    /// The provider's name.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.pool.provider
+    }
+
+    /// The account's name.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+
+    pub(crate) fn secret(&self) -> Option<&Secret<String>> {
+        self.secret.as_ref()
+    }
+
+    pub(crate) fn judge(&self, sign: Sign) {
+        self.judged.store(true, Ordering::Relaxed);
+        self.pool.judge(self.index, sign);
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if self.trial && !self.judged.load(Ordering::Relaxed) {
+            self.pool.lock()[self.index].breaker.abandon_trial(self.pool.clock.now());
+        }
+    }
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Slot({}/{})", self.provider(), self.account)
+    }
+}

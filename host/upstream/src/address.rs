@@ -1,0 +1,235 @@
+//! Which addresses are public: the IANA special-purpose registries as data. Pure.
+//!
+//! `std::net::IpAddr::is_global` is not stable, so the table is ours. It errs on the closed side: blocks that
+//! are reachable only in special roles (6to4, Teredo, anycast relays) count as reserved.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
+
+use ipnet::{Ipv4Net, Ipv6Net};
+
+/// IPv4 blocks that are not the public internet, with what they are.
+const RESERVED_V4: &[(&str, &str)] = &[
+    ("0.0.0.0/8", "this network"),
+    ("10.0.0.0/8", "private"),
+    ("100.64.0.0/10", "carrier-grade NAT"),
+    ("127.0.0.0/8", "loopback"),
+    // Azure's host agent answers here from inside every virtual machine.
+    ("168.63.129.16/32", "cloud host agent"),
+    ("169.254.0.0/16", "link-local"),
+    ("172.16.0.0/12", "private"),
+    ("192.0.0.0/24", "protocol assignments"),
+    ("192.0.2.0/24", "documentation"),
+    ("192.88.99.0/24", "6to4 relay"),
+    ("192.168.0.0/16", "private"),
+    ("198.18.0.0/15", "benchmarking"),
+    ("198.51.100.0/24", "documentation"),
+    ("203.0.113.0/24", "documentation"),
+    ("224.0.0.0/4", "multicast"),
+    ("240.0.0.0/4", "reserved"),
+];
+
+/// IPv6 blocks inside global unicast (2000::/3) that are not the public internet. All outside it is
+/// reserved anyway, but for the two forms that carry an IPv4 address.
+const RESERVED_V6: &[(&str, &str)] = &[
+    // Teredo, ORCHID, benchmarking and the other protocol assignments.
+    ("2001::/23", "protocol assignments"),
+    ("2001:db8::/32", "documentation"),
+    ("2002::/16", "6to4"),
+    ("3fff::/20", "documentation"),
+];
+
+static TABLE_V4: LazyLock<Vec<(Ipv4Net, &str)>> = LazyLock::new(|| {
+    RESERVED_V4.iter().map(|(net, what)| (net.parse().expect("a constant of this file"), *what)).collect()
+});
+static TABLE_V6: LazyLock<Vec<(Ipv6Net, &str)>> = LazyLock::new(|| {
+    RESERVED_V6.iter().map(|(net, what)| (net.parse().expect("a constant of this file"), *what)).collect()
+});
+static GLOBAL_UNICAST: LazyLock<Ipv6Net> =
+    LazyLock::new(|| "2000::/3".parse().expect("a constant of this file"));
+static NAT64: LazyLock<Ipv6Net> = LazyLock::new(|| "64:ff9b::/96".parse().expect("a constant of this file"));
+
+/// What kind of reserved address this is; `None` for a public one.
+#[must_use]
+pub fn reserved(address: IpAddr) -> Option<&'static str> {
+    match address {
+        IpAddr::V4(v4) => reserved_v4(v4),
+        IpAddr::V6(v6) => reserved_v6(v6),
+    }
+}
+
+fn reserved_v4(address: Ipv4Addr) -> Option<&'static str> {
+    TABLE_V4.iter().find(|(net, _)| net.contains(&address)).map(|(_, what)| *what)
+}
+
+fn reserved_v6(address: Ipv6Addr) -> Option<&'static str> {
+    if let Some(inner) = address.to_ipv4_mapped() {
+        return reserved_v4(inner);
+    }
+    if NAT64.contains(&address) {
+        let [.., a, b, c, d] = address.octets();
+        return reserved_v4(Ipv4Addr::new(a, b, c, d));
+    }
+    if !GLOBAL_UNICAST.contains(&address) {
+        return Some("not global unicast");
+    }
+    TABLE_V6.iter().find(|(net, _)| net.contains(&address)).map(|(_, what)| *what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every block: its first and last address, and its neighbours outside.
+    const PUBLIC: &[&str] = &[
+        "1.0.0.0",
+        "1.1.1.1",
+        "8.8.8.8",
+        "9.255.255.255",
+        "11.0.0.0",
+        "100.63.255.255",
+        "100.128.0.0",
+        "126.255.255.255",
+        "128.0.0.0",
+        "168.63.129.15",
+        "168.63.129.17",
+        "169.253.255.255",
+        "169.255.0.0",
+        "172.15.255.255",
+        "172.32.0.0",
+        "191.255.255.255",
+        "192.0.1.0",
+        "192.0.3.0",
+        "192.88.98.255",
+        "192.88.100.0",
+        "192.167.255.255",
+        "192.169.0.0",
+        "198.17.255.255",
+        "198.20.0.0",
+        "198.51.99.255",
+        "198.51.101.0",
+        "203.0.112.255",
+        "203.0.114.0",
+        "223.255.255.255",
+        "::ffff:8.8.8.8",
+        "64:ff9b::8.8.8.8",
+        "2001:200::",
+        "2001:4860:4860::8888",
+        "2001:db7:ffff::",
+        "2001:db9::",
+        "2003::",
+        "2606:4700::1111",
+        "2a00:1450::1",
+        "3ffe::1",
+        "3fff:1000::",
+    ];
+    const RESERVED: &[&str] = &[
+        "0.0.0.0",
+        "0.255.255.255",
+        "10.0.0.0",
+        "10.255.255.255",
+        "100.64.0.0",
+        "100.100.100.200",
+        "100.127.255.255",
+        "127.0.0.1",
+        "127.255.255.255",
+        "168.63.129.16",
+        "169.254.0.0",
+        "169.254.169.254",
+        "169.254.255.255",
+        "172.16.0.0",
+        "172.31.255.255",
+        "192.0.0.0",
+        "192.0.0.9",
+        "192.0.0.192",
+        "192.0.0.255",
+        "192.0.2.0",
+        "192.0.2.255",
+        "192.88.99.1",
+        "192.168.0.0",
+        "192.168.255.255",
+        "198.18.0.0",
+        "198.19.255.255",
+        "198.51.100.7",
+        "203.0.113.0",
+        "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.0",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::8.8.8.8",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254",
+        "::ffff:0:8.8.8.8",
+        "64:ff9b::127.0.0.1",
+        "64:ff9b::10.1.2.3",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b:1::1",
+        "100::1",
+        "1fff:ffff::",
+        "2001::1",
+        "2001:0:4136:e378::1",
+        "2001:2::1",
+        "2001:10::1",
+        "2001:20::1",
+        "2001:1ff:ffff::",
+        "2001:db8::1",
+        "2002::1",
+        "2002:7f00:1::1",
+        "2002:808:808::1",
+        "3fff::1",
+        "3fff:fff::1",
+        "4000::",
+        "5f00::1",
+        "fc00::1",
+        "fd00:ec2::254",
+        "fdff::1",
+        "fe80::1",
+        "febf::1",
+        "fec0::1",
+        "ff02::1",
+        "ffff::1",
+    ];
+
+    #[test]
+    fn public_addresses_are_public() {
+        for text in PUBLIC {
+            assert_eq!(reserved(text.parse().unwrap()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn reserved_addresses_are_reserved() {
+        for text in RESERVED {
+            assert!(reserved(text.parse().unwrap()).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_block_is_reserved_from_end_to_end() {
+        for (net, what) in TABLE_V4.iter() {
+            assert_eq!(reserved(net.network().into()), Some(*what), "{net}");
+            assert_eq!(reserved(net.broadcast().into()), Some(*what), "{net}");
+        }
+        for (net, what) in TABLE_V6.iter() {
+            assert_eq!(reserved(net.network().into()), Some(*what), "{net}");
+            assert_eq!(reserved(net.broadcast().into()), Some(*what), "{net}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Wrapping an IPv4 address in IPv6 never makes it more reachable.
+        #[test]
+        fn a_wrapped_address_is_judged_by_what_it_carries(bits: u32) {
+            let inner = Ipv4Addr::from_bits(bits);
+            let mapped = inner.to_ipv6_mapped();
+            let [a, b, c, d] = inner.octets();
+            let nat64 = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            proptest::prop_assert_eq!(reserved(mapped.into()), reserved(inner.into()));
+            proptest::prop_assert_eq!(reserved(nat64.into()), reserved(inner.into()));
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! SSRF-safe fetching of media: what users link to, and the results providers link to.
+//!
+//! Only http(s), no userinfo, only ports 80 and 443 unless the operator wrote the host out, only public addresses
+//! (see `connect`), at most three redirects, each judged like the first URL; capped in bytes, time and slowness.
+//! Sends no credential and no cookie. Every error text may be shown to a client: it names what the client or the
+//! provider named, never an address that was resolved here.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::UnixMs;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::{HeaderValue, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body as _, Incoming};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use crate::connect::{ConnectError, Private, is_private_allowed};
+use crate::exchange::{self, ExchangeError, Http, Payload};
+use crate::origin::Origin;
+use crate::upstream::Upstream;
+
+/// A fetch is not judged by its pace before this age.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Whose URL it is, which decides where it may lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origins<'a> {
+    /// A client's: anywhere public, and the operator's `fetch.allow_private`.
+    User,
+    /// A result of this provider: its `media_origins` only.
+    Results(&'a str),
+}
+
+/// The bounds of one fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy<'a> {
+    /// Where it may lead.
+    pub origins: Origins<'a>,
+    /// The largest body.
+    pub max_bytes: u64,
+    /// The longest time, redirects and body included.
+    pub timeout: Duration,
+    /// The most redirects that are followed.
+    pub max_redirects: u8,
+}
+
+impl<'a> Policy<'a> {
+    /// Bounds with three redirects.
+    #[must_use]
+    pub const fn new(origins: Origins<'a>, max_bytes: u64, timeout: Duration) -> Self {
+        Self { origins, max_bytes, timeout, max_redirects: 3 }
+    }
+}
+
+/// Why something could not be fetched, in words a client may read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Not a URL this can fetch at all.
+    #[error("not a URL that can be fetched: {0}")]
+    BadUrl(&'static str),
+    /// A result outside the provider's media origins.
+    #[error("{0} is not among the provider's media origins")]
+    ForeignOrigin(String),
+    /// The provider is not configured.
+    #[error("no provider {0:?} is configured")]
+    NoProvider(String),
+    /// It leads to a private or reserved address.
+    #[error("{0} is not a public address")]
+    NotPublic(String),
+    /// No connection.
+    #[error("the server could not be reached")]
+    Unreachable,
+    /// The server said no.
+    #[error("the server answered {0}")]
+    Status(u16),
+    /// It led from one place to the next.
+    #[error("it was redirected too often")]
+    TooManyRedirects,
+    /// Larger than allowed.
+    #[error("it is larger than {} MiB", .0.div_ceil(1024 * 1024))]
+    TooLarge(u64),
+    /// Time was over, or it came too slowly.
+    #[error("it did not arrive in time")]
+    Timeout,
+    /// The connection broke before the end.
+    #[error("the connection broke before all of it had arrived")]
+    Broken,
+}
+
+impl FetchError {
+    /// Whether the same URL may well answer in a moment.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable | Self::Timeout | Self::Broken => true,
+            Self::Status(status) => matches!(status, 408 | 429 | 500..),
+            _ => false,
+        }
+    }
+}
+
+/// What all fetches share.
+pub(crate) struct Rules {
+    pub(crate) user: Http,
+    pub(crate) private: Private,
+    pub(crate) min_rate: u64,
+}
+
+impl Upstream {
+    /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`].
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn fetch(&self, url: &str, policy: &Policy<'_>) -> Result<Fetched, FetchError> {
+        let deadline = Instant::now() + policy.timeout;
+        let began = self.clock().now();
+        let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
+        for _ in 0..=policy.max_redirects {
+            let http = self.permit(&url, policy.origins)?;
+            let response = exchange::send(http, get(&url)?, deadline).await.map_err(FetchError::from)?;
+            match next_hop(&url, &response)? {
+                Some(next) => url = next,
+                None => return self.accept(response, policy, deadline, began),
+            }
+        }
+        Err(FetchError::TooManyRedirects)
+    }
+
+    /// The client that may fetch `url`, if it may be fetched at all.
+    fn permit(&self, url: &Url, origins: Origins<'_>) -> Result<&Http, FetchError> {
+        let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(FetchError::BadUrl("it must not hold a user name or password"));
+        }
+        match origins {
+            Origins::User => {
+                let (host, port) = (origin.bare_host(), origin.port());
+                let rules = self.rules();
+                if matches!(port, 80 | 443) || is_private_allowed(&rules.private, host, port) {
+                    Ok(&rules.user)
+                } else {
+                    Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
+                }
+            }
+            Origins::Results(name) => {
+                let provider = self.provider(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
+                if provider.checked.media_origins.iter().any(|pattern| pattern.covers(&origin)) {
+                    Ok(&provider.media)
+                } else {
+                    Err(FetchError::ForeignOrigin(origin.to_string()))
+                }
+            }
+        }
+    }
+
+    fn accept(
+        &self,
+        response: Response<Incoming>,
+        policy: &Policy<'_>,
+        deadline: Instant,
+        began: UnixMs,
+    ) -> Result<Fetched, FetchError> {
+        if response.status() != http::StatusCode::OK {
+            return Err(FetchError::Status(response.status().as_u16()));
+        }
+        let (head, body) = response.into_parts();
+        if body.size_hint().lower() > policy.max_bytes {
+            return Err(FetchError::TooLarge(policy.max_bytes));
+        }
+        let mime = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        Ok(Fetched {
+            mime: mime.map(|mime| mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()),
+            body,
+            taken: 0,
+            max_bytes: policy.max_bytes,
+            deadline,
+            began,
+            min_rate: self.rules().min_rate,
+            upstream: self.clone(),
+        })
+    }
+}
+
+/// A body on its way. Dropping it ends the fetch.
+pub struct Fetched {
+    mime: Option<String>,
+    body: Incoming,
+    taken: u64,
+    max_bytes: u64,
+    deadline: Instant,
+    began: UnixMs,
+    min_rate: u64,
+    upstream: Upstream,
+}
+
+impl Fetched {
+    /// What the server says it is: lower case, without parameters. Not to be trusted.
+    #[must_use]
+    pub fn mime(&self) -> Option<&str> {
+        self.mime.as_deref()
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`FetchError`]; nothing more comes after one.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, FetchError> {
+        loop {
+            // A server that goes silent is caught here too, long before the deadline.
+            let silence = self.deadline.min(Instant::now() + GRACE);
+            let frame = match timeout_at(silence, self.body.frame()).await {
+                Err(_) => return Err(FetchError::Timeout),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(_))) => return Err(FetchError::Broken),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            self.taken += data.len() as u64;
+            if self.taken > self.max_bytes {
+                return Err(FetchError::TooLarge(self.max_bytes));
+            }
+            let age = self.upstream.clock().now().since(self.began);
+            if age > GRACE && self.taken < age.as_secs() * self.min_rate {
+                return Err(FetchError::Timeout);
+            }
+            return Ok(Some(data));
+        }
+    }
+
+    /// The whole body in memory.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn collect(mut self) -> Result<Bytes, FetchError> {
+        let mut all = bytes::BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            all.extend_from_slice(&piece);
+        }
+        Ok(all.freeze())
+    }
+}
+
+fn get(url: &Url) -> Result<Request<Payload>, FetchError> {
+    let body: Payload = UnsyncBoxBody::new(Empty::new().map_err(|never| match never {}));
+    let mut request = Request::new(body);
+    // The fragment is not sent; hyper takes path and query only.
+    *request.uri_mut() = url.as_str().parse().map_err(|_| FetchError::BadUrl("it does not parse"))?;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+    Ok(request)
+}
+
+/// Where a redirect leads; `None` when the answer is none.
+fn next_hop(from: &Url, response: &Response<Incoming>) -> Result<Option<Url>, FetchError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let location = location.ok_or(FetchError::BadUrl("it redirects to nowhere"))?;
+    from.join(location).map(Some).map_err(|_| FetchError::BadUrl("it redirects to what is no URL"))
+}
+
+impl From<ExchangeError> for FetchError {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::NotSent(ConnectError::NotPublic { host, .. }) => Self::NotPublic(host),
+            ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Self::Unreachable,
+            ExchangeError::Timeout => Self::Timeout,
+            ExchangeError::Broken(_) => Self::Broken,
+        }
+    }
+}

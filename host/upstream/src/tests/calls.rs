@@ -1,0 +1,268 @@
+//! What a call looks like on the wire, what it may not be, and what a plugin sees of the answer.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_model::{Body, Header, Outage, Part, Reply};
+
+use super::*;
+
+async fn call(upstream: &Upstream, call: &Call, blobs: &dyn Blobs) -> Result<Reply, Outage> {
+    let (_place, slot) = upstream.enter("p", None).unwrap();
+    upstream.call(&slot, call, blobs, NEVER).await
+}
+
+fn text(reply: &Reply) -> &str {
+    match &reply.body {
+        Body::Inline(bytes) => std::str::from_utf8(bytes).unwrap(),
+        Body::Blob(name) => panic!("{name}"),
+    }
+}
+
+fn header(name: &str, value: &str) -> Header {
+    Header { name: name.to_owned(), value: value.to_owned() }
+}
+
+#[tokio::test]
+async fn the_credential_goes_into_its_slot_and_nowhere_else() {
+    for (auth, slot, expected, target) in [
+        ("", "authorization", Some(format!("Bearer {SECRET}")), "/v1/a?b=c".to_owned()),
+        ("auth = { header = \"x-key\" }", "x-key", Some(SECRET.to_owned()), "/v1/a?b=c".to_owned()),
+        ("auth = { query = \"key\" }", "authorization", None, format!("/v1/a?b=c&key={SECRET}")),
+        ("auth = \"none\"", "authorization", None, "/v1/a?b=c".to_owned()),
+    ] {
+        let server = serve(|_| answer(200, &[], "ok")).await;
+        let upstream = upstream(&provider(&format!("{}/v1", server.url()), auth));
+        let reply = call(&upstream, &get(path("/a?b=c")), &Memory::default()).await.unwrap();
+        assert_eq!((reply.status, text(&reply)), (200, "ok"));
+        let seen = server.only();
+        assert_eq!(seen.header(slot), expected.as_deref(), "{auth}");
+        assert_eq!((seen.method.as_str(), seen.target.as_str()), ("GET", target.as_str()), "{auth}");
+        let leaks = seen.headers.values().filter(|value| value.to_str().unwrap().contains(SECRET)).count();
+        assert_eq!(leaks, usize::from(expected.is_some()), "{auth}");
+        assert_eq!(seen.header("accept-encoding"), Some("identity"));
+    }
+}
+
+#[tokio::test]
+async fn a_full_url_must_lie_inside_the_origins() {
+    let server = serve(|_| answer(200, &[], "poll")).await;
+    let other = serve(|_| answer(200, &[], "stolen")).await;
+    let more = format!("origins = [\"{}\", \"https://*.bfl.ai\"]", server.url());
+    let upstream = upstream(&provider("https://api.example.com", &more));
+    let url = |text: String| get(Target::Url(text));
+    let reply =
+        call(&upstream, &url(format!("{}/poll?id=1", server.url())), &Memory::default()).await.unwrap();
+    assert_eq!(text(&reply), "poll");
+    assert_eq!(server.only().header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+    for foreign in [
+        other.url(),
+        format!("http://user@{}/", server.address),
+        format!("https://{}/", server.address),
+        format!("{}.evil.com/", server.url()),
+        "https://bfl.ai/".to_owned(),
+        "https://bfl.ai.evil.com/".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "/relative".to_owned(),
+    ] {
+        assert_eq!(
+            call(&upstream, &url(foreign.clone()), &Memory::default()).await,
+            Err(Outage::Refused),
+            "{foreign}"
+        );
+    }
+    assert!(other.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_path_stays_below_the_base() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let upstream = upstream(&provider(&format!("{}/v1/", server.url()), ""));
+    for (asked, arrives) in [
+        ("/a", Some("/v1/a")),
+        ("/a/../b", Some("/v1/b")),
+        ("//evil.com/x", Some("/v1//evil.com/x")),
+        ("/@evil.com", Some("/v1/@evil.com")),
+        ("/a%2e%2e/b", Some("/v1/a%2e%2e/b")),
+        ("/..", None),
+        ("/../v2", None),
+        ("/%2e%2e/v2", None),
+        ("/\\..\\..\\v2", None),
+        ("a", None),
+        ("@evil.com/", None),
+        (".evil.com/", None),
+        (":1/", None),
+        ("", None),
+    ] {
+        let before = server.seen().len();
+        let outcome = call(&upstream, &get(path(asked)), &Memory::default()).await;
+        match arrives {
+            Some(target) => assert_eq!(server.seen().last().unwrap().target, target),
+            None => assert_eq!(outcome, Err(Outage::Refused), "{asked}"),
+        }
+        assert_eq!(server.seen().len() - before, usize::from(arrives.is_some()), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_the_plugins_to_say_is_refused() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), "auth = { query = \"key\" }"));
+    let base = get(path("/"));
+    for call_ in [
+        Call { headers: vec![header("Authorization", "Bearer x")], ..base.clone() },
+        Call { headers: vec![header("Host", "evil.com")], ..base.clone() },
+        Call { method: "CONNECT".to_owned(), ..base.clone() },
+        Call { method: "get".to_owned(), ..base.clone() },
+        Call { target: path("/?key=mine"), ..base.clone() },
+        Call { body: Payload::Json(b"{\"a\":".to_vec()), ..base.clone() },
+        Call { provider: "q".to_owned(), ..base.clone() },
+    ] {
+        assert_eq!(call(&upstream, &call_, &Memory::default()).await, Err(Outage::Refused), "{call_:?}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn blobs_are_spliced_into_json() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let bytes: Vec<u8> = (0..=255).collect();
+    let (memory, id) = Memory::with(&bytes);
+    let json =
+        format!(r#"{{"uri":"blob:{id}","bare":["blob:{id}:base64"],"text":"see blob:{id}","n":1.50}}"#);
+    call(&upstream, &post(&json), &memory).await.unwrap();
+    let base64 = STANDARD.encode(&bytes);
+    let expected = format!(
+        r#"{{"uri":"data:image/png;base64,{base64}","bare":["{base64}"],"text":"see blob:{id}","n":1.50}}"#
+    );
+    let seen = server.only();
+    assert_eq!(seen.text(), expected);
+    assert_eq!(seen.header("content-length"), Some(expected.len().to_string().as_str()));
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.header("transfer-encoding"), None);
+}
+
+#[tokio::test]
+async fn a_blob_of_another_task_is_refused() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let (_, id) = Memory::with(b"x");
+    let json = format!(r#"{{"uri":"blob:{id}"}}"#);
+    assert_eq!(call(&upstream, &post(&json), &Memory::default()).await, Err(Outage::Refused));
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_form_is_written_as_browsers_do() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let (memory, id) = Memory::with(b"\x89PNG picture");
+    let part = |name: &str, filename: Option<&str>, mime: Option<&str>, data| Part {
+        name: name.to_owned(),
+        filename: filename.map(str::to_owned),
+        mime: mime.map(str::to_owned),
+        data,
+    };
+    let form = Payload::Form(vec![
+        part("prompt", None, None, Body::Inline(b"a kite".to_vec())),
+        part("i\"m\r\nage", Some("a\"b.png"), Some("image/png"), Body::Blob(format!("blob:{id}"))),
+    ]);
+    call(&upstream, &Call { body: form, ..post("") }, &memory).await.unwrap();
+    let seen = server.only();
+    let boundary =
+        seen.header("content-type").unwrap().strip_prefix("multipart/form-data; boundary=").unwrap();
+    let expected = [
+        format!("--{boundary}\r\ncontent-disposition: form-data; name=\"prompt\"\r\n\r\na kite\r\n").as_bytes(),
+        format!("--{boundary}\r\ncontent-disposition: form-data; name=\"i%22m%0D%0Aage\"; filename=\"a%22b.png\"\r\n")
+            .as_bytes(),
+        b"content-type: image/png\r\n\r\n\x89PNG picture\r\n",
+        format!("--{boundary}--\r\n").as_bytes(),
+    ]
+    .concat();
+    assert_eq!(seen.body, expected);
+    let typed =
+        Call { headers: vec![header("content-type", "text/plain")], body: Payload::Form(vec![]), ..post("") };
+    assert_eq!(call(&upstream, &typed, &memory).await, Err(Outage::Refused));
+    let odd = Payload::Form(vec![part("a", None, Some("a\r\nb: c"), Body::Inline(vec![]))]);
+    assert_eq!(call(&upstream, &Call { body: odd, ..post("") }, &memory).await, Err(Outage::Refused));
+}
+
+#[tokio::test]
+async fn a_reply_is_stripped_and_an_echoed_secret_masked() {
+    let headers = [("set-cookie", "a=b"), ("x-request", "1"), ("x-key", "k"), ("retry-after", "2")];
+    let server = serve(move |seen| {
+        let key = seen.header("authorization").unwrap().to_owned();
+        answer(422, &headers, format!("your key {key} is bad"))
+    })
+    .await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let reply = call(&upstream, &get(path("/")), &Memory::default()).await.unwrap();
+    assert_eq!((reply.status, text(&reply)), (422, "your key Bearer (secret) is bad"));
+    assert_eq!((reply.header("x-request"), reply.header("retry-after")), (Some("1"), Some("2")));
+    assert_eq!((reply.header("set-cookie"), reply.header("x-key")), (None, None));
+}
+
+#[tokio::test]
+async fn a_redirect_is_handed_on_not_followed() {
+    let server = serve(|_| answer(302, &[("location", "/elsewhere")], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let reply = call(&upstream, &get(path("/")), &Memory::default()).await.unwrap();
+    assert_eq!((reply.status, reply.header("location")), (302, Some("/elsewhere")));
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_saved_body_becomes_a_blob_unless_it_explains_an_error() {
+    let server = serve(|seen| match seen.target.as_str() {
+        "/good" => answer(200, &[], vec![7; 100_000]),
+        _ => answer(404, &[], "no such file"),
+    })
+    .await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let memory = Memory::default();
+    let saved = |target| Call { save_body: true, ..get(path(target)) };
+    let reply = call(&upstream, &saved("/good"), &memory).await.unwrap();
+    let Body::Blob(name) = reply.body else { panic!("not saved") };
+    let id: BlobId = name.strip_prefix("blob:").unwrap().parse().unwrap();
+    assert_eq!(memory.0.lock().unwrap()[&id], vec![7; 100_000]);
+    let reply = call(&upstream, &saved("/bad"), &memory).await.unwrap();
+    assert_eq!((reply.status, text(&reply)), (404, "no such file"));
+}
+
+#[tokio::test]
+async fn https_speaks_http2_where_the_provider_does() {
+    let made = rcgen::generate_simple_self_signed(vec!["provider.test".to_owned()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let roots = folder.path().join("roots.pem");
+    std::fs::write(&roots, made.cert.pem()).unwrap();
+    for (alpn, version) in [(&b"h2"[..], http::Version::HTTP_2), (b"http/1.1", http::Version::HTTP_11)] {
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let mut tls =
+            rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_single_cert(vec![made.cert.der().clone()], key)
+                .unwrap();
+        tls.alpn_protocols = vec![alpn.to_vec()];
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+        let server = serve_over(
+            |_| answer(200, &[], "ok"),
+            move |stream| {
+                let acceptor = acceptor.clone();
+                async move { acceptor.accept(stream).await.ok() }
+            },
+        )
+        .await;
+        let base = format!("https://provider.test:{}", server.address.port());
+        let names = HashMap::from([("provider.test", vec!["127.0.0.1".parse().unwrap()])]);
+        let resolver = Arc::new(Table { names, ..Table::default() });
+        let trusting = format!("{}[fetch]\nextra_roots_file = {roots:?}\n", provider(&base, ""));
+        let trusted = upstream_with(&trusting, Hand::at(0), resolver.clone());
+        call(&trusted, &post("{}"), &Memory::default()).await.unwrap();
+        assert_eq!(server.only().version, version);
+        let doubting = upstream_with(&provider(&base, ""), Hand::at(0), resolver);
+        assert_eq!(call(&doubting, &post("{}"), &Memory::default()).await, Err(Outage::Unreachable));
+        assert_eq!(server.seen().len(), 1);
+    }
+}

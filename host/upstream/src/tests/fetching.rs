@@ -1,0 +1,244 @@
+//! Fetching: which URLs are refused and how, redirects, caps, and whose origins count.
+
+use tokio::io::AsyncWriteExt;
+
+use super::*;
+use crate::{FetchError, Origins, Policy};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn user(max_bytes: u64) -> Policy<'static> {
+    Policy::new(Origins::User, max_bytes, PATIENCE)
+}
+
+/// A room that may fetch from these hosts although they are private.
+fn allowing(hosts: &[String]) -> Upstream {
+    upstream(&format!("[fetch]\nallow_private = {hosts:?}\n"))
+}
+
+async fn fetch(upstream: &Upstream, url: &str, policy: &Policy<'_>) -> Result<Bytes, FetchError> {
+    upstream.fetch(url, policy).await?.collect().await
+}
+
+#[tokio::test]
+async fn urls_that_lead_to_private_places_are_refused() {
+    let private = |ips: &[&str]| ips.iter().map(|ip| ip.parse().unwrap()).collect::<Vec<IpAddr>>();
+    let names = HashMap::from([
+        ("private.test", private(&["10.0.0.7"])),
+        ("mixed.test", private(&["8.8.8.8", "127.0.0.1"])),
+        ("mapped.test", private(&["::ffff:192.168.0.1"])),
+        ("metadata.test", private(&["169.254.169.254"])),
+        ("localhost", private(&["::1", "127.0.0.1"])),
+        ("empty.test", vec![]),
+    ]);
+    let resolver = Arc::new(Table { names, ..Table::default() });
+    let upstream = upstream_with("", Hand::at(0), resolver);
+    let bad = FetchError::BadUrl;
+    let closed = |host: &str| FetchError::NotPublic(host.to_owned());
+    for (url, expected) in [
+        ("", bad("it does not parse")),
+        ("no url", bad("it does not parse")),
+        ("ftp://example.com/", bad("expected http or https")),
+        ("file:///etc/passwd", bad("expected http or https")),
+        ("gopher://127.0.0.1:6379/_INFO", bad("expected http or https")),
+        ("http://user@example.com/", bad("it must not hold a user name or password")),
+        ("http://example.com:80@127.0.0.1/", bad("it must not hold a user name or password")),
+        ("http://:pw@example.com/", bad("it must not hold a user name or password")),
+        ("http://example.com:22/", bad("only ports 80 and 443 are allowed")),
+        ("https://example.com:8443/", bad("only ports 80 and 443 are allowed")),
+        ("http://127.0.0.1:6379/", bad("only ports 80 and 443 are allowed")),
+        ("http://127.0.0.1/", closed("127.0.0.1")),
+        ("http://0x7f.1/", closed("127.0.0.1")),
+        ("http://127.1/", closed("127.0.0.1")),
+        ("http://2130706433/", closed("127.0.0.1")),
+        ("http://0177.0.0.1/", closed("127.0.0.1")),
+        ("http://127.0.0.1./", closed("127.0.0.1")),
+        ("http://\u{ff11}27.0.0.1/", closed("127.0.0.1")),
+        ("http://0/", closed("0.0.0.0")),
+        ("http://[::1]/", closed("::1")),
+        ("http://[::ffff:127.0.0.1]/", closed("::ffff:7f00:1")),
+        ("http://[64:ff9b::a00:1]/", closed("64:ff9b::a00:1")),
+        ("https://169.254.169.254/latest/meta-data/", closed("169.254.169.254")),
+        ("http://private.test/", closed("private.test")),
+        ("http://PRIVATE.test/", closed("private.test")),
+        ("http://mixed.test/", closed("mixed.test")),
+        ("http://mapped.test/", closed("mapped.test")),
+        ("http://metadata.test/", closed("metadata.test")),
+        ("http://localhost/", closed("localhost")),
+        ("http://empty.test/", FetchError::Unreachable),
+        ("http://unknown.test/", FetchError::Unreachable),
+    ] {
+        assert_eq!(fetch(&upstream, url, &user(10)).await, Err(expected), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_the_operator_named_may_be_private() {
+    let server = serve(|_| answer(200, &[("content-type", "Image/PNG; x=y")], "bytes")).await;
+    let port = server.address.port();
+    let names = HashMap::from([("cdn.internal", vec!["127.0.0.1".parse().unwrap()])]);
+    let resolver = Arc::new(Table { names, ..Table::default() });
+    let config = format!("[fetch]\nallow_private = [\"cdn.internal:{port}\", \"other.internal\"]\n");
+    let upstream = upstream_with(&config, Hand::at(0), resolver.clone());
+    let fetched = upstream.fetch(&format!("http://cdn.internal:{port}/a#b"), &user(10)).await.unwrap();
+    assert_eq!(fetched.mime(), Some("image/png"));
+    assert_eq!(fetched.collect().await.unwrap(), "bytes");
+    // What was resolved is what is connected to: one question a connection.
+    assert_eq!(resolver.asked.load(Ordering::SeqCst), 1);
+    let seen = server.only();
+    assert_eq!(
+        (seen.target.as_str(), seen.header("authorization"), seen.header("cookie")),
+        ("/a", None, None)
+    );
+    // Its address under another spelling was not named.
+    for url in [format!("http://127.0.0.1:{port}/"), format!("http://other.internal:{port}/")] {
+        assert!(matches!(fetch(&upstream, &url, &user(10)).await, Err(FetchError::BadUrl(_))), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_judged_like_the_first_url() {
+    let server = serve(|seen| {
+        let to = |location: &str| answer(302, &[("location", location)], "");
+        match seen.target.strip_prefix('/').unwrap() {
+            "file" => answer(200, &[], "file"),
+            "metadata" => to("http://169.254.169.254/latest/"),
+            "port" => to("http://127.0.0.1:1/"),
+            "scheme" => to("ftp://example.com/"),
+            "userinfo" => to("http://a:b@example.com/"),
+            "garbage" => to("http://[/"),
+            "nowhere" => answer(302, &[], ""),
+            "304" => answer(304, &[], ""),
+            "1" => to("file"),
+            number => to(&format!("/{}", number.parse::<u32>().unwrap() - 1)),
+        }
+    })
+    .await;
+    let upstream = allowing(&[server.address.to_string()]);
+    for (target, expected) in [
+        ("1", Ok(Bytes::from("file"))),
+        ("3", Ok(Bytes::from("file"))),
+        ("4", Err(FetchError::TooManyRedirects)),
+        ("metadata", Err(FetchError::NotPublic("169.254.169.254".to_owned()))),
+        ("port", Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))),
+        ("scheme", Err(FetchError::BadUrl("expected http or https"))),
+        ("userinfo", Err(FetchError::BadUrl("it must not hold a user name or password"))),
+        ("garbage", Err(FetchError::BadUrl("it redirects to what is no URL"))),
+        ("nowhere", Err(FetchError::BadUrl("it redirects to nowhere"))),
+        ("304", Err(FetchError::Status(304))),
+    ] {
+        assert_eq!(
+            fetch(&upstream, &format!("{}/{target}", server.url()), &user(10)).await,
+            expected,
+            "{target}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn results_come_from_the_providers_media_origins_only() {
+    let other = serve(|_| answer(200, &[], "elsewhere")).await;
+    let away = format!("{}/x", other.url());
+    let server = serve(move |seen| match seen.target.as_str() {
+        "/away" => answer(302, &[("location", &away)], ""),
+        _ => answer(200, &[], "result"),
+    })
+    .await;
+    let more = format!("media_origins = [\"{}\", \"https://*.bfl.ai\"]", server.url());
+    let names = HashMap::from([("delivery.bfl.ai", vec!["10.1.2.3".parse().unwrap()])]);
+    let resolver = Arc::new(Table { names, ..Table::default() });
+    let upstream = upstream_with(&provider("https://api.example.com", &more), Hand::at(0), resolver);
+    let results = Policy::new(Origins::Results("p"), 100, PATIENCE);
+    let from = |url: String| fetch_owned(&upstream, url, results);
+    assert_eq!(from(format!("{}/r", server.url())).await.unwrap(), "result");
+    assert_eq!(server.only().header("authorization"), None);
+    let foreign = |origin: String| Err(FetchError::ForeignOrigin(origin));
+    assert_eq!(from(format!("{}/away", server.url())).await, foreign(other.url()));
+    assert_eq!(from(other.url()).await, foreign(other.url()));
+    assert_eq!(
+        from("https://api.example.com/".to_owned()).await,
+        foreign("https://api.example.com:443".to_owned())
+    );
+    // A pattern does not open private addresses.
+    assert_eq!(
+        from("https://delivery.bfl.ai/".to_owned()).await,
+        Err(FetchError::NotPublic("delivery.bfl.ai".to_owned()))
+    );
+    assert!(other.seen().is_empty());
+    let unknown = Policy::new(Origins::Results("q"), 100, PATIENCE);
+    assert_eq!(
+        fetch_owned(&upstream, server.url(), unknown).await,
+        Err(FetchError::NoProvider("q".to_owned()))
+    );
+}
+
+async fn fetch_owned(upstream: &Upstream, url: String, policy: Policy<'_>) -> Result<Bytes, FetchError> {
+    fetch(upstream, &url, &policy).await
+}
+
+#[tokio::test]
+async fn a_body_has_limits() {
+    let big = serve(|seen| answer(if seen.target == "/gone" { 404 } else { 200 }, &[], vec![1; 1000])).await;
+    let upstream = allowing(&[big.address.to_string()]);
+    assert_eq!(fetch(&upstream, &big.url(), &user(1000)).await.unwrap().len(), 1000);
+    assert_eq!(fetch(&upstream, &big.url(), &user(999)).await, Err(FetchError::TooLarge(999)));
+    let gone = fetch(&upstream, &format!("{}/gone", big.url()), &user(1000)).await;
+    assert_eq!(gone, Err(FetchError::Status(404)));
+
+    let endless = serve_raw(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n").await;
+        while stream.write_all(&[b'x'; 4096]).await.is_ok() {}
+    })
+    .await;
+    let upstream = allowing(&[endless.to_string()]);
+    let outcome = fetch(&upstream, &format!("http://{endless}/"), &user(100_000)).await;
+    assert_eq!(outcome, Err(FetchError::TooLarge(100_000)));
+}
+
+#[tokio::test]
+async fn a_body_that_stops_is_told_from_one_that_ends() {
+    let short = serve_raw(|mut stream| async move {
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
+    })
+    .await;
+    let silent = serve_raw(|mut stream| async move {
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let upstream = allowing(&[short.to_string(), silent.to_string()]);
+    assert_eq!(fetch(&upstream, &format!("http://{short}/"), &user(100)).await, Err(FetchError::Broken));
+    let hasty = Policy::new(Origins::User, 100, Duration::from_millis(50));
+    assert_eq!(fetch(&upstream, &format!("http://{silent}/"), &hasty).await, Err(FetchError::Timeout));
+}
+
+#[tokio::test]
+async fn a_trickle_is_cut_off() {
+    let address = serve_raw(|mut stream| async move {
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nfirst").await.unwrap();
+        // The rest follows only when the reader has taken the first piece and time has moved.
+        stream.readable().await.unwrap();
+    })
+    .await;
+    let clock = Hand::at(0);
+    let config = format!("[fetch]\nallow_private = [\"{address}\"]\n");
+    let upstream = upstream_with(&config, clock.clone(), Arc::new(SystemResolver));
+    let mut fetched = upstream.fetch(&format!("http://{address}/"), &user(1000)).await.unwrap();
+    clock.advance(11_000);
+    assert_eq!(fetched.next().await, Err(FetchError::Timeout));
+}
+
+#[test]
+fn messages_are_for_clients() {
+    for (error, message) in [
+        (FetchError::TooLarge(20 * 1024 * 1024), "it is larger than 20 MiB"),
+        (FetchError::Status(404), "the server answered 404"),
+        (FetchError::NotPublic("intra.test".to_owned()), "intra.test is not a public address"),
+        (
+            FetchError::BadUrl("expected http or https"),
+            "not a URL that can be fetched: expected http or https",
+        ),
+    ] {
+        assert_eq!(error.to_string(), message);
+    }
+}

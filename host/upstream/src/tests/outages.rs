@@ -1,0 +1,139 @@
+//! What is told when no whole reply comes, and above all whether anything had been sent.
+
+use gatehouse_model::Outage;
+use tokio::io::AsyncWriteExt;
+
+use super::*;
+use crate::NoSlot;
+
+async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
+    let (_place, slot) = upstream.enter("p", None).unwrap();
+    upstream.call(&slot, call, &Memory::default(), deadline).await.map(|reply| reply.status)
+}
+
+#[tokio::test]
+async fn a_closed_port_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let upstream = upstream(&provider(&base, ""));
+    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
+}
+
+#[tokio::test]
+async fn a_name_without_address_is_unreachable() {
+    let upstream =
+        upstream_with(&provider("https://nowhere.test", ""), Hand::at(0), Arc::new(Table::default()));
+    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
+}
+
+#[tokio::test]
+async fn an_address_behind_a_pattern_must_be_public() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let names = HashMap::from([("evil.bfl.ai", vec!["127.0.0.1".parse().unwrap()])]);
+    let more = format!("origins = [\"https://*.bfl.ai:{}\"]", server.address.port());
+    let config = provider("https://api.example.com", &more);
+    let upstream = upstream_with(&config, Hand::at(0), Arc::new(Table { names, ..Table::default() }));
+    let url = format!("https://evil.bfl.ai:{}/", server.address.port());
+    assert_eq!(outcome(&upstream, &get(Target::Url(url)), NEVER).await, Err(Outage::Unreachable));
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn no_answer_in_time_is_a_timeout() {
+    let address = serve_raw(|stream| async move {
+        let _held = stream;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let upstream = upstream(&provider(&format!("http://{address}"), ""));
+    let call = Call { timeout_ms: 50, ..post("{}") };
+    assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::Timeout));
+}
+
+#[tokio::test]
+async fn half_an_answer_in_time_is_a_timeout_too() {
+    let address = serve_raw(|mut stream| async move {
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let upstream = upstream(&provider(&format!("http://{address}"), "total_timeout_ms = 50"));
+    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Timeout));
+}
+
+#[tokio::test]
+async fn a_deadline_that_is_over_sends_nothing() {
+    let server = serve(|_| answer(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    assert_eq!(outcome(&upstream, &post("{}"), UnixMs(0)).await, Err(Outage::Unreachable));
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_broken() {
+    for beginning in ["", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", "not http at all\r\n\r\n"] {
+        let address = serve_raw(move |mut stream| async move {
+            stream.write_all(beginning.as_bytes()).await.unwrap();
+        })
+        .await;
+        let upstream = upstream(&provider(&format!("http://{address}"), ""));
+        assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Broken), "{beginning:?}");
+    }
+}
+
+#[tokio::test]
+async fn too_much_is_too_large_announced_or_not() {
+    let chunked = serve_raw(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        let chunk = [b"10000\r\n".to_vec(), vec![b'x'; 0x10000], b"\r\n".to_vec()].concat();
+        while stream.write_all(&chunk).await.is_ok() {}
+    })
+    .await;
+    let announced = serve_raw(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2000000\r\n\r\n").await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    for address in [chunked, announced] {
+        let limits = "max_reply_mib = 1\nmax_saved_mib = 1";
+        let upstream = upstream(&provider(&format!("http://{address}"), limits));
+        for save_body in [false, true] {
+            let call = Call { save_body, ..post("{}") };
+            assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::TooLarge), "{save_body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_tell_the_account_what_to_do() {
+    for (status, headers, calls, then) in [
+        (429, vec![("retry-after", "9")], 1, Some(9000)),
+        (429, vec![("retry-after", "0.4")], 1, Some(1000)),
+        (500, vec![], 4, None),
+        (404, vec![], 9, None),
+        (402, vec![], 9, None),
+    ] {
+        let server = serve(move |_| answer(status, &headers, "")).await;
+        let clock = Hand::at(1_000_000);
+        let upstream = upstream_with(&provider(&server.url(), ""), clock.clone(), Arc::new(SystemResolver));
+        for _ in 0..calls {
+            assert_eq!(outcome(&upstream, &get(path("/")), NEVER).await, Ok(status));
+        }
+        let expected = then.map(|ms| NoSlot::Until(clock.now().plus(Duration::from_millis(ms))));
+        assert_eq!(upstream.enter("p", None).err(), expected, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn five_server_errors_or_outages_open_the_breaker() {
+    let failing = serve(|_| answer(503, &[], "")).await;
+    let gone = "http://127.0.0.1:1".to_owned();
+    for base in [failing.url(), gone] {
+        let upstream = upstream(&provider(&base, ""));
+        for _ in 0..5 {
+            let _ = outcome(&upstream, &get(path("/")), NEVER).await;
+        }
+        assert!(matches!(upstream.enter("p", None), Err(NoSlot::Until(_))), "{base}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The room itself: providers by name, and what they share.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use gatehouse_model::{Clock, Secret, Seed};
+
+use crate::accounts::Pool;
+use crate::check::{self, Checked};
+use crate::connect::{Connector, Private};
+use crate::exchange::{self, Http};
+use crate::fetch::Rules;
+use crate::origin::Pattern;
+use crate::{Config, ConfigError, NoSlot, Place, Resolve, SecretRef, Slot, tls};
+
+/// Everything that leaves. Cheap to clone.
+#[derive(Clone)]
+pub struct Upstream(Arc<Inner>);
+
+struct Inner {
+    providers: HashMap<String, Provider>,
+    rules: Rules,
+    clock: Arc<dyn Clock>,
+    seed: Arc<dyn Seed>,
+}
+
+/// One provider: its rules, its clients, its accounts.
+pub(crate) struct Provider {
+    pub(crate) checked: Checked,
+    /// For calls: may be private where the operator wrote the origin out.
+    pub(crate) calls: Http,
+    /// For results, likewise.
+    pub(crate) media: Http,
+    pool: Arc<Pool>,
+}
+
+impl Upstream {
+    /// Checks the configuration and resolves its secrets through `secrets`, whose error says why not.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn new(
+        config: &Config,
+        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Self, ConfigError> {
+        let tls = tls::client(config.fetch.extra_roots_file.as_deref())?;
+        let mut providers = HashMap::new();
+        for (name, settings) in &config.providers {
+            let mut checked = check::provider(name, settings, secrets, clock.now())?;
+            let accounts = std::mem::take(&mut checked.accounts);
+            let client = |private| {
+                let (resolver, tls) = (Arc::clone(&resolver), Arc::clone(&tls));
+                exchange::client(Connector::new(resolver, tls, private, checked.connect_timeout))
+            };
+            let calls = client(written_out(&checked.origins));
+            let media = client(written_out(&checked.media_origins));
+            let pool = Pool::new(name, accounts, Arc::clone(&clock), Arc::clone(&seed));
+            providers.insert(name.clone(), Provider { checked, calls, media, pool });
+        }
+        let private = check::private_hosts(&config.fetch)?;
+        let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.fetch.connect_timeout_ms)?;
+        let user = exchange::client(Connector::new(resolver, tls, private.clone(), timeout));
+        let rules = Rules { user, private, min_rate: config.fetch.min_bytes_per_second };
+        Ok(Self(Arc::new(Inner { providers, rules, clock, seed })))
+    }
+
+    /// A place for a new job and a slot for its first call, or why not. With `pinned` only that account
+    /// will do.
+    ///
+    /// # Errors
+    /// See [`NoSlot`].
+    pub fn enter(&self, provider: &str, pinned: Option<&str>) -> Result<(Place, Slot), NoSlot> {
+        self.provider(provider).ok_or(NoSlot::Unknown)?.pool.enter(pinned)
+    }
+
+    /// A slot for a further call of a job in flight at `account`.
+    ///
+    /// # Errors
+    /// See [`NoSlot`]; never [`NoSlot::Busy`].
+    pub fn acquire(&self, provider: &str, account: &str) -> Result<Slot, NoSlot> {
+        self.provider(provider).ok_or(NoSlot::Unknown)?.pool.acquire(account)
+    }
+
+    /// The place of a job that an earlier process began, limit or not. `None` when the account is no
+    /// longer configured.
+    #[must_use]
+    pub fn resume(&self, provider: &str, account: &str) -> Option<Place> {
+        self.provider(provider)?.pool.resume(account)
+    }
+
+    /// Whether a provider of this name is configured.
+    #[must_use]
+    pub fn knows(&self, provider: &str) -> bool {
+        self.0.providers.contains_key(provider)
+    }
+
+    /// The names of all configured providers, in no order.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.0.providers.keys().map(String::as_str)
+    }
+
+    pub(crate) fn provider(&self, name: &str) -> Option<&Provider> {
+        self.0.providers.get(name)
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.0.rules
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.0.clock
+    }
+
+    pub(crate) fn seed(&self) -> &dyn Seed {
+        &*self.0.seed
+    }
+}
+
+/// Hosts an operator wrote out in full may be private: that is how a provider on the same machine is meant.
+fn written_out(patterns: &[Pattern]) -> Private {
+    let exact = patterns.iter().filter_map(Pattern::exact);
+    exact.map(|origin| (origin.bare_host().to_owned(), Some(origin.port()))).collect::<HashSet<_>>()
+}

@@ -1,0 +1,72 @@
+//! The context image family: `ctx-pro` and `ctx-max`, pictures from a text or from a text and up to four
+//! references, made by the FLUX.1 Kontext API of the provider `bfl`.
+//!
+//! Owns the family's parameters, the translation, and how each answer of the provider ends. Bad
+//! parameters are accepted and fail the task; only a body without `model` or `prompt` is refused.
+//! Never a socket, a clock or money; the host owns those.
+
+mod advance;
+mod order;
+mod params;
+mod poll;
+mod provider;
+mod references;
+mod send;
+mod sizes;
+mod submit;
+
+use gatehouse_sdk::{
+    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+};
+use serde_json::json;
+
+use crate::advance::State;
+use crate::params::Params;
+
+/// The surface both models serve.
+pub const SURFACE: &str = "images.generate";
+
+/// The family, as the host loads it.
+pub struct ContextImage;
+
+impl Family for ContextImage {
+    type Jobs = Self;
+    type Text = ();
+
+    fn about() -> About {
+        let good = json!({"model": "ctx-pro", "prompt": "a red kite", "size": "16:9"});
+        let edit = json!({
+            "model": "ctx-max",
+            "prompt": "make it night",
+            "size": "auto",
+            "image_urls": ["https://example.com/day.png"],
+        });
+        let doomed = json!({"model": "ctx-pro", "prompt": "a red kite", "safety_tolerance": 7});
+        let refused = json!({"model": "ctx-pro"});
+        About::new("context-image", env!("CARGO_PKG_VERSION"))
+            .model(Model::new("ctx-pro").serves(SURFACE))
+            .model(Model::new("ctx-max").serves(SURFACE))
+            .surface(Surface::new::<Params>(SURFACE))
+            .provider(provider::NAME)
+            .price_key("ctx-pro")
+            .price_key("ctx-max")
+            .self_test(SURFACE, good, Verdict::Accepted)
+            .self_test(SURFACE, edit, Verdict::Accepted)
+            .self_test(SURFACE, doomed, Verdict::Doomed)
+            .self_test(SURFACE, refused, Verdict::Refused)
+    }
+}
+
+impl Jobs for ContextImage {
+    type State = State;
+
+    fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+        submit::judge(&request)
+    }
+
+    fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
+        advance::step(cx, state, event)
+    }
+}
+
+gatehouse_sdk::export_family!(ContextImage);

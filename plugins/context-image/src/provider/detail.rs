@@ -1,0 +1,101 @@
+//! The provider's explanations: `detail` as a text or as a list of places and messages, or
+//! `{error, message}`, or nothing that can be read.
+
+use gatehouse_sdk::Reply;
+use serde_json::Value;
+
+/// The reason in words, in terms of the client's fields.
+pub(super) fn words(reply: &Reply) -> String {
+    let body: Value = reply.json().unwrap_or(Value::Null);
+    let said = match &body["detail"] {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().filter_map(item).collect();
+            (!items.is_empty()).then(|| items.join("; "))
+        }
+        _ => body["message"].as_str().or_else(|| body["error"].as_str()).map(str::to_owned),
+    };
+    said.unwrap_or_else(|| format!("the upstream answered HTTP {}", reply.status))
+}
+
+/// 422 is also the answer to a key of the wrong form, which is no client's mistake.
+pub(super) fn is_about_the_key(reply: &Reply) -> bool {
+    let body: Value = reply.json().unwrap_or(Value::Null);
+    body["detail"].as_str().is_some_and(|text| text.to_ascii_lowercase().contains("api key"))
+}
+
+/// `{"loc": ["body", "safety_tolerance"], "msg": "..."}`.
+fn item(item: &Value) -> Option<String> {
+    let message = item["msg"].as_str()?;
+    let place = item["loc"].as_array().map(|place| field(place)).unwrap_or_default();
+    Some(if place.is_empty() { message.to_owned() } else { format!("`{place}`: {message}") })
+}
+
+fn field(place: &[Value]) -> String {
+    let mut path = String::new();
+    for part in place.iter().filter(|part| part.as_str() != Some("body")) {
+        match part {
+            Value::String(name) if path.is_empty() => path.push_str(&clients_name(name)),
+            Value::String(name) => path.push_str(&format!(".{name}")),
+            other => path.push_str(&format!("[{other}]")),
+        }
+    }
+    path
+}
+
+/// The provider's field in the client's words.
+fn clients_name(name: &str) -> String {
+    match name {
+        "aspect_ratio" => "size".to_owned(),
+        "input_image" => "image_urls[0]".to_owned(),
+        _ => match name.strip_prefix("input_image_").and_then(|number| number.parse::<usize>().ok()) {
+            Some(number @ 2..) => format!("image_urls[{}]", number - 1),
+            _ => name.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_explanation_is_read_in_every_form() {
+        let le = json!({"type": "less_than_equal", "loc": ["body", "safety_tolerance"],
+            "msg": "Input should be less than or equal to 6", "input": 9, "ctx": {"le": 6}});
+        let missing =
+            json!({"type": "missing", "loc": ["body", "prompt"], "msg": "Field required", "input": {}});
+        let table = [
+            (json!({"detail": "Insufficient credits"}), "Insufficient credits"),
+            (json!({"detail": [le]}), "`safety_tolerance`: Input should be less than or equal to 6"),
+            (
+                json!({"detail": [le, missing]}),
+                "`safety_tolerance`: Input should be less than or equal to 6; `prompt`: Field required",
+            ),
+            (json!({"detail": [{"loc": ["body", "aspect_ratio"], "msg": "bad"}]}), "`size`: bad"),
+            (json!({"detail": [{"loc": ["body", "input_image"], "msg": "bad"}]}), "`image_urls[0]`: bad"),
+            (json!({"detail": [{"loc": ["body", "input_image_4"], "msg": "bad"}]}), "`image_urls[3]`: bad"),
+            (json!({"detail": [{"loc": ["body", "a", 2, "b"], "msg": "bad"}]}), "`a[2].b`: bad"),
+            (json!({"detail": [{"loc": ["body"], "msg": "bad"}]}), "bad"),
+            (json!({"detail": [{"msg": "bad"}]}), "bad"),
+            (json!({"error": "limit", "message": "slow down", "retry_after": 5}), "slow down"),
+            (json!({"error": "limit"}), "limit"),
+            (json!({"detail": []}), "the upstream answered HTTP 422"),
+            (json!({"detail": [1]}), "the upstream answered HTTP 422"),
+            (json!({}), "the upstream answered HTTP 422"),
+            (json!("text"), "the upstream answered HTTP 422"),
+        ];
+        for (body, expected) in table {
+            assert_eq!(words(&Reply::new(422, &body)), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn only_a_text_about_the_key_is_about_the_key() {
+        assert!(is_about_the_key(&Reply::new(422, &json!({"detail": "Invalid API key format"}))));
+        assert!(!is_about_the_key(&Reply::new(422, &json!({"detail": "Invalid prompt"}))));
+        assert!(!is_about_the_key(&Reply::new(422, &json!({"detail": [{"msg": "api key"}]}))));
+    }
+}

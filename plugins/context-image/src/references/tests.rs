@@ -1,0 +1,132 @@
+//! Tables for what may be a reference, and for the 9 MP rule from both sides.
+
+use gatehouse_sdk::Blame;
+
+use super::*;
+use crate::sizes::RATIOS;
+
+fn is_reference(source: &str) -> bool {
+    check(source, &()).is_ok()
+}
+
+#[test]
+fn what_may_be_a_reference() {
+    let base64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ";
+    for source in [
+        "https://example.com/a.png",
+        "HTTP://example.com",
+        "https://example.com/a b".replace(' ', "%20").as_str(),
+        &format!("data:image/png;base64,{base64}"),
+        &format!("data:;base64,{base64}=="),
+        base64,
+        &format!("{base64}=="),
+        "blob:01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    ] {
+        assert!(is_reference(source), "{source}");
+    }
+    for source in [
+        "",
+        "https://",
+        "https:///a.png",
+        "https://example.com/a b",
+        "ftp://example.com/a.png",
+        "cat.png",
+        "data:image/png,rawbytes",
+        "data:image/png;base64",
+        "data:image/png;base64,",
+        "data:image/png;base64,no spaces allowed in here, really not",
+        "tooshort",
+        &format!("{base64}==="),
+        "asset://abc",
+    ] {
+        assert!(!is_reference(source), "{source}");
+    }
+}
+
+#[test]
+fn base64_becomes_a_data_uri_and_only_own_blobs_pass() {
+    let base64 = "A".repeat(40);
+    let own = Facts { blob: Some("blob:1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };
+    let entries = vec!["HTTPS://e.com/A".to_owned(), base64.clone(), "blob:1".to_owned()];
+    assert_eq!(
+        sources(entries.clone(), std::slice::from_ref(&own)).unwrap(),
+        ["https://e.com/A", &format!("data:application/octet-stream;base64,{base64}"), "blob:1",]
+    );
+    let mistake = sources(entries, &[]).unwrap_err();
+    assert_eq!(mistake.field.as_deref(), Some("image_urls[2]"));
+}
+
+fn picture_of(width: u32, height: u32, blob: Option<&str>) -> Finding {
+    let facts = Facts {
+        width: Some(width),
+        height: Some(height),
+        blob: blob.map(str::to_owned),
+        ..Facts::new(MediaKind::Image, "image/png", 100)
+    };
+    Finding { source: "https://e.com/a".to_owned(), found: Ok(facts) }
+}
+
+#[test]
+fn nine_megapixels_from_both_sides() {
+    let square = Size::Ratio(&RATIOS[0]);
+    let check = |size: Size, pictures: &[(u32, u32)], expected: Option<(u64, u64)>| {
+        let findings: Vec<_> = pictures.iter().map(|&(w, h)| picture_of(w, h, None)).collect();
+        let said = settle(size, &findings).err().map(|failure| failure.message);
+        let expected = expected.map(|(output, sum)| {
+            format!(
+                "`image_urls`: expected output and references to have at most 9437184 pixels together \
+                 (9 MP), got {output} for the output and {sum} for the references"
+            )
+        });
+        assert_eq!(said, expected, "{pictures:?}");
+    };
+    // 1 MP of output leaves exactly 8 MP.
+    check(square, &[(4096, 2048)], None);
+    check(square, &[(4096, 2049)], Some((1_048_576, 8_392_704)));
+    check(square, &[(2048, 1024); 4], None);
+    check(square, &[(2048, 1024), (2048, 1024), (2048, 1024), (2049, 1024)], Some((1_048_576, 8_389_632)));
+    check(square, &[(u32::MAX, u32::MAX); 4], Some((1_048_576, u64::MAX)));
+    // 16:9 is 1392x752 = 1046784: 1792 pixels more for the references.
+    check(Size::Ratio(&RATIOS[3]), &[(4096, 2048), (1792, 1)], None);
+    check(Size::Ratio(&RATIOS[3]), &[(4096, 2048), (1793, 1)], Some((1_046_784, 8_390_401)));
+    // `auto` follows the first picture: 16:9 again, whatever the second one is.
+    check(Size::Auto, &[(16, 9), (4096, 2048), (1648, 1)], None);
+    check(Size::Auto, &[(16, 9), (4096, 2048), (1649, 1)], Some((1_046_784, 8_390_401)));
+}
+
+#[test]
+fn a_kept_picture_goes_out_as_base64_and_another_as_it_came() {
+    let findings = [picture_of(10, 10, Some("blob:7")), picture_of(10, 10, None)];
+    assert_eq!(settle(Size::Auto, &findings).unwrap(), ["blob:7:base64", "https://e.com/a"]);
+}
+
+#[test]
+fn what_is_no_picture_ends_the_task() {
+    let of = |kind, mime: &str, size: Option<u32>| {
+        let facts = Facts { width: size, height: size, ..Facts::new(kind, mime, 100) };
+        Finding { source: "https://e.com/a".to_owned(), found: Ok(facts) }
+    };
+    let table = [
+        (
+            Finding {
+                source: String::new(),
+                found: Err("could not be fetched: the server answered 404".into()),
+            },
+            "dependency unavailable: `image_urls[1]`: could not be fetched: the server answered 404",
+        ),
+        (of(MediaKind::Video, "video/mp4", Some(5)), "`image_urls[1]`: expected an image, got video/mp4"),
+        (of(MediaKind::Other, "text/html", None), "`image_urls[1]`: expected an image, got text/html"),
+        (
+            of(MediaKind::Image, "image/avif", None),
+            "`image_urls[1]`: expected an image, got image/avif of unreadable size",
+        ),
+        (
+            of(MediaKind::Image, "image/png", Some(0)),
+            "`image_urls[1]`: expected an image, got image/png of unreadable size",
+        ),
+    ];
+    for (finding, expected) in table {
+        let failure = settle(Size::Auto, &[picture_of(9, 9, None), finding]).unwrap_err();
+        assert_eq!((failure.blame, failure.message.as_str()), (Blame::Request, expected));
+    }
+}

@@ -1,0 +1,97 @@
+//! Where things are: plugin crates, their library's name, the folder plugins are built in.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::build::BuildError;
+
+/// A plugin's crate.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PluginCrate {
+    /// The name of its folder, which is the family's.
+    pub name: String,
+    /// Its folder.
+    pub dir: PathBuf,
+}
+
+/// The plugin crates directly below `plugins_root`, by name.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn discover(plugins_root: &Path) -> io::Result<Vec<PluginCrate>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(plugins_root)? {
+        let entry = entry?;
+        let dir = entry.path();
+        if dir.join("Cargo.toml").is_file() {
+            found.push(PluginCrate { name: entry.file_name().to_string_lossy().into_owned(), dir });
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// `<workspace target>/plugins`, from any path inside the target folder (a build script's `OUT_DIR`, a
+/// test's own executable), so that build scripts and tests share one folder. cargo marks the target folder
+/// with `CACHEDIR.TAG`; without the mark the folder is put beside `inside`.
+#[must_use]
+pub fn plugins_target_dir(inside: &Path) -> PathBuf {
+    inside.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file()).unwrap_or(inside).join("plugins")
+}
+
+/// The file name cargo gives the library: `[lib] name`, else the package's with underscores.
+pub(crate) fn lib_name(manifest: &Path) -> Result<String, BuildError> {
+    let wrong = |why: String| BuildError::Manifest { path: manifest.to_owned(), why };
+    let text = fs::read_to_string(manifest).map_err(|error| wrong(error.to_string()))?;
+    name_in(&text, "[lib]")
+        .or_else(|| name_in(&text, "[package]"))
+        .map(|name| name.replace('-', "_"))
+        .ok_or_else(|| wrong("has no `name` in [package]".to_owned()))
+}
+
+/// `name = "..."` of one table; enough of TOML for a manifest cargo itself has accepted.
+fn name_in(manifest: &str, table: &str) -> Option<String> {
+    let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != table).skip(1);
+    lines
+        .by_ref()
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split_once('='))
+        .find(|(key, _)| key.trim() == "name")
+        .and_then(|(_, value)| value.split('"').nth(1).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_named_as_cargo_names_it() {
+        let check = |manifest: &str, expected: Option<&str>| {
+            let name = name_in(manifest, "[lib]").or_else(|| name_in(manifest, "[package]"));
+            assert_eq!(name.as_deref(), expected, "{manifest}");
+        };
+        check("[package]\nname = \"context-image\"\nversion = \"1\"\n", Some("context-image"));
+        check("[package]\nname=\"a\"\n[lib]\nname = \"b\" # other\n", Some("b"));
+        check("[package]\nname = \"a\"\n[lib]\ncrate-type = [\"cdylib\"]\n", Some("a"));
+        check("[package]\nversion = \"1\"\n[dependencies]\nname = \"2\"\n", None);
+    }
+
+    #[test]
+    fn plugins_of_this_workspace_are_found_by_folder() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+        let found = discover(&root).unwrap();
+        assert!(found.iter().any(|plugin| plugin.name == "context-image"), "{found:?}");
+        assert!(found.is_sorted());
+        assert!(discover(&root.join("none")).is_err());
+    }
+
+    #[test]
+    fn one_plugins_folder_for_the_whole_target_folder() {
+        let exe = std::env::current_exe().unwrap();
+        let folder = plugins_target_dir(&exe);
+        assert_eq!(folder, plugins_target_dir(exe.parent().unwrap()));
+        assert!(folder.parent().unwrap().join("CACHEDIR.TAG").is_file());
+        assert_eq!(plugins_target_dir(Path::new("/nowhere/x")), Path::new("/nowhere/x/plugins"));
+    }
+}

@@ -1,0 +1,225 @@
+//! The exports, called as the host calls them: nothing is lost or mixed up on the way in and out. The half
+//! for jobs is played through by every family's scripts; here is what those do not reach.
+
+use jobs::Guest as _;
+use manifest::Guest as _;
+use serde_json::{Value, json};
+use text::Guest as _;
+
+use super::*;
+use crate::{
+    About, Accepted, Call, Charge, Chunk, Context, Event, Failure, Model, Opened, Outcome, Part, Refusal,
+    Reply, Sse, Step, Submission, Surface, Usage, Verdict,
+};
+
+struct Parrot;
+
+impl Family for Parrot {
+    type Jobs = ();
+    type Text = Self;
+
+    fn about() -> About {
+        About::new("parrot", "1.0.0")
+            .model(Model::new("parrot-1").alias("polly").serves("chat"))
+            .surface(Surface::new::<Vec<String>>("chat").default_model("parrot-1"))
+            .provider("cage")
+            .price_key("parrot-1")
+            .self_test("chat", json!({}), Verdict::Refused)
+    }
+}
+
+impl Text for Parrot {
+    type State = Vec<String>;
+
+    fn open(cx: &Context, dialect: &str, body: Value) -> Result<Opened<Vec<String>>, Refusal> {
+        if cx.settings["mute"] == true {
+            return Err(Refusal::Forbidden("mute".into()));
+        }
+        let word = body["word"].as_str().ok_or_else(|| Refusal::invalid("word", "expected a string"))?;
+        let part =
+            Part { name: "w".into(), filename: None, mime: None, data: crate::Body::Blob("blob:1".into()) };
+        Ok(Opened {
+            model: "parrot-1".into(),
+            charge: Charge::keys(["parrot-1"]).times(3),
+            call: Call::post("cage", "/say").form(vec![part]).header("x-a", "b").token(),
+            streaming: true,
+            state: vec![dialect.to_owned(), word.to_owned()],
+        })
+    }
+
+    fn whole(_: &Context, state: Vec<String>, reply: Reply) -> Result<(Value, Usage), Failure> {
+        match reply.status {
+            200 => {
+                Ok((json!({"said": state, "heard": reply.text()}), Usage { input: 1, output: 2, cached: 3 }))
+            }
+            _ => Err(Failure::moderation("rude")),
+        }
+    }
+
+    fn relay(
+        _: &Context,
+        mut state: Vec<String>,
+        events: Vec<Sse>,
+        ended: bool,
+    ) -> Result<Chunk<Vec<String>>, Failure> {
+        state.extend(events.iter().map(|event| event.data.clone()));
+        Ok(Chunk { state, send: events, usage: Some(Usage::default()), last: ended })
+    }
+}
+
+fn cx(settings: &str) -> types::Context {
+    types::Context {
+        now: 1_000,
+        seed: 7,
+        task_id: String::new(),
+        accepted_at: 1_000,
+        deadline: 9_000,
+        settings: settings.into(),
+    }
+}
+
+type Exports = Adapter<Parrot>;
+
+#[test]
+fn the_manifest_comes_out_whole() {
+    let about = Exports::describe();
+    assert_eq!((about.family.as_str(), about.version.as_str()), ("parrot", "1.0.0"));
+    assert_eq!(about.offers, manifest::Offers::TEXT);
+    assert_eq!(about.models[0].aliases, ["polly"]);
+    assert_eq!(about.surfaces[0].default_model.as_deref(), Some("parrot-1"));
+    let schema: Value = serde_json::from_slice(&about.surfaces[0].schema).unwrap();
+    assert_eq!(schema["type"], "array");
+    assert_eq!((about.state_version, about.reads_state), (1, vec![]));
+    assert!(matches!(about.self_tests[0].expect, manifest::Verdict::Refused));
+}
+
+#[test]
+fn a_text_request_comes_out_whole() {
+    let opened = Exports::open(cx(""), "chat".into(), b"{\"word\": \"hello\"}".to_vec()).unwrap();
+    assert_eq!((opened.model.as_str(), opened.charge.quantity), ("parrot-1", 3));
+    assert_eq!(opened.state, b"[\"chat\",\"hello\"]");
+    assert!(opened.streaming);
+    assert!(matches!(opened.call.replay, upstream::Replay::Token));
+    assert_eq!(opened.call.timeout_ms, 60_000);
+    assert_eq!(opened.call.headers[0].name, "x-a");
+    let upstream::Payload::Form(parts) = &opened.call.body else { panic!("expected a form") };
+    assert!(matches!(&parts[0].data, upstream::Bytes::Blob(id) if id == "blob:1"));
+}
+
+#[test]
+fn refusals_come_out_whole() {
+    let open =
+        |settings: &str, body: &str| Exports::open(cx(settings), "chat".into(), body.into()).unwrap_err();
+    let types::Refusal::Invalid((field, message)) = open("", "{}") else { panic!("expected a bad field") };
+    assert_eq!((field.as_deref(), message.as_str()), (Some("word"), "`word`: expected a string"));
+    assert!(matches!(open("{\"mute\": true}", "{}"), types::Refusal::Forbidden(why) if why == "mute"));
+    assert!(matches!(open("", "{"), types::Refusal::Invalid((None, why)) if why.contains("JSON object")));
+}
+
+#[test]
+fn answers_come_out_whole() {
+    let reply = |status: u16| upstream::Reply {
+        status,
+        headers: vec![],
+        body: upstream::Bytes::Inline(b"squawk".to_vec()),
+    };
+    let (body, usage) = Exports::whole(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), json!({"said": ["a"], "heard": "squawk"}));
+    assert_eq!((usage.input, usage.output, usage.cached), (1, 2, 3));
+    let failure = Exports::whole(cx(""), b"[]".to_vec(), reply(400)).unwrap_err();
+    assert!(matches!(failure.blame, types::Blame::Moderation));
+
+    let event = text::Sse { event: Some("delta".into()), data: "b".into() };
+    let chunk = Exports::relay(cx(""), b"[\"a\"]".to_vec(), vec![event], true).unwrap();
+    assert_eq!(chunk.state, b"[\"a\",\"b\"]");
+    assert_eq!((chunk.send[0].event.as_deref(), chunk.send[0].data.as_str()), (Some("delta"), "b"));
+    assert!(chunk.last && chunk.usage.is_some());
+}
+
+#[test]
+fn the_half_that_is_not_offered_says_so() {
+    let request = jobs::Submission {
+        surface: "images.generate".into(),
+        body: b"{}".to_vec(),
+        parent: None,
+        blobs: vec![],
+    };
+    assert!(matches!(Exports::submit(cx(""), request), Err(types::Refusal::NotFound(_))));
+    let step = Exports::advance(cx(""), b"null".to_vec(), jobs::Event::Start);
+    assert!(matches!(step.next, jobs::Action::Fail(_)));
+    assert!(Exports::migrate(1, vec![]).is_err());
+}
+
+struct Heir;
+
+impl Family for Heir {
+    type Jobs = Self;
+    type Text = ();
+
+    fn about() -> About {
+        About::new("heir", "1.0.0")
+    }
+}
+
+/// Hands out what came in.
+impl Jobs for Heir {
+    type State = Value;
+
+    fn submit(_: &Context, request: Submission) -> Result<Accepted<Value>, Refusal> {
+        let parent = request.parent.ok_or_else(|| Refusal::NotFound("no parent".into()))?;
+        let kept = json!({"task": parent.task, "model": parent.model, "completed": parent.completed,
+            "public": parent.public, "private": parent.private, "blobs": request.blobs});
+        Ok(Accepted::new("heir", Charge::keys(["heir"]), kept))
+    }
+
+    fn advance(_: &Context, state: Value, event: Event) -> Step<Value> {
+        let outcome = Outcome::new(json!({"event": event.name()}))
+            .product("https://e.com/a", Some("image/png"))
+            .settle(Charge::keys(["heir"]).times(2));
+        Step::done(state, outcome).progress(250)
+    }
+}
+
+#[test]
+fn parents_facts_and_outcomes_pass_through() {
+    let facts = types::Facts {
+        kind: types::MediaKind::Video,
+        mime: "video/mp4".into(),
+        bytes: 9,
+        width: Some(1),
+        height: Some(2),
+        milliseconds: Some(3),
+        fps_milli: Some(4),
+        has_audio: Some(true),
+        has_alpha: None,
+        blob: Some("blob:1".into()),
+    };
+    let request = jobs::Submission {
+        surface: "videos.remix".into(),
+        body: b"{}".to_vec(),
+        parent: Some(jobs::Parent {
+            task_id: "task_1".into(),
+            model: "m".into(),
+            completed: true,
+            public: b"{\"a\":1}".to_vec(),
+            private: vec![],
+        }),
+        blobs: vec![facts],
+    };
+    let accepted = Adapter::<Heir>::submit(cx(""), request).unwrap();
+    let kept: Value = serde_json::from_slice(&accepted.state).unwrap();
+    let blob = json!({"kind": "Video", "mime": "video/mp4", "bytes": 9, "width": 1, "height": 2,
+        "milliseconds": 3, "fps_milli": 4, "has_audio": true, "has_alpha": null, "blob": "blob:1"});
+    let expected = json!({"task": "task_1", "model": "m", "completed": true, "public": {"a": 1},
+        "private": {}, "blobs": [blob]});
+    assert_eq!(kept, expected);
+
+    let lost = jobs::Event::Lost(("https://e.com/a".into(), "gone".into()));
+    let step = Adapter::<Heir>::advance(cx(""), b"0".to_vec(), lost);
+    assert_eq!(step.progress, 100);
+    let jobs::Action::Done(outcome) = step.next else { panic!("expected the end") };
+    assert_eq!(outcome.public, b"{\"event\":\"lost\"}");
+    assert_eq!(outcome.private, b"null");
+    assert_eq!(outcome.settle.map(|charge| charge.quantity), Some(2));
+    assert_eq!(outcome.products[0].mime.as_deref(), Some("image/png"));
+}

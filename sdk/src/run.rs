@@ -1,0 +1,124 @@
+//! A family as the host sees it: state as bytes. The component's exports and the test kit both run a
+//! family through here, so that what is tested natively is what is exported.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    Accepted, Chunk, Context, Event, Failure, Family, Jobs, Opened, Refusal, Reply, Sse, Step, Submission,
+    Text, Usage,
+};
+
+/// Judges a request; the state comes out encoded.
+///
+/// # Errors
+/// The family's own refusal.
+///
+/// ```
+/// use gatehouse_sdk::{About, Context, Family, Refusal, Submission, UnixMs, run};
+///
+/// struct Nothing;
+/// impl Family for Nothing {
+///     type Jobs = ();
+///     type Text = ();
+///     fn about() -> About { About::new("nothing", "0.1.0") }
+/// }
+///
+/// let request = Submission::new("images.generate", serde_json::json!({}));
+/// let refusal = run::submit::<Nothing>(&Context::at(UnixMs(0)), request).unwrap_err();
+/// assert!(matches!(refusal, Refusal::NotFound(_)));
+/// ```
+pub fn submit<F: Family>(cx: &Context, request: Submission) -> Result<Accepted<Vec<u8>>, Refusal> {
+    let accepted = F::Jobs::submit(cx, request)?;
+    Ok(Accepted {
+        model: accepted.model,
+        charge: accepted.charge,
+        stage: accepted.stage,
+        progress: accepted.progress,
+        expected: accepted.expected,
+        state: accepted.state.as_ref().map(encode),
+        doomed: accepted.doomed,
+    })
+}
+
+/// One step; the state goes in and comes out encoded.
+///
+/// # Panics
+/// When `state` is not one this build wrote: the host mixed up versions, and going on would be guessing.
+pub fn advance<F: Family>(cx: &Context, state: &[u8], event: Event) -> Step<Vec<u8>> {
+    let step = F::Jobs::advance(cx, decode(state), event);
+    Step { state: encode(&step.state), stage: step.stage, progress: step.progress, next: step.next }
+}
+
+/// Rewrites the state of an older build.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn migrate<F: Family>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, String> {
+    F::Jobs::migrate(from_version, state).map(|state| encode(&state))
+}
+
+/// Judges a text request.
+///
+/// # Errors
+/// The family's own refusal.
+pub fn open<F: Family>(cx: &Context, dialect: &str, body: Value) -> Result<Opened<Vec<u8>>, Refusal> {
+    let opened = F::Text::open(cx, dialect, body)?;
+    Ok(Opened {
+        model: opened.model,
+        charge: opened.charge,
+        call: opened.call,
+        streaming: opened.streaming,
+        state: encode(&opened.state),
+    })
+}
+
+/// Translates a whole answer.
+///
+/// # Errors
+/// The family's own failure.
+///
+/// # Panics
+/// As [`advance`].
+pub fn whole<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<(Value, Usage), Failure> {
+    F::Text::whole(cx, decode(state), reply)
+}
+
+/// Translates the next events of a stream.
+///
+/// # Errors
+/// The family's own failure.
+///
+/// # Panics
+/// As [`advance`].
+pub fn relay<F: Family>(
+    cx: &Context,
+    state: &[u8],
+    events: Vec<Sse>,
+    ended: bool,
+) -> Result<Chunk<Vec<u8>>, Failure> {
+    let chunk = F::Text::relay(cx, decode(state), events, ended)?;
+    Ok(Chunk { state: encode(&chunk.state), send: chunk.send, usage: chunk.usage, last: chunk.last })
+}
+
+/// JSON, so that an operator can read a stuck task and a new field needs only `#[serde(default)]`.
+fn encode(state: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(state).expect("a family's state is JSON")
+}
+
+fn decode<S: DeserializeOwned>(state: &[u8]) -> S {
+    match serde_json::from_slice(state) {
+        Ok(state) => state,
+        // The place only: the words around it may be a client's prompt.
+        Err(error) => panic!(
+            "the state does not read back in this build: {:?} error at line {} column {}",
+            error.classify(),
+            error.line(),
+            error.column()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

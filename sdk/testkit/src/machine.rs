@@ -1,0 +1,52 @@
+//! A family that can be asked, whatever it runs in.
+
+use std::marker::PhantomData;
+
+use gatehouse_sdk::{About, Accepted, Context, Event, Family, Refusal, Step, Submission, run};
+
+use crate::rules;
+
+/// A family behind the contract: state is bytes, nothing is remembered between calls.
+pub(crate) trait Machine {
+    /// Judges a request; `Err` when the family broke.
+    fn submit(
+        &self,
+        cx: &Context,
+        request: &Submission,
+    ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String>;
+
+    /// One step; `Err` when the family broke.
+    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String>;
+}
+
+/// Plain Rust, with the host's rules checked here because no host is there to do it.
+pub(crate) struct Native<F> {
+    about: About,
+    family: PhantomData<F>,
+}
+
+impl<F: Family> Native<F> {
+    pub(crate) fn new() -> Self {
+        Self { about: F::about(), family: PhantomData }
+    }
+}
+
+impl<F: Family> Machine for Native<F> {
+    fn submit(
+        &self,
+        cx: &Context,
+        request: &Submission,
+    ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String> {
+        let verdict = run::submit::<F>(cx, request.clone());
+        if let Ok(accepted) = &verdict {
+            rules::accepted(&self.about, accepted)?;
+        }
+        Ok(verdict)
+    }
+
+    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String> {
+        let step = run::advance::<F>(cx, state, event.clone());
+        rules::step(&self.about, cx, &step)?;
+        Ok(step)
+    }
+}

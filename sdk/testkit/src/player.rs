@@ -1,0 +1,237 @@
+//! Plays a script: keeps the clock and the state, feeds the family, compares its answers.
+
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+use gatehouse_sdk::{Accepted, Action, Context, Event, Finding, Refusal, Step, Submission};
+
+use crate::machine::Machine;
+use crate::rules;
+use crate::script::{Check, Expect, Feed, Line, Script};
+
+/// Any id the host could have given.
+const TASK: &str = "task_01KDWFAMDV000000000000000A";
+
+/// What the family last said.
+enum Answer {
+    Nothing,
+    Judged(Result<Accepted<Vec<u8>>, Refusal>),
+    Stepped(Step<Vec<u8>>),
+}
+
+struct Player<'a> {
+    machine: &'a dyn Machine,
+    cx: Context,
+    state: Vec<u8>,
+    answer: Answer,
+    /// The last answer has been expected by some line.
+    expected: bool,
+}
+
+/// Plays all lines.
+pub(crate) fn play(script: &Script, machine: &dyn Machine) {
+    let mut player =
+        Player { machine, cx: script.cx.clone(), state: Vec::new(), answer: Answer::Nothing, expected: true };
+    for (index, (line, place)) in script.lines.iter().enumerate() {
+        if let Err(problem) = player.line(line) {
+            fail(index, line, place, &problem);
+        }
+    }
+    assert!(
+        player.expected,
+        "the script ends, but the family answered and no line expects it:\n  {}",
+        player.came()
+    );
+}
+
+fn fail(index: usize, line: &Line, place: &Location<'_>, problem: &str) -> ! {
+    let name = match line {
+        Line::Later(_) => "later",
+        Line::Submit(_) => "submit",
+        Line::Feed(feed) => feed.name(),
+        Line::Expect(expect) => expect.name(),
+    };
+    panic!("line {} of the script, `{name}` at {place}:\n  {problem}", index + 1);
+}
+
+impl Feed {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Reply(_) => "reply",
+            Self::Outage(_) => "outage",
+            Self::Probed(_) => "probed",
+            Self::Timer => "timer",
+            Self::Cancel => "cancel",
+            Self::Lost(_) => "lost",
+        }
+    }
+}
+
+impl Player<'_> {
+    fn line(&mut self, line: &Line) -> Result<(), String> {
+        match line {
+            Line::Later(span) => {
+                self.cx.now = self.cx.now.plus(*span);
+                Ok(())
+            }
+            Line::Submit(request) => self.submit(request),
+            Line::Feed(feed) => self.feed(feed),
+            Line::Expect(expect) => self.expect(expect),
+        }
+    }
+
+    fn submit(&mut self, request: &Submission) -> Result<(), String> {
+        self.all_expected()?;
+        self.cx.accepted_at = self.cx.now;
+        self.cx.deadline = Context::at(self.cx.now).deadline;
+        self.cx.task = None;
+        let verdict = self.machine.submit(&self.cx, request)?;
+        same(&verdict, &self.machine.submit(&self.cx, request)?)?;
+        if let Ok(accepted) = &verdict {
+            self.cx.task = Some(TASK.to_owned());
+            self.state = accepted.state.clone().unwrap_or_default();
+        }
+        self.answer = Answer::Judged(verdict);
+        self.expected = false;
+        Ok(())
+    }
+
+    fn feed(&mut self, feed: &Feed) -> Result<(), String> {
+        self.all_expected()?;
+        let event = self.event(feed)?;
+        let step = self.machine.advance(&self.cx, &self.state, &event)?;
+        same(&step, &self.machine.advance(&self.cx, &self.state, &event)?)?;
+        if let Action::Done(outcome) = &step.next {
+            rules::placeholders(&outcome.public, outcome.products.len())?;
+        }
+        self.state.clone_from(&step.state);
+        self.answer = Answer::Stepped(step);
+        self.expected = false;
+        Ok(())
+    }
+
+    fn all_expected(&self) -> Result<(), String> {
+        if self.expected {
+            return Ok(());
+        }
+        Err(format!("the family's last answer has not been expected by any line: {}", self.came()))
+    }
+
+    /// The event, when it is its turn.
+    fn event(&mut self, feed: &Feed) -> Result<Event, String> {
+        let next = match &self.answer {
+            Answer::Stepped(step) => Some(&step.next),
+            Answer::Judged(_) | Answer::Nothing => None,
+        };
+        match (feed, next) {
+            (Feed::Start, None) if self.is_accepted() => Ok(Event::Start),
+            (Feed::Reply(reply), Some(Action::Call(_))) => Ok(Event::Reply(reply.clone())),
+            (Feed::Outage(outage), Some(Action::Call(_))) => Ok(Event::Outage(*outage)),
+            (Feed::Probed(found), Some(Action::Probe(probes))) if found.len() == probes.len() => {
+                let sources = probes.iter().map(|probe| probe.source.clone());
+                let findings =
+                    sources.zip(found).map(|(source, found)| Finding { source, found: found.clone() });
+                Ok(Event::Probed(findings.collect()))
+            }
+            (Feed::Timer, Some(Action::Wait(moment))) => {
+                self.cx.now = self.cx.now.max(*moment);
+                Ok(Event::Timer)
+            }
+            (Feed::Cancel, Some(Action::Wait(_) | Action::Call(_) | Action::Probe(_))) => Ok(Event::Cancel),
+            (Feed::Cancel, None) if self.is_accepted() => Ok(Event::Cancel),
+            (Feed::Lost(reason), Some(Action::Done(outcome))) => match outcome.products.first() {
+                Some(product) => Ok(Event::Lost { source: product.source.clone(), reason: reason.clone() }),
+                None => Err("the outcome has no product that could be lost".to_owned()),
+            },
+            _ => Err(format!("not its turn: the family's last answer was {}", self.came())),
+        }
+    }
+
+    fn is_accepted(&self) -> bool {
+        matches!(&self.answer, Answer::Judged(Ok(accepted)) if accepted.doomed.is_none())
+    }
+
+    fn expect(&mut self, expect: &Expect) -> Result<(), String> {
+        self.expected = true;
+        match (&self.answer, expect) {
+            (Answer::Judged(Ok(accepted)), Expect::Accepted(check)) if accepted.doomed.is_none() => {
+                run(check, accepted)
+            }
+            (Answer::Judged(Ok(accepted)), Expect::Doomed(message)) => match &accepted.doomed {
+                Some(failure) => equal("message", &failure.message, message),
+                None => self.other("a doomed acceptance"),
+            },
+            (Answer::Judged(Err(Refusal::Invalid { field, message })), Expect::Refused(at, expected)) => {
+                equal("field", field, at)?;
+                equal("message", message, expected)
+            }
+            (Answer::Stepped(step), expect) => self.expect_step(step, expect),
+            _ => self.other(expect.name()),
+        }
+    }
+
+    fn expect_step(&self, step: &Step<Vec<u8>>, expect: &Expect) -> Result<(), String> {
+        match (&step.next, expect) {
+            (Action::Call(call), Expect::Call(check)) => run(check, call),
+            (Action::Probe(probes), Expect::Probe(check)) => run(check, probes),
+            (Action::Wait(moment), Expect::Wait(check)) => run(check, &moment.since(self.cx.now)),
+            (Action::Done(outcome), Expect::Done(check)) => run(check, outcome),
+            (Action::Fail(failure), Expect::Fail(blame, message)) => {
+                equal("message", &failure.message, message)?;
+                equal("blame", &failure.blame, blame)
+            }
+            (_, Expect::Stage(stage)) => equal("stage", &step.stage, stage),
+            (_, Expect::Progress(percent)) => equal("progress", &step.progress, percent),
+            _ => self.other(expect.name()),
+        }
+    }
+
+    fn other(&self, expected: &str) -> Result<(), String> {
+        Err(format!("expected: {expected}\n  came: {}", self.came()))
+    }
+
+    /// The last answer, for people.
+    fn came(&self) -> String {
+        match &self.answer {
+            Answer::Nothing => "nothing yet".to_owned(),
+            Answer::Judged(Ok(Accepted { model, doomed, .. })) => {
+                format!("accepted as {model:?}, doomed: {doomed:?}")
+            }
+            Answer::Judged(Err(refusal)) => format!("{refusal:?}"),
+            Answer::Stepped(step) => {
+                let state = String::from_utf8_lossy(&step.state);
+                format!("{:?}, {:?} at {} %, state {state}", step.next, step.stage, step.progress)
+            }
+        }
+    }
+}
+
+fn same<T: PartialEq + Debug>(first: &T, second: &T) -> Result<(), String> {
+    if first == second {
+        return Ok(());
+    }
+    Err(format!("the same question was answered in two ways:\n  first: {first:?}\n  second: {second:?}"))
+}
+
+fn equal<T: PartialEq + Debug>(what: &str, came: &T, expected: &T) -> Result<(), String> {
+    if came == expected {
+        return Ok(());
+    }
+    Err(format!("expected {what}: {expected:?}\n  came: {came:?}"))
+}
+
+/// Runs a check; its panic becomes a problem that also says what came.
+fn run<T: Debug>(check: &Check<T>, came: &T) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| check(came))).map_err(|panic| {
+        let reason = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("the check panicked");
+        format!("{reason}\n  came: {came:?}")
+    })
+}
+
+#[cfg(test)]
+mod tests;

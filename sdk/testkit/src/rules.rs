@@ -1,0 +1,148 @@
+//! What the host demands of every answer, checked for native runs too so that a family's own tests find
+//! it. The component runs under the host's own checks instead.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{About, Accepted, Action, Call, Charge, Context, Outcome, Step, Target};
+use serde_json::Value;
+
+/// The host's default limit on a task's state.
+const STATE_BYTES: usize = 64 * 1024;
+/// The furthest a task may ask to sleep.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest exchange.
+const LONGEST_CALL: Duration = Duration::from_secs(15 * 60);
+/// Probes or products of one answer.
+const MOST_MEDIA: usize = 64;
+/// Headers only the host may set, besides `proxy-*`.
+const HOST_HEADERS: [&str; 15] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "forwarded",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-key",
+];
+
+pub(crate) fn accepted(about: &About, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
+    if !about.models.iter().any(|model| model.id == accepted.model) {
+        return Err(format!("the model {:?} is not in the manifest", accepted.model));
+    }
+    charge(about, &accepted.charge)?;
+    progress(accepted.progress)?;
+    match (&accepted.state, &accepted.doomed) {
+        (Some(bytes), _) => state(bytes),
+        (None, Some(_)) => Ok(()),
+        (None, None) => Err("a task that is not doomed needs a state".to_owned()),
+    }
+}
+
+pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<(), String> {
+    state(&step.state)?;
+    progress(step.progress)?;
+    match &step.next {
+        Action::Call(next) => call(about, next),
+        Action::Probe(probes) if probes.is_empty() || probes.len() > MOST_MEDIA => {
+            Err(format!("expected 1 to {MOST_MEDIA} probes, got {}", probes.len()))
+        }
+        Action::Probe(probes) => probes.iter().try_for_each(|probe| source(&probe.source)),
+        Action::Wait(moment) if *moment < cx.now => {
+            Err(format!("a wait ends before now: {} < {}", moment.0, cx.now.0))
+        }
+        Action::Wait(moment) if moment.since(cx.now) > LONGEST_WAIT => {
+            Err("a wait of more than 24 hours".to_owned())
+        }
+        Action::Done(end) => outcome(about, end),
+        Action::Wait(_) | Action::Fail(_) => Ok(()),
+    }
+}
+
+fn state(state: &[u8]) -> Result<(), String> {
+    if state.len() <= STATE_BYTES {
+        return Ok(());
+    }
+    Err(format!("a state of {} bytes, the limit is {STATE_BYTES}", state.len()))
+}
+
+fn progress(percent: u8) -> Result<(), String> {
+    if percent <= 100 { Ok(()) } else { Err(format!("a progress of {percent} %")) }
+}
+
+fn charge(about: &About, charge: &Charge) -> Result<(), String> {
+    if charge.keys.is_empty() {
+        return Err("a charge needs a price key".to_owned());
+    }
+    match charge.keys.iter().find(|key| !about.price_keys.contains(key)) {
+        Some(key) => Err(format!("the price key {key:?} is not in the manifest")),
+        None => Ok(()),
+    }
+}
+
+fn call(about: &About, call: &Call) -> Result<(), String> {
+    if !about.providers.contains(&call.provider) {
+        return Err(format!("the provider {:?} is not in the manifest", call.provider));
+    }
+    if call.timeout.is_zero() || call.timeout > LONGEST_CALL {
+        return Err(format!("expected a timeout of at most 15 minutes, got {:?}", call.timeout));
+    }
+    match &call.target {
+        Target::Path(path) if !path.starts_with('/') || path.starts_with("//") => {
+            return Err(format!("the path {path:?} does not begin with one slash"));
+        }
+        Target::Url(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
+            return Err(format!("the URL {url:?} is not http or https"));
+        }
+        Target::Path(_) | Target::Url(_) => {}
+    }
+    let forbidden = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.starts_with("proxy-") || HOST_HEADERS.contains(&name.as_str())
+    };
+    match call.headers.iter().find(|(name, _)| forbidden(name)) {
+        Some((name, _)) => Err(format!("the header {name:?} is the host's")),
+        None => Ok(()),
+    }
+}
+
+/// Media are named by a URL, a `data:` URI or a blob.
+fn source(source: &str) -> Result<(), String> {
+    if ["https://", "http://", "data:", "blob:"].iter().any(|scheme| source.starts_with(scheme)) {
+        return Ok(());
+    }
+    Err(format!("expected an http(s), data or blob source, got {source:?}"))
+}
+
+fn outcome(about: &About, outcome: &Outcome) -> Result<(), String> {
+    if outcome.products.len() > MOST_MEDIA {
+        return Err(format!("expected at most {MOST_MEDIA} products, got {}", outcome.products.len()));
+    }
+    outcome.products.iter().try_for_each(|product| source(&product.source))?;
+    outcome.settle.as_ref().map_or(Ok(()), |settle| charge(about, settle))
+}
+
+/// Every `media:<n>` and `expires:<n>` names a product.
+pub(crate) fn placeholders(value: &Value, products: usize) -> Result<(), String> {
+    match value {
+        Value::String(text) => {
+            let number = text.strip_prefix("media:").or_else(|| text.strip_prefix("expires:"));
+            match number.and_then(|number| number.parse::<usize>().ok()) {
+                Some(number) if number >= products => {
+                    Err(format!("{text:?} in the result, but there are {products} products"))
+                }
+                _ => Ok(()),
+            }
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| placeholders(item, products)),
+        Value::Object(fields) => fields.values().try_for_each(|item| placeholders(item, products)),
+        _ => Ok(()),
+    }
+}

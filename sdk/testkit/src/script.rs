@@ -1,0 +1,298 @@
+//! The words a script is written in. Only records; `player` runs them.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use gatehouse_sdk::{
+    Accepted, Blame, Call, Context, Facts, Family, Outage, Outcome, Probe, Reply, Stage, Submission, UnixMs,
+};
+use serde_json::Value;
+
+use crate::component::Component;
+use crate::machine::{Machine, Native};
+use crate::player;
+
+/// Noon of some day, so that scripts have a clock that looks like one.
+const NOON: UnixMs = UnixMs(1_767_268_800_000);
+
+/// Looks at what the family wants; panics (usually by `assert!`) when it is not what was expected.
+pub(crate) type Check<T> = Box<dyn Fn(&T)>;
+
+/// One line of a script.
+pub(crate) enum Line {
+    Later(Duration),
+    Submit(Submission),
+    Feed(Feed),
+    Expect(Expect),
+}
+
+/// What the world tells the family.
+pub(crate) enum Feed {
+    Start,
+    Reply(Reply),
+    Outage(Outage),
+    Probed(Vec<Result<Facts, String>>),
+    Timer,
+    Cancel,
+    Lost(String),
+}
+
+/// What the family is expected to answer.
+pub(crate) enum Expect {
+    Accepted(Check<Accepted<Vec<u8>>>),
+    Doomed(String),
+    Refused(Option<String>, String),
+    Call(Check<Call>),
+    Probe(Check<Vec<Probe>>),
+    Wait(Check<Duration>),
+    Done(Check<Outcome>),
+    Fail(Blame, String),
+    Stage(Stage),
+    Progress(u8),
+}
+
+impl Expect {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "expect_accepted",
+            Self::Doomed(_) => "expect_doomed",
+            Self::Refused(..) => "expect_refused",
+            Self::Call(_) => "expect_call",
+            Self::Probe(_) => "expect_probe",
+            Self::Wait(_) => "expect_wait",
+            Self::Done(_) => "expect_done",
+            Self::Fail(..) => "expect_fail",
+            Self::Stage(_) => "expect_stage",
+            Self::Progress(_) => "expect_progress",
+        }
+    }
+}
+
+/// A play: what a client sends, what the world answers, what the family is expected to want.
+///
+/// Lines that tell the family something alternate with `expect_*` lines; every answer of the family must
+/// be expected by at least one line. A line out of turn (a reply nobody asked for) fails the script.
+pub struct Script {
+    pub(crate) cx: Context,
+    pub(crate) lines: Vec<(Line, &'static Location<'static>)>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Script {
+    /// An empty script: noon, seed 7, no settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { cx: Context { seed: 7, ..Context::at(NOON) }, lines: Vec::new() }
+    }
+
+    /// Begins at another moment.
+    #[must_use]
+    pub fn at(mut self, now: UnixMs) -> Self {
+        self.cx = Context { now, accepted_at: now, deadline: Context::at(now).deadline, ..self.cx };
+        self
+    }
+
+    /// Another seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.cx.seed = seed;
+        self
+    }
+
+    /// The operator's table for the plugin.
+    #[must_use]
+    pub fn settings(mut self, settings: Value) -> Self {
+        self.cx.settings = settings;
+        self
+    }
+
+    #[track_caller]
+    fn line(mut self, line: Line) -> Self {
+        self.lines.push((line, Location::caller()));
+        self
+    }
+
+    #[track_caller]
+    fn feed(self, feed: Feed) -> Self {
+        self.line(Line::Feed(feed))
+    }
+
+    #[track_caller]
+    fn expect(self, expect: Expect) -> Self {
+        self.line(Line::Expect(expect))
+    }
+
+    /// Time goes by.
+    #[must_use]
+    #[track_caller]
+    pub fn later(self, span: Duration) -> Self {
+        self.line(Line::Later(span))
+    }
+
+    /// A client sends a body.
+    #[must_use]
+    #[track_caller]
+    pub fn submit(self, surface: &str, body: Value) -> Self {
+        self.submit_whole(Submission::new(surface, body))
+    }
+
+    /// A client sends a body with blobs cut out of it, or about a parent.
+    #[must_use]
+    #[track_caller]
+    pub fn submit_whole(self, request: Submission) -> Self {
+        self.line(Line::Submit(request))
+    }
+
+    /// The host starts the accepted task.
+    #[must_use]
+    #[track_caller]
+    pub fn start(self) -> Self {
+        self.feed(Feed::Start)
+    }
+
+    /// The provider answers the call with JSON.
+    #[must_use]
+    #[track_caller]
+    pub fn reply(self, status: u16, body: Value) -> Self {
+        self.reply_whole(Reply::new(status, &body))
+    }
+
+    /// The provider answers the call.
+    #[must_use]
+    #[track_caller]
+    pub fn reply_whole(self, reply: Reply) -> Self {
+        self.feed(Feed::Reply(reply))
+    }
+
+    /// No answer to the call.
+    #[must_use]
+    #[track_caller]
+    pub fn outage(self, outage: Outage) -> Self {
+        self.feed(Feed::Outage(outage))
+    }
+
+    /// What the host found, in the order of the probes.
+    #[must_use]
+    #[track_caller]
+    pub fn probed(self, found: impl IntoIterator<Item = Result<Facts, &'static str>>) -> Self {
+        let found = found.into_iter().map(|found| found.map_err(str::to_owned)).collect();
+        self.feed(Feed::Probed(found))
+    }
+
+    /// The clock moves to the moment the family waits for (unless it is past it), and the wait is over.
+    #[must_use]
+    #[track_caller]
+    pub fn timer(self) -> Self {
+        self.feed(Feed::Timer)
+    }
+
+    /// The client wants the task stopped.
+    #[must_use]
+    #[track_caller]
+    pub fn cancel(self) -> Self {
+        self.feed(Feed::Cancel)
+    }
+
+    /// The first product of the outcome could not be copied.
+    #[must_use]
+    #[track_caller]
+    pub fn lost(self, reason: &str) -> Self {
+        self.feed(Feed::Lost(reason.to_owned()))
+    }
+
+    /// Accepted, and not doomed.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_accepted(self, check: impl Fn(&Accepted<Vec<u8>>) + 'static) -> Self {
+        self.expect(Expect::Accepted(Box::new(check)))
+    }
+
+    /// Accepted only to fail, with exactly this message.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_doomed(self, message: &str) -> Self {
+        self.expect(Expect::Doomed(message.to_owned()))
+    }
+
+    /// Refused because of `field` (empty: the whole body), with exactly this message.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_refused(self, field: &str, message: &str) -> Self {
+        let field = (!field.is_empty()).then(|| field.to_owned());
+        self.expect(Expect::Refused(field, message.to_owned()))
+    }
+
+    /// An upstream request.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_call(self, check: impl Fn(&Call) + 'static) -> Self {
+        self.expect(Expect::Call(Box::new(check)))
+    }
+
+    /// A look at media.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_probe(self, check: impl Fn(&Vec<Probe>) + 'static) -> Self {
+        self.expect(Expect::Probe(Box::new(check)))
+    }
+
+    /// A wait; the check is handed its length from now.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_wait(self, check: impl Fn(&Duration) + 'static) -> Self {
+        self.expect(Expect::Wait(Box::new(check)))
+    }
+
+    /// A good end.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_done(self, check: impl Fn(&Outcome) + 'static) -> Self {
+        self.expect(Expect::Done(Box::new(check)))
+    }
+
+    /// A bad end, with exactly this message.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_fail(self, blame: Blame, message: &str) -> Self {
+        self.expect(Expect::Fail(blame, message.to_owned()))
+    }
+
+    /// The stage the last answer named.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_stage(self, stage: Stage) -> Self {
+        self.expect(Expect::Stage(stage))
+    }
+
+    /// The progress the last answer named.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_progress(self, percent: u8) -> Self {
+        self.expect(Expect::Progress(percent))
+    }
+
+    /// Plays it with the family as plain Rust.
+    ///
+    /// # Panics
+    /// With the line's number and place, what was expected and what came.
+    pub fn run_native<F: Family>(&self) {
+        self.run(&Native::<F>::new());
+    }
+
+    /// Plays it with the built component, under the host's limits.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_component(&self, component: &Component) {
+        self.run(component);
+    }
+
+    fn run(&self, machine: &dyn Machine) {
+        player::play(self, machine);
+    }
+}

@@ -1,0 +1,249 @@
+//! A gateway as an operator runs it: a process with a configuration file and a data folder.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::client::{Answer, send, try_send};
+
+/// How to start a house.
+pub struct Setup {
+    binary: PathBuf,
+    config: String,
+}
+
+impl Setup {
+    /// The binary, and the addresses of a simulated context-image provider (its `submit`, `poll`,
+    /// `delivery` and `samples` origins).
+    #[must_use]
+    pub fn new(binary: &str, provider: &Value) -> Self {
+        let at = |name: &str| provider[name].as_str().expect("an origin").to_owned();
+        let samples = at("samples").trim_start_matches("http://").to_owned();
+        let config = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\n\n[admin]\nlisten = \"127.0.0.1:0\"\n\n\
+             [fetch]\nallow_private = [\"{samples}\"]\n\n\
+             [providers.bfl]\nbase_url = \"{submit}\"\norigins = [\"{poll}\"]\nmedia_origins = [\"{delivery}\"]\n\
+             auth = {{ header = \"x-key\" }}\nconcurrency = 1000\n\n\
+             [providers.bfl.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
+             [plugins.settings.context-image]\npoll_min_ms = 10\n",
+            submit = at("submit"),
+            poll = at("poll"),
+            delivery = at("delivery"),
+        );
+        Self { binary: binary.into(), config }
+    }
+
+    /// More configuration; a table that is there already takes the new keys, which win.
+    #[must_use]
+    pub fn with(mut self, more: &str) -> Self {
+        for table in more.split_inclusive("\n\n").map(str::trim).filter(|table| !table.is_empty()) {
+            let (head, keys) = table.split_once('\n').expect("a table head and keys");
+            let names: Vec<&str> = keys.lines().filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
+            let mut kept = Vec::new();
+            let mut inside = false;
+            for line in self.config.lines() {
+                if line.starts_with('[') {
+                    inside = line == head;
+                }
+                let replaced = line.split_once('=').is_some_and(|(name, _)| names.contains(&name.trim()));
+                if !(inside && replaced) {
+                    kept.push(line);
+                }
+                if line == head {
+                    kept.extend(keys.lines());
+                }
+            }
+            if !kept.contains(&head) {
+                kept.extend(["", head]);
+                kept.extend(keys.lines());
+            }
+            self.config = kept.join("\n") + "\n";
+        }
+        self
+    }
+}
+
+/// A running gateway. Dropping it kills the process and removes its data.
+pub struct House {
+    binary: PathBuf,
+    folder: TempDir,
+    child: Option<Child>,
+    /// The public listener.
+    pub public: SocketAddr,
+}
+
+impl House {
+    /// Starts a gateway on fresh data and waits until it says where it listens.
+    pub async fn start(setup: Setup) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "sandbox-key\n").expect("a secret");
+        let config = setup.config.replace("SECRET", &secret.display().to_string());
+        std::fs::write(folder.path().join("gatehouse.toml"), config).expect("a configuration");
+        let mut house =
+            Self { binary: setup.binary, folder, child: None, public: SocketAddr::from(([127, 0, 0, 1], 0)) };
+        house.restart().await;
+        house
+    }
+
+    /// Starts the process (again) on the same data.
+    pub async fn restart(&mut self) {
+        let mut child = self.command(&["serve"]).stdout(Stdio::piped()).spawn().expect("the gateway starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        self.public = loop {
+            let line = lines.next_line().await.expect("readable output").expect("the gateway says where it listens");
+            if let Some(address) = line.split("http://").nth(1).filter(|_| line.contains("listening")) {
+                let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
+                let address = address.split(|c| !digits(c)).next().expect("an address");
+                break address.parse().expect("an address with a port");
+            }
+        };
+        // Somebody must read on, or the process would block on a full pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        self.child = Some(child);
+    }
+
+    /// SIGKILL, and the process is gone when this returns.
+    pub async fn kill(&mut self) {
+        let mut child = self.child.take().expect("a running gateway");
+        child.kill().await.expect("killed");
+    }
+
+    /// SIGTERM; the exit code.
+    pub async fn terminate(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("a running gateway");
+        let pid = child.id().expect("a running gateway").to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().await.expect("kill runs");
+        assert!(sent.success());
+        child.wait().await.expect("an exit").code()
+    }
+
+    /// Runs a command of the same binary on the same configuration and data; its standard output.
+    pub async fn gatehouse(&self, arguments: &[&str]) -> String {
+        let output = self.try_gatehouse(arguments).await;
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {out}{err}");
+        out.into_owned()
+    }
+
+    /// The same, whatever comes of it.
+    pub async fn try_gatehouse(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().await.expect("the command runs")
+    }
+
+    /// The same with `--json`.
+    async fn outcome(&self, arguments: &[&str]) -> Value {
+        let text = self.gatehouse(&[arguments, &["--json"]].concat()).await;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
+    }
+
+    /// Opens an account with credit and makes it an unlimited key.
+    pub async fn open_account(&self, account: &str, credits: &str) -> Caller {
+        self.gatehouse(&["account", "open", account]).await;
+        self.gatehouse(&["account", "deposit", account, credits]).await;
+        self.make_key(account, &["--unlimited"]).await
+    }
+
+    /// Makes a key with that policy.
+    pub async fn make_key(&self, account: &str, policy: &[&str]) -> Caller {
+        let outcome = self.outcome(&[&["key", "create", "test", "--account", account], policy].concat()).await;
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        Caller { address: self.public, id: text(&outcome["key"]["id"]), secret: text(&outcome["secret"]) }
+    }
+
+    /// An account as `account show` has it, amounts in micro-credits.
+    pub async fn account(&self, account: &str) -> Value {
+        self.outcome(&["account", "show", account]).await
+    }
+
+    /// The account once none of its tasks is under way any more.
+    pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
+        for status in ["submitted", "pending", "processing"] {
+            loop {
+                let list = caller.send("GET", &format!("/v1/tasks?limit=1&status={status}"), &[], "").await.json();
+                let Some(task) = list["data"][0]["id"].as_str() else { break };
+                caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            }
+        }
+        self.account(account).await
+    }
+
+    /// Fails the test unless the doctor finds the books sound.
+    pub async fn expect_clean_books(&self) {
+        let outcome = self.outcome(&["doctor"]).await;
+        assert_eq!((&outcome["findings"], &outcome["imbalance"]), (&Value::Array(vec![]), &Value::from(0)), "{outcome}");
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .arg("--config")
+            .arg(self.folder.path().join("gatehouse.toml"))
+            .arg("--data")
+            .arg(self.folder.path().join("data"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+}
+
+/// Who asks: an API key and where it is used.
+#[derive(Clone)]
+pub struct Caller {
+    address: SocketAddr,
+    id: String,
+    secret: String,
+}
+
+impl Caller {
+    /// The same key at a gateway that listens elsewhere now.
+    #[must_use]
+    pub fn at(&self, address: SocketAddr) -> Self {
+        Self { address, ..self.clone() }
+    }
+
+    /// The key's public part.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The `Authorization` header.
+    #[must_use]
+    pub fn bearer(&self) -> String {
+        format!("Bearer {}", self.secret)
+    }
+
+    /// Sends a request with the key.
+    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+        let bearer = self.bearer();
+        send(self.address, method, path, &[headers, &[("authorization", &bearer)]].concat(), body).await
+    }
+
+    /// Posts JSON with the key.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[("content-type", "application/json")], body.to_string()).await
+    }
+
+    /// The same where the gateway may be gone.
+    ///
+    /// # Errors
+    /// Whatever the connection says.
+    pub async fn try_post(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
+        let bearer = self.bearer();
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        try_send(self.address, "POST", path, &headers, body.to_string().into()).await
+    }
+}

@@ -1,0 +1,34 @@
+//! Starts, stops and crashes of the real binary: what was acknowledged survives, what failed costs
+//! nothing, and the provider is never asked twice for the same job.
+
+mod kill;
+mod stop;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_tests::Setup;
+use serde_json::{Value, json};
+
+async fn sandbox(job_time: Duration) -> Sandbox {
+    let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
+    Sandbox::start(settings).await.expect("a sandbox")
+}
+
+fn setup(sandbox: &Sandbox) -> Setup {
+    Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &serde_json::to_value(sandbox.context()).expect("addresses"))
+}
+
+fn request(prompt: &str) -> Value {
+    json!({"model": "ctx-pro", "prompt": prompt})
+}
+
+/// How often the provider was asked for each prompt.
+fn submits(sandbox: &Sandbox) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for submit in sandbox.context_truth().submits {
+        *counts.entry(submit.prompt).or_default() += 1;
+    }
+    counts
+}

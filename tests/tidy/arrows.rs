@@ -1,0 +1,124 @@
+//! Which room may use which, and which room owns which library. The same table as README's picture.
+
+use std::collections::BTreeSet;
+
+use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+
+use crate::{assert_none, root};
+
+/// Crate, and the workspace crates it may build on. Anything not listed is refused.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("gatehouse-model", &[]),
+    ("gatehouse-tasks", &["gatehouse-model"]),
+    ("gatehouse-store", &["gatehouse-model", "gatehouse-tasks"]),
+    ("gatehouse-families", &["gatehouse-model"]),
+    ("gatehouse-upstream", &["gatehouse-model"]),
+    ("gatehouse-media", &["gatehouse-model", "gatehouse-upstream"]),
+    (
+        "gatehouse-driver",
+        &[
+            "gatehouse-families",
+            "gatehouse-media",
+            "gatehouse-model",
+            "gatehouse-store",
+            "gatehouse-tasks",
+            "gatehouse-upstream",
+        ],
+    ),
+    ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model"]),
+    ("gatehouse-admin", &["gatehouse-driver", "gatehouse-model"]),
+    ("gatehouse-sandbox", &[]),
+    (
+        "gatehouse",
+        &[
+            "gatehouse-admin",
+            "gatehouse-build",
+            "gatehouse-driver",
+            "gatehouse-edge",
+            "gatehouse-families",
+            "gatehouse-media",
+            "gatehouse-model",
+            "gatehouse-sandbox",
+            "gatehouse-store",
+            "gatehouse-tasks",
+            "gatehouse-upstream",
+        ],
+    ),
+    ("gatehouse-sdk", &[]),
+    ("gatehouse-build", &[]),
+    ("gatehouse-testkit", &["gatehouse-build", "gatehouse-families", "gatehouse-model", "gatehouse-sdk"]),
+    ("gatehouse-tests", &[]),
+];
+
+/// Libraries with one owner: nobody else may name them as a dependency.
+const OWNERS: &[(&str, &[&str])] = &[
+    ("redb", &["gatehouse-store"]),
+    ("wasmtime", &["gatehouse-families"]),
+    ("wasmtime-wasi", &["gatehouse-families"]),
+    ("wit-bindgen", &["gatehouse-sdk"]),
+    ("object_store", &["gatehouse-media"]),
+    ("clap", &["gatehouse"]),
+    ("tracing-subscriber", &["gatehouse"]),
+    ("metrics-exporter-prometheus", &["gatehouse"]),
+    ("moka", &["gatehouse-edge"]),
+];
+
+#[test]
+fn every_arrow_is_in_the_picture() {
+    let mut broken = Vec::new();
+    for package in packages() {
+        let Some(allowed) = allowed(&package) else {
+            broken.push(format!("{} has no row in the table of arrows", package.name));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let ours = dependency.name.starts_with("gatehouse");
+            let built = dependency.kind != DependencyKind::Development;
+            if ours && built && !allowed.contains(&dependency.name.as_str()) {
+                broken.push(format!("{} -> {}", package.name, dependency.name));
+            }
+        }
+    }
+    assert_none("arrows that are not in the picture", &broken);
+}
+
+#[test]
+fn every_dangerous_library_has_one_owner() {
+    let mut broken = Vec::new();
+    for package in packages() {
+        for dependency in package.dependencies.iter().filter(|it| it.kind != DependencyKind::Development) {
+            let owners = OWNERS.iter().find(|(library, _)| *library == dependency.name);
+            if owners.is_some_and(|(_, owners)| !owners.contains(&package.name.as_str())) {
+                broken.push(format!("{} uses {}", package.name, dependency.name));
+            }
+        }
+    }
+    assert_none("libraries outside the room that owns them", &broken);
+}
+
+#[test]
+fn the_simulated_providers_share_no_code_with_any_plugin() {
+    let named = |name: &str| {
+        let package = packages().into_iter().find(|package| package.name == name).expect("the crate stands");
+        package.dependencies.iter().map(|it| it.name.clone()).collect::<BTreeSet<_>>()
+    };
+    assert!(named("gatehouse-sandbox").iter().all(|name| !name.starts_with("gatehouse")));
+}
+
+fn packages() -> Vec<Package> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .no_deps()
+        .other_options(["--offline".to_owned()])
+        .exec()
+        .expect("cargo metadata");
+    metadata.workspace_packages().into_iter().cloned().collect()
+}
+
+/// What a crate may build on: its row, or for plugins and their fixtures the SDK alone.
+fn allowed(package: &Package) -> Option<&'static [&'static str]> {
+    let row = ARROWS.iter().find(|(name, _)| *name == package.name.as_str()).map(|(_, allowed)| *allowed);
+    let folder = package.manifest_path.as_str();
+    let is_plugin = folder.contains("/plugins/") || folder.contains("/fixtures/") || folder.contains("/sdk/template");
+    row.or_else(|| is_plugin.then_some(&["gatehouse-sdk"] as &[&str]))
+}

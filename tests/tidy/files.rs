@@ -1,0 +1,79 @@
+//! How files open, how long they are, and words only their owners may write.
+
+use crate::{assert_none, files_below, root, shown};
+
+/// Lines of a source file, and of a file of tests.
+const LIMIT: usize = 400;
+const TEST_LIMIT: usize = 600;
+
+/// A word, and the places (path prefixes) that may write it.
+const WORDS: &[(&str, &[&str])] = &[
+    // Outgoing sockets: `upstream` alone, but for the operator's own command line talking to its gateway.
+    ("TcpStream::connect", &["host/upstream/", "host/admin/src/client.rs", "tests/"]),
+    ("hyper_util::client", &["host/upstream/", "tests/"]),
+    ("hyper::client", &["host/upstream/", "host/admin/src/client.rs", "tests/"]),
+    ("UdpSocket", &[]),
+    // Status codes of answers: one file of the public door, one of the operators'.
+    ("#[allow(", &[]),
+    ("#[ignore", &[]),
+    ("deserialize_file", &["host/families/"]),
+    ("Durability::None", &["host/store/tests/", "host/store/src/tests"]),
+];
+
+#[test]
+fn every_file_says_what_it_owns() {
+    let broken: Vec<String> = sources()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//! "))
+        .map(|(path, _)| path)
+        .collect();
+    assert_none("files that do not open with `//! `", &broken);
+}
+
+#[test]
+fn no_file_hides_a_second_noun() {
+    let mut broken = Vec::new();
+    for (path, text) in sources() {
+        let is_test = path.contains("/tests/") || path.starts_with("tests/") || path.ends_with("tests.rs");
+        let (lines, limit) = (text.lines().count(), if is_test { TEST_LIMIT } else { LIMIT });
+        if lines > limit {
+            broken.push(format!("{path}: {lines} lines, at most {limit}"));
+        }
+    }
+    assert_none("files over the limit", &broken);
+}
+
+#[test]
+fn dangerous_words_stay_with_their_owners() {
+    let mut broken = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| path != "tests/tidy/files.rs") {
+        // What stands below a file's tests may connect to what the test itself started.
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_test = path.contains("/tests/") || path.ends_with("tests.rs");
+        for (word, owners) in WORDS.iter().filter(|_| !is_test) {
+            if code.contains(word) && !owners.iter().any(|owner| path.starts_with(owner)) {
+                broken.push(format!("{path}: {word}"));
+            }
+        }
+    }
+    assert_none("words outside the place that owns them", &broken);
+}
+
+#[test]
+fn unsafe_stands_in_one_place() {
+    let places: Vec<String> = sources()
+        .into_iter()
+        .filter(|(path, _)| path != "tests/tidy/files.rs")
+        .filter(|(_, text)| text.lines().any(|line| line.contains("unsafe {") || line.contains("unsafe fn")))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(places.len(), 1, "one documented unsafe block, in families: {places:?}");
+    assert!(places[0].starts_with("host/families/src/"), "{places:?}");
+}
+
+fn sources() -> Vec<(String, String)> {
+    files_below(&root(), "rs")
+        .into_iter()
+        .map(|path| (shown(&path), std::fs::read_to_string(&path).expect("a readable file")))
+        .collect()
+}
