@@ -1,12 +1,16 @@
 //! When to ask again. The host adds jitter and honours `Retry-After`; these only give the rhythm.
+//!
+//! An operator may set another rhythm in the plugin's settings, for every family alike:
+//! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
 
 use std::time::Duration;
 
 use crate::{Context, UnixMs};
 
-/// Never ask a provider more often than this.
+/// Never ask a provider more often than this, unless the operator says otherwise (`pace.shortest_ms`).
 pub const SHORTEST: Duration = Duration::from_secs(2);
-/// Never leave a task unasked for longer than this.
+/// Never leave a task unasked for longer than this, unless the operator says otherwise
+/// (`pace.longest_ms`).
 pub const LONGEST: Duration = Duration::from_secs(30);
 
 /// The next moment to poll a job that has been running since `since`: an eighth of the time it has taken
@@ -24,18 +28,32 @@ pub const LONGEST: Duration = Duration::from_secs(30);
 /// ```
 #[must_use]
 pub fn poll(cx: &Context, since: UnixMs) -> UnixMs {
-    cx.now.plus((cx.now.since(since) / 8).clamp(SHORTEST, LONGEST))
+    let (shortest, longest) = bounds(cx);
+    cx.now.plus((cx.now.since(since) / 8).clamp(shortest, longest))
 }
 
-/// How long to rest after the `attempt`-th fault in a row (the first is 1): 2, 4, 8, 16, then 30 seconds.
+/// When to try again after the `attempt`-th fault in a row (the first is 1): in 2, 4, 8, 16, then 30 seconds.
 ///
 /// ```
-/// use gatehouse_sdk::pace;
+/// use gatehouse_sdk::{Context, UnixMs, pace};
 ///
-/// let rests: Vec<_> = (1..=6).map(|attempt| pace::backoff(attempt).as_secs()).collect();
+/// let cx = Context::at(UnixMs(1_000_000));
+/// let rests: Vec<_> = (1..=6).map(|attempt| pace::backoff(&cx, attempt).since(cx.now).as_secs()).collect();
 /// assert_eq!(rests, [2, 4, 8, 16, 30, 30]);
+///
+/// let hurried = Context { settings: serde_json::json!({"pace": {"shortest_ms": 10}}), ..cx };
+/// assert_eq!(pace::backoff(&hurried, 3).since(hurried.now).as_millis(), 40);
 /// ```
 #[must_use]
-pub fn backoff(attempt: u32) -> Duration {
-    Duration::from_secs(1_u64 << attempt.min(5)).clamp(SHORTEST, LONGEST)
+pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
+    let (shortest, longest) = bounds(cx);
+    cx.now.plus((shortest * (1 << attempt.saturating_sub(1).min(16))).clamp(shortest, longest))
+}
+
+/// The operator's bounds, or ours; a table that makes no sense is as good as none.
+fn bounds(cx: &Context) -> (Duration, Duration) {
+    let pace = &cx.settings["pace"];
+    let read = |key: &str, usual| pace[key].as_u64().filter(|ms| *ms > 0).map_or(usual, Duration::from_millis);
+    let shortest = read("shortest_ms", SHORTEST);
+    (shortest, read("longest_ms", LONGEST).max(shortest))
 }

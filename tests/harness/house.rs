@@ -31,7 +31,7 @@ impl Setup {
              [providers.bfl]\nbase_url = \"{submit}\"\norigins = [\"{poll}\"]\nmedia_origins = [\"{delivery}\"]\n\
              auth = {{ header = \"x-key\" }}\nconcurrency = 1000\n\n\
              [providers.bfl.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
-             [plugins.settings.context-image]\npoll_min_ms = 10\n",
+             [plugins.settings.context-image.pace]\nshortest_ms = 10\nlongest_ms = 500\n",
             submit = at("submit"),
             poll = at("poll"),
             delivery = at("delivery"),
@@ -98,7 +98,7 @@ impl House {
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         self.public = loop {
             let line = lines.next_line().await.expect("readable output").expect("the gateway says where it listens");
-            if let Some(address) = line.split("http://").nth(1).filter(|_| line.contains("listening")) {
+            if let Some(address) = line.split("http://").nth(1).filter(|_| line.contains("listens on")) {
                 let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
                 let address = address.split(|c| !digits(c)).next().expect("an address");
                 break address.parse().expect("an address with a port");

@@ -28,12 +28,17 @@ fn every_receipt_handed_out_reaches_an_end() {
             let places = Arc::new(Semaphore::new(16));
             let submissions: Vec<_> = (0..SUBMISSIONS)
                 .map(|n| {
-                    let (caller, handed_out, enough, places) =
-                        (caller.at(house.public), Arc::clone(&handed_out), Arc::clone(&enough), Arc::clone(&places));
+                    let (caller, handed_out, enough, places) = (
+                        caller.at(house.public),
+                        Arc::clone(&handed_out),
+                        Arc::clone(&enough),
+                        Arc::clone(&places),
+                    );
                     tokio::spawn(async move {
                         let _place = places.acquire().await;
                         let prompt = format!("kite {round}-{n}");
-                        let answer = caller.try_post("/v1/images/generations", &request(&prompt)).await.ok()?;
+                        let answer =
+                            caller.try_post("/v1/images/generations", &request(&prompt)).await.ok()?;
                         let task = answer.json()["data"][0]["task_id"].as_str()?.to_owned();
                         if handed_out.fetch_add(1, Ordering::SeqCst) + 1 == after {
                             enough.notify_one();
@@ -68,7 +73,10 @@ fn every_receipt_handed_out_reaches_an_end() {
         // Tasks whose receipt was lost on the wire are durable too; all of them ended, so nothing is held.
         let account = house.settled_account(&caller, "acme").await;
         assert_eq!(account["reserved"], 0);
-        assert!(account["spent"].as_i64() >= Some(completed * 4_000_000), "{account} {completed} completed, {failed} failed");
+        assert!(
+            account["spent"].as_i64() >= Some(completed * 4_000_000),
+            "{account} {completed} completed, {failed} failed"
+        );
     });
 }
 

@@ -114,5 +114,3 @@ fn an_idempotency_key_answers_the_same_and_charges_once() {
         assert_eq!(tasks["data"].as_array().map(Vec::len), Some(2));
     });
 }
-    });
-}

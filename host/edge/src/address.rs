@@ -93,9 +93,11 @@ mod tests {
 
     #[test]
     fn a_v6_neighbourhood_is_its_64() {
-        for (address, expected) in
-            [("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"), ("::ffff:1.2.3.4", "1.2.3.4"), ("1.2.3.4", "1.2.3.4")]
-        {
+        for (address, expected) in [
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("::ffff:1.2.3.4", "1.2.3.4"),
+            ("1.2.3.4", "1.2.3.4"),
+        ] {
             assert_eq!(neighbourhood(address.parse().unwrap()).to_string(), expected);
         }
     }

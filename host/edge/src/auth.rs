@@ -12,7 +12,7 @@ use http::{HeaderMap, header};
 use moka::sync::Cache;
 
 use crate::address;
-use crate::backend::Backend;
+use crate::backend::{Backend, trouble};
 use crate::envelope::{Form, Kind, Problem};
 
 /// Keys in use at once before the store is asked again.
@@ -43,7 +43,11 @@ impl Auth {
     ) -> Result<Arc<Key>, Problem> {
         let mut refusal = None;
         for presented in presented(headers, form) {
-            match self.look_up(backend, presented?)?.ok_or_else(unknown).and_then(|key| admit(key, client, now)) {
+            match self
+                .look_up(backend, presented?)?
+                .ok_or_else(unknown)
+                .and_then(|key| admit(key, client, now))
+            {
                 Ok(key) => return Ok(key),
                 Err(problem) => refusal = Some(problem),
             }
@@ -56,15 +60,15 @@ impl Auth {
         let digest = key.digest(&self.pepper);
         // Read before the store is: a change in between leaves an entry that is out of date at once.
         let generation = backend.keys_generation();
-        if let Some((seen, key)) = self.known.get(&digest) {
-            if seen == generation {
-                return Ok(Some(key));
-            }
+        if let Some((seen, key)) = self.known.get(&digest)
+            && seen == generation
+        {
+            return Ok(Some(key));
         }
         if self.unknown.get(&digest) == Some(generation) {
             return Ok(None);
         }
-        match backend.key(&digest).map_err(Problem::internal)? {
+        match backend.key(&digest).map_err(trouble)? {
             Some(key) => {
                 let key = Arc::new(key);
                 self.known.insert(digest, (generation, Arc::clone(&key)));
@@ -91,7 +95,9 @@ fn presented(headers: &HeaderMap, form: Form) -> Vec<Result<&str, Problem>> {
         }));
     }
     if form == Form::Messages {
-        found.extend(headers.get_all("x-api-key").iter().map(|value| Ok(value.to_str().unwrap_or_default().trim())));
+        found.extend(
+            headers.get_all("x-api-key").iter().map(|value| Ok(value.to_str().unwrap_or_default().trim())),
+        );
     }
     found
 }

@@ -10,6 +10,17 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
+use crate::envelope::{Kind, Problem};
+
+/// What a client reads when the store could not work: two of its troubles pass by themselves.
+pub(crate) fn trouble(error: StoreError) -> Problem {
+    match error {
+        StoreError::Busy => Problem::new(Kind::Busy, "the gateway is busy, retry in a moment"),
+        StoreError::Closed => Problem::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
+        other => Problem::internal(other),
+    }
+}
+
 /// See the methods of [`Driver`] of the same names.
 pub(crate) trait Backend: Send + Sync + 'static {
     fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError>;

@@ -102,7 +102,8 @@ impl Unread {
                     frame = self.incoming.frame() => frame,
                     () = clock.pause(span) => {
                         self.failed = true;
-                        return Err(Problem::new(Kind::RequestTimeout, "the request body did not arrive in time"));
+                        let message = "the request body did not arrive in time";
+                        return Err(Problem::new(Kind::RequestTimeout, message));
                     }
                 }
             }
@@ -205,11 +206,10 @@ impl Pieces {
 
 /// Whether the head announces plain JSON.
 pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
-    if let Some(encoding) = headers.get(header::CONTENT_ENCODING) {
-        if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") {
-            let message = "Content-Encoding: compressed request bodies are not accepted";
-            return Err(Problem::new(Kind::WrongMediaType, message));
-        }
+    let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes());
+    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
+        let message = "Content-Encoding: compressed request bodies are not accepted";
+        return Err(Problem::new(Kind::WrongMediaType, message));
     }
     let announced = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     let essence = announced.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
@@ -243,9 +243,15 @@ mod tests {
     #[test]
     fn patience_is_the_shortest_of_three() {
         let limits = Limits::default();
-        for (elapsed, received, expected) in
-            [(0, 0, 15), (5, 0, 10), (15, 0, 0), (10, 10 * 1024, 15), (30, 20 * 1024, 5), (115, 1 << 20, 5), (200, 1 << 20, 0)]
-        {
+        for (elapsed, received, expected) in [
+            (0, 0, 15),
+            (5, 0, 10),
+            (15, 0, 0),
+            (10, 10 * 1024, 15),
+            (30, 20 * 1024, 5),
+            (115, 1 << 20, 5),
+            (200, 1 << 20, 0),
+        ] {
             let span = patience(&limits, Duration::from_secs(elapsed), received);
             assert_eq!(span, Duration::from_secs(expected), "{elapsed} s, {received} bytes");
         }

@@ -138,7 +138,9 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SocketA
             f.write_str("an address such as \"127.0.0.1:8080\", or a list of them")
         }
         fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            text.parse().map(|address| vec![address]).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+            text.parse()
+                .map(|address| vec![address])
+                .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
         }
         fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
             Vec::deserialize(SeqAccessDeserializer::new(list))

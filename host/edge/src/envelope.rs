@@ -74,31 +74,31 @@ const INVALID: &str = "invalid_request_error";
 /// One row for each [`Kind`]; the statuses above the specification's own share its word for a wrong request.
 #[rustfmt::skip]
 static TABLE: [ErrorRow; 25] = [
-    row(Kind::Invalid,             400, INVALID,                "invalid_request",       "invalid_request"),
-    row(Kind::UnknownModel,        400, INVALID,                "model_not_found",       "model_not_found"),
-    row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key",       "authentication_error"),
-    row(Kind::InsufficientBalance, 402, "payment_required",     "insufficient_balance",  "payment_required"),
-    row(Kind::QuotaExceeded,       402, "payment_required",     "quota_exceeded",        "payment_required"),
-    row(Kind::Forbidden,           403, "permission_error",     "forbidden",             "permission_error"),
-    row(Kind::ModelForbidden,      403, "permission_error",     "model_forbidden",       "permission_error"),
-    row(Kind::NetworkForbidden,    403, "permission_error",     "ip_forbidden",          "permission_error"),
-    row(Kind::LinkExpired,         403, "permission_error",     "link_expired",          "permission_error"),
-    row(Kind::NotFound,            404, "not_found_error",      "not_found",             "not_found"),
-    row(Kind::UnknownPath,         404, "not_found_error",      "unknown_path",          "not_found"),
-    row(Kind::ModelNotFound,       404, "not_found_error",      "model_not_found",       "model_not_found"),
-    row(Kind::WrongMethod,         405, INVALID,                "method_not_allowed",    "invalid_request"),
-    row(Kind::RequestTimeout,      408, INVALID,                "request_timeout",       "invalid_request"),
-    row(Kind::Conflict,            409, INVALID,                "conflict",              "invalid_request"),
-    row(Kind::TooLarge,            413, INVALID,                "request_too_large",     "request_too_large"),
+    row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
+    row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
+    row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
+    row(Kind::InsufficientBalance, 402, "payment_required",     "insufficient_balance", "payment_required"),
+    row(Kind::QuotaExceeded,       402, "payment_required",     "quota_exceeded", "payment_required"),
+    row(Kind::Forbidden,           403, "permission_error",     "forbidden", "permission_error"),
+    row(Kind::ModelForbidden,      403, "permission_error",     "model_forbidden", "permission_error"),
+    row(Kind::NetworkForbidden,    403, "permission_error",     "ip_forbidden", "permission_error"),
+    row(Kind::LinkExpired,         403, "permission_error",     "link_expired", "permission_error"),
+    row(Kind::NotFound,            404, "not_found_error",      "not_found", "not_found"),
+    row(Kind::UnknownPath,         404, "not_found_error",      "unknown_path", "not_found"),
+    row(Kind::ModelNotFound,       404, "not_found_error",      "model_not_found", "model_not_found"),
+    row(Kind::WrongMethod,         405, INVALID,                "method_not_allowed", "invalid_request"),
+    row(Kind::RequestTimeout,      408, INVALID,                "request_timeout", "invalid_request"),
+    row(Kind::Conflict,            409, INVALID,                "conflict", "invalid_request"),
+    row(Kind::TooLarge,            413, INVALID,                "request_too_large", "request_too_large"),
     row(Kind::WrongMediaType,      415, INVALID,                "unsupported_media_type", "invalid_request"),
     row(Kind::BadRange,            416, INVALID,                "range_not_satisfiable", "invalid_request"),
-    row(Kind::IdempotencyConflict, 422, INVALID,                "idempotency_conflict",  "invalid_request"),
-    row(Kind::RateLimited,         429, "rate_limit_error",     "rate_limited",          "rate_limited"),
-    row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large",     "request_too_large"),
-    row(Kind::Internal,            500, "server_error",         "internal_error",        "internal_error"),
-    row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error",        "upstream_error"),
-    row(Kind::Busy,                503, "service_unavailable",  "busy",                  "upstream_unavailable"),
-    row(Kind::Draining,            503, "service_unavailable",  "restarting",            "upstream_unavailable"),
+    row(Kind::IdempotencyConflict, 422, INVALID,                "idempotency_conflict", "invalid_request"),
+    row(Kind::RateLimited,         429, "rate_limit_error",     "rate_limited", "rate_limited"),
+    row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large", "request_too_large"),
+    row(Kind::Internal,            500, "server_error",         "internal_error", "internal_error"),
+    row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
+    row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
+    row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
 ];
 
 /// Every error a client can meet, for documentation and tests.
@@ -129,7 +129,10 @@ impl Form {
 
 /// An answer that is not what the client asked for.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Detail>);
+
+#[derive(Debug)]
+struct Detail {
     kind: Kind,
     message: Cow<'static, str>,
     param: Option<String>,
@@ -139,45 +142,46 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, message: message.into(), param: None, extra: None, cause: None }
+        Self(Box::new(Detail { kind, message: message.into(), param: None, extra: None, cause: None }))
     }
 
     /// A wrong request, with the field or parameter to blame.
     pub(crate) fn field(param: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { param: Some(param.into()), ..Self::new(Kind::Invalid, message) }
+        Self::new(Kind::Invalid, message).about(param)
     }
 
     /// Our own trouble: the cause is for the log, the client learns nothing of it.
     pub(crate) fn internal(cause: impl ToString) -> Self {
-        let message = "the gateway could not answer this request";
-        Self { cause: Some(cause.to_string()), ..Self::new(Kind::Internal, message) }
+        let mut problem = Self::new(Kind::Internal, "the gateway could not answer this request");
+        problem.0.cause = Some(cause.to_string());
+        problem
     }
 
     /// With the field or parameter to blame.
-    pub(crate) fn about(mut self, param: &str) -> Self {
-        self.param = Some(param.to_owned());
+    pub(crate) fn about(mut self, param: impl Into<String>) -> Self {
+        self.0.param = Some(param.into());
         self
     }
 
     /// With one more header on the answer.
     pub(crate) fn with(mut self, name: header::HeaderName, value: &str) -> Self {
-        self.extra = HeaderValue::from_str(value).ok().map(|value| (name, value));
+        self.0.extra = HeaderValue::from_str(value).ok().map(|value| (name, value));
         self
     }
 
     /// What the operator should read about it.
     pub(crate) fn cause(&self) -> Option<&str> {
-        self.cause.as_deref()
+        self.0.cause.as_deref()
     }
 
     #[cfg(test)]
     pub(crate) fn kind(&self) -> Kind {
-        self.kind
+        self.0.kind
     }
 
     /// The answer in the form of its endpoint family.
     pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<Content> {
-        let row = TABLE.iter().find(|row| row.kind == self.kind).expect("every kind has its row");
+        let row = TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row");
         let body = self.body(row, form, id);
         let mut response = Response::new(Content::Whole(body));
         *response.status_mut() = StatusCode::from_u16(row.status).expect("the table holds valid statuses");
@@ -187,13 +191,13 @@ impl Problem {
         if !row.retry {
             headers.insert("x-should-retry", HeaderValue::from_static("false"));
         }
-        if let Some(pause) = retry_after(self.kind) {
+        if let Some(pause) = retry_after(self.0.kind) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static(pause));
         }
         if row.status == 401 {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some((name, value)) = self.extra {
+        if let Some((name, value)) = self.0.extra {
             headers.insert(name, value);
         }
         response
@@ -201,7 +205,7 @@ impl Problem {
 
     fn body(&self, row: &ErrorRow, form: Form, id: RequestId) -> Bytes {
         if form == Form::Messages {
-            let message = format!("{} (request id: {id})", self.message);
+            let message = format!("{} (request id: {id})", self.0.message);
             return json_bytes(&MessagesError {
                 kind: "error",
                 error: MessagesDetail { kind: "gateway_error", code: row.messages_code, message },
@@ -211,10 +215,10 @@ impl Problem {
         json_bytes(&GenericError {
             error: GenericDetail {
                 code: row.status,
-                message: &self.message,
+                message: &self.0.message,
                 kind: type_word(row, form),
                 reason: row.reason,
-                param: self.param.as_deref(),
+                param: self.0.param.as_deref(),
             },
         })
     }

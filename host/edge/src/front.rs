@@ -205,7 +205,7 @@ fn wrong_method(method: &Method, allowed: &str) -> Problem {
 fn unknown_path(path: &str, base: &str) -> Problem {
     let message = match routes::meant(path) {
         Some(right) => format!(
-            "unknown path {}: the base URL is {base}/v1, with /v1 exactly once; this endpoint is {base}{right}",
+            "unknown path {}: the base URL is {base}/v1, with /v1 once; this endpoint is {base}{right}",
             quoted(path)
         ),
         None => format!("unknown path {}", quoted(path)),

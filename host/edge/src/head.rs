@@ -20,9 +20,7 @@ pub(crate) fn check(parts: &Parts, signs: &Signs, limits: &Limits) -> Result<Aut
     }
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
-        return Err(
-            Problem::new(Kind::WrongMethod, message).with(header::ALLOW, "GET, HEAD, OPTIONS, POST")
-        );
+        return Err(Problem::new(Kind::WrongMethod, message).with(header::ALLOW, "GET, HEAD, OPTIONS, POST"));
     }
     authority(parts)
 }

@@ -7,8 +7,8 @@
 //! Started by `gateway`.
 //!
 //! ```text
-//! socket -> listen (limits, tls) -> wire (head and write timers) -> front: head -> routes -> auth -> surfaces
-//!                                                                     `-- record (log line, metrics) <--'
+//! socket -> listen (limits, tls) -> wire (timers) -> front: head -> routes -> auth -> surfaces
+//!                                                      `-- record (log line, metrics) <--'
 //! ```
 
 mod address;

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use gatehouse_model::{Clock, metric};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -76,11 +78,7 @@ enum Protocol {
 }
 
 impl<B: Backend> Door<B> {
-    pub(crate) fn new(
-        front: Arc<Front<B>>,
-        tls: Option<TlsAcceptor>,
-        stage: watch::Receiver<Stage>,
-    ) -> Self {
+    pub(crate) fn new(front: Arc<Front<B>>, tls: Option<TlsAcceptor>, stage: watch::Receiver<Stage>) -> Self {
         let limits = &front.config.limits;
         let permits = Arc::new(Semaphore::new(count(limits.connections).min(Semaphore::MAX_PERMITS)));
         let (per_ip, http) = (Tally::new(count(limits.connections_per_ip)), builder(limits));
@@ -90,10 +88,11 @@ impl<B: Backend> Door<B> {
     /// Accepts until the shutdown begins.
     pub(crate) async fn accept(self: Arc<Self>, listener: TcpListener) {
         loop {
-            // Without a free place nothing is accepted: the kernel's queue is the waiting room.
+            // Without a free place nothing more is accepted: the kernel's queue is the waiting room.
             let accepted = async {
+                let (stream, peer) = listener.accept().await?;
                 let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(io::Error::other)?;
-                listener.accept().await.map(|(stream, peer)| (permit, stream, peer))
+                Ok::<_, io::Error>((permit, stream, peer))
             };
             let accepted = tokio::select! {
                 biased;
@@ -181,15 +180,27 @@ impl<B: Backend> Door<B> {
             Protocol::Http2 => self.http.clone().http2_only(),
             Protocol::Either => self.http.clone(),
         };
-        let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(wire), service));
-        let result = tokio::select! {
+        let connection = std::pin::pin!(http.serve_connection(TokioIo::new(wire), service));
+        if let Err(error) = self.attend(connection, &busy).await {
+            tracing::debug!(%error, "a connection broke");
+        }
+    }
+
+    /// Runs a connection to its own end, or to the end we set it.
+    async fn attend<C: GracefulConnection>(
+        &self,
+        mut connection: Pin<&mut C>,
+        busy: &Busy,
+    ) -> Result<(), C::Error> {
+        let (limits, clock) = (&self.front.config.limits, &*self.front.clock);
+        tokio::select! {
             result = connection.as_mut() => result,
-            () = idle(&busy, &**clock, seconds(limits.idle_seconds)) => {
+            () = idle(busy, clock, seconds(limits.idle_seconds)) => {
                 connection.as_mut().graceful_shutdown();
                 tokio::select! {
                     result = connection.as_mut() => result,
                     // A peer that neither closes nor asks is not waited for.
-                    () = idle(&busy, &**clock, seconds(limits.head_seconds)) => Ok(()),
+                    () = idle(busy, clock, seconds(limits.head_seconds)) => Ok(()),
                     () = reached(self.stage.clone(), Stage::Cut) => Ok(()),
                 }
             }
@@ -200,9 +211,6 @@ impl<B: Backend> Door<B> {
                     () = reached(self.stage.clone(), Stage::Cut) => Ok(()),
                 }
             }
-        };
-        if let Err(error) = result {
-            tracing::debug!(%error, "a connection broke");
         }
     }
 }

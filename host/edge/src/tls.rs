@@ -62,7 +62,7 @@ impl Certificates {
         Ok(Self { current, files: Some(files) })
     }
 
-    /// From a chain (leaf first) and its key, as made by the process itself.
+    /// From a chain (leaf first) and its key, as made by the process itself; nothing to reload.
     ///
     /// # Errors
     /// [`TlsError::Mismatch`] when they do not belong together.
@@ -176,9 +176,12 @@ mod tests {
             (&certificate, "", "tls.key"),
             (&certificate, &other_key, "do not go together"),
         ] {
-            let error = Certificates::from_files(write(folder.path(), certificate, key)).unwrap_err().to_string();
+            let error =
+                Certificates::from_files(write(folder.path(), certificate, key)).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+        assert!(matches!(Certificates::from_material(vec![], key), Err(TlsError::Mismatch(_))));
         let missing = Tls { certificate: folder.path().join("no"), key: folder.path().join("no") };
         assert!(Certificates::from_files(missing).unwrap_err().to_string().contains("tls.certificate"));
     }

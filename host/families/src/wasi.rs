@@ -13,6 +13,7 @@ use std::time::Duration;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
+use wasmtime_wasi::p2::bindings::io::poll as awaited;
 use wasmtime_wasi::p2::bindings::random::insecure_seed;
 use wasmtime_wasi::p2::bindings::sync::io::poll;
 use wasmtime_wasi::p2::{DynPollable, OutputStream, Pollable, StreamResult, subscribe};
@@ -149,8 +150,6 @@ fn now_or_never<T>(future: impl Future<Output = wasmtime::Result<T>>) -> wasmtim
     }
     Err(wasmtime::Error::new(Waited))
 }
-
-use wasmtime_wasi::p2::bindings::io::poll as awaited;
 
 impl poll::Host for World<'_> {
     fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {

@@ -76,15 +76,15 @@ fn details(out: &mut dyn Write, key: &KeyView) -> io::Result<()> {
         ("models", list(key.models.clone())),
         ("networks", list(networks)),
         ("created", moment(key.created)),
-        ("expires", key.expires.map_or("never".to_owned(), moment)),
-        ("revoked", key.revoked.map_or("no".to_owned(), moment)),
+        ("expires", key.expires.map_or_else(|| "never".to_owned(), moment)),
+        ("revoked", key.revoked.map_or_else(|| "no".to_owned(), moment)),
     ];
     lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<9}{value}"))
 }
 
 fn examined(out: &mut dyn Write, examination: &Examination) -> io::Result<()> {
     for (name, count) in &examination.counts {
-        writeln!(out, "{count:>9} {name}")?;
+        writeln!(out, "{name:<15} {count}")?;
     }
     writeln!(out, "imbalance {}", examination.imbalance)?;
     if examination.findings.is_empty() {
@@ -123,7 +123,7 @@ fn table(out: &mut dyn Write, heads: &[&str], rows: impl Iterator<Item = Vec<Str
 }
 
 fn quota(quota: Option<Credits>) -> String {
-    quota.map_or("none".to_owned(), |quota| quota.to_string())
+    quota.map_or_else(|| "none".to_owned(), |quota| quota.to_string())
 }
 
 fn moment(at: UnixMs) -> String {
@@ -168,7 +168,7 @@ longer-name  0          0         0      0
         };
         assert_eq!(
             shown(&Outcome::Examined(examination.clone())),
-            "        2 keys\nimbalance 0\nnothing is wrong\n"
+            "keys            2\nimbalance 0\nnothing is wrong\n"
         );
         examination.findings.push("account a: a balance is negative".to_owned());
         assert!(

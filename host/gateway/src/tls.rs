@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use gatehouse_edge::{Certificates, TlsError};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +21,7 @@ pub(crate) fn self_signed(listen: &[IpAddr]) -> Result<Certificates, Certificate
     let own = listen.iter().filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
     names.extend(own.map(ToString::to_string));
     let made = rcgen::generate_simple_self_signed(names)?;
-    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-    Ok(Certificates::from_material(vec![made.cert.der().clone()], PrivateKeyDer::Pkcs8(key))?)
+    Ok(Certificates::from_material(vec![made.cert.der().clone()], made.signing_key.into())?)
 }
 
 #[cfg(test)]

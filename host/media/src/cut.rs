@@ -9,8 +9,9 @@ use gatehouse_model::{BlobId, Clock, Facts, Seed};
 use crate::facts::{self, facts};
 use crate::{data, scan};
 
-/// Strings up to this length stay where they are.
-const THRESHOLD: usize = 32 * 1024;
+/// Strings up to this length stay where they are: short enough that the few a request may hold fit a task's
+/// state (64 KiB) together.
+const THRESHOLD: usize = 4 * 1024;
 /// Files one request may embed.
 const MAX_FILES: usize = 64;
 

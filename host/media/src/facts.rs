@@ -235,7 +235,8 @@ mod tests {
                 b"", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff", b"GIF89a", b"RIFF\0\0\0\0WEBPVP8X",
                 b"RIFF\0\0\0\0WAVEfmt ", b"\0\0\0\x08ftypisom", b"\0\0\0\x0cftypisom\0\0\0\0moov", b"II*\0", b"\0\0\0\x18ftypavif",
             ];
-            facts(&[heads[start], &rest].concat());
+            let bytes = [heads[start], &rest].concat();
+            proptest::prop_assert_eq!(facts(&bytes).bytes, bytes.len() as u64);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Where the bytes are: an object store, for now a local folder. The only file that knows `object_store`'s ways
-//! of reading and deleting; writing is in `writer`.
+//! Where the bytes are: an object store, for now a local folder. Whole objects are written, read, listed and deleted
+//! here; what comes in pieces is written by `writer`.
 
 use std::io::{self, SeekFrom};
 use std::ops::Range;
@@ -10,7 +10,9 @@ use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{
+    GetOptions, GetRange, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload,
+};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use url::Url;
 
@@ -65,6 +67,12 @@ impl Objects {
         // Receipts promise that what they refer to survives a crash, hence fsync.
         let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true).with_automatic_cleanup(true);
         Ok(Self { store: Arc::new(store), root: Some(root) })
+    }
+
+    /// Writes a whole object; it is there, and durable, or it is not.
+    pub(crate) async fn write(&self, path: &Path, bytes: Bytes) -> Result<(), Error> {
+        self.store.put(path, PutPayload::from_bytes(bytes)).await?;
+        Ok(())
     }
 
     /// The length of an object; `None` when there is none.

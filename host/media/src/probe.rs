@@ -13,6 +13,9 @@ use url::Url;
 
 use crate::{Error, MediaStore, NewBlob, TaskBlobs, data, facts};
 
+/// Bytes of a blob that are looked at; a larger one has the facts its beginning tells.
+const LOOKED_AT: usize = 64 * 1024 * 1024;
+
 /// What a probe found, and the blob it kept if it was asked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
@@ -53,8 +56,8 @@ impl MediaStore {
         let gone = || Miss::Told("it is not a file of this task".to_owned());
         let id: BlobId = name.parse().map_err(|_| gone())?;
         let blob = blobs.read(id).await?.ok_or_else(gone)?;
-        let bytes = whole(blob.body).await?;
-        Ok(Facts { blob: Some(format!("blob:{id}")), ..facts(&bytes) })
+        let bytes = beginning(blob.body).await?;
+        Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..facts(&bytes) })
     }
 
     async fn look_at(
@@ -103,7 +106,7 @@ impl MediaStore {
             if found.length > max {
                 return Err(not_fetched(&FetchError::TooLarge(max)));
             }
-            return Ok(whole(found.body).await?);
+            return Ok(beginning(found.body).await?);
         }
         let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
         let policy = Policy::new(Origins::User, max, timeout);
@@ -126,9 +129,12 @@ fn not_fetched(why: &FetchError) -> Miss {
     Miss::Told(format!("could not be fetched: {why}"))
 }
 
-async fn whole(mut body: BoxStream<'static, std::io::Result<Bytes>>) -> Result<Bytes, Error> {
+/// All of it, unless it is larger than what is ever looked at.
+async fn beginning(mut body: BoxStream<'static, std::io::Result<Bytes>>) -> Result<Bytes, Error> {
     let mut bytes = BytesMut::new();
-    while let Some(piece) = body.next().await {
+    while bytes.len() < LOOKED_AT
+        && let Some(piece) = body.next().await
+    {
         bytes.extend_from_slice(&piece?);
     }
     Ok(bytes.freeze())

@@ -157,7 +157,7 @@ fn settle_type(head: &[u8], product: Option<&str>, declared: Option<&str>) -> Re
         let fits = wanted == MediaKind::Other
             || kind == wanted
             || (kind != MediaKind::Image && wanted != MediaKind::Image);
-        return if fits { Ok(mime.to_owned()) } else { Err(wrong(product, mime)) };
+        return if fits { Ok(mime.to_owned()) } else { Err(wrong(product, Some(mime))) };
     }
     let looks_like_text = head.iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
     match product.or(declared) {
@@ -167,12 +167,16 @@ fn settle_type(head: &[u8], product: Option<&str>, declared: Option<&str>) -> Re
         {
             Ok(mime.to_owned())
         }
-        _ => Err(wrong(product, declared.unwrap_or("unknown"))),
+        _ => Err(wrong(product, None)),
     }
 }
 
-fn wrong(expected: Option<&str>, came: &str) -> SaveError {
-    SaveError::Lost(format!("the result is not {}, but of type {came}", expected.unwrap_or("a media file")))
+fn wrong(expected: Option<&str>, came: Option<&str>) -> SaveError {
+    let expected = expected.unwrap_or("a media file");
+    SaveError::Lost(match came {
+        Some(mime) => format!("the result is not {expected} but {mime}"),
+        None => format!("the result is not {expected}: its bytes are of no known kind"),
+    })
 }
 
 fn lost(reason: &str) -> SaveError {

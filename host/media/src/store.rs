@@ -71,13 +71,11 @@ impl MediaStore {
     /// # Errors
     /// When the store fails; then nothing needs to be taken back.
     pub async fn keep(&self, blobs: &[NewBlob]) -> Result<(), Error> {
-        try_join_all(blobs.iter().map(|blob| self.keep_one(blob))).await.map(|_| ())
-    }
-
-    async fn keep_one(&self, blob: &NewBlob) -> Result<(), Error> {
-        let mut writer = Writer::new(&self.0.objects, blob_path(blob.id));
-        writer.write(&blob.bytes).await?;
-        writer.finish().await.map(|_| ())
+        let write = |blob: &NewBlob| {
+            let (path, bytes) = (blob_path(blob.id), blob.bytes.clone());
+            async move { self.0.objects.write(&path, bytes).await }
+        };
+        try_join_all(blobs.iter().map(write)).await.map(|_| ())
     }
 
     /// The blobs one task may name, for its probes and calls.

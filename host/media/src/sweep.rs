@@ -32,8 +32,8 @@ impl MediaStore {
     /// When the store fails; what was deleted before stays deleted.
     pub async fn sweep(&self) -> Result<Swept, Error> {
         let now = self.0.clock.now();
-        let media = self.sweep_folder("media", now, |file| media_ends(file)).await?;
-        let blobs = self.sweep_folder("blobs", now, |file| blob_ends(file)).await?;
+        let media = self.sweep_folder("media", now, media_ends).await?;
+        let blobs = self.sweep_folder("blobs", now, blob_ends).await?;
         Ok(Swept { media, blobs })
     }
 

@@ -43,9 +43,7 @@ impl Writer {
     pub(crate) async fn finish(mut self) -> Result<u64, Error> {
         let rest: Bytes = self.waiting.split().freeze();
         match &mut self.upload {
-            None => {
-                self.objects.store.put(&self.path, PutPayload::from_bytes(rest)).await?;
-            }
+            None => self.objects.write(&self.path, rest).await?,
             Some(upload) => {
                 if !rest.is_empty() {
                     upload.put_part(PutPayload::from_bytes(rest)).await?;

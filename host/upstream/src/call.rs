@@ -121,7 +121,7 @@ impl From<ExchangeError> for Trouble {
 
 impl From<Cut> for Trouble {
     fn from(cut: Cut) -> Self {
-        Self { outage: cut.outage, detail: cut.detail.to_string(), theirs: cut.outage != Outage::TooLarge }
+        Self { outage: cut.outage, detail: cut.detail.to_string(), theirs: cut.theirs }
     }
 }
 

@@ -23,11 +23,16 @@ const MASK: &[u8] = b"(secret)";
 pub(crate) struct Cut {
     pub(crate) outage: Outage,
     pub(crate) detail: Arc<str>,
+    /// Says something about the provider, not about our limits or our store.
+    pub(crate) theirs: bool,
 }
 
 impl Cut {
-    fn new(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
-        Self { outage, detail: detail.into() }
+    fn theirs(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
+        Self { outage, detail: detail.into(), theirs: true }
+    }
+    fn ours(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
+        Self { outage, detail: detail.into(), theirs: false }
     }
 }
 
@@ -82,7 +87,7 @@ async fn save(body: Incoming, blobs: &dyn Blobs, max: u64, deadline: Instant) ->
         Err(error) => Err(match error.get_ref().and_then(|inner| inner.downcast_ref::<Cut>()) {
             Some(cut) => cut.clone(),
             // The answer is lost to us, whoever lost it.
-            None => Cut::new(Outage::Broken, format!("the reply could not be kept: {error}")),
+            None => Cut::ours(Outage::Broken, format!("the reply could not be kept: {error}")),
         }),
     }
 }
@@ -91,9 +96,9 @@ async fn save(body: Incoming, blobs: &dyn Blobs, max: u64, deadline: Instant) ->
 async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, Cut> {
     loop {
         match timeout_at(deadline, body.frame()).await {
-            Err(_) => return Err(Cut::new(Outage::Timeout, "the answer did not end in time")),
+            Err(_) => return Err(Cut::theirs(Outage::Timeout, "the answer did not end in time")),
             Ok(None) => return Ok(None),
-            Ok(Some(Err(error))) => return Err(Cut::new(Outage::Broken, chain(&error))),
+            Ok(Some(Err(error))) => return Err(Cut::theirs(Outage::Broken, chain(&error))),
             Ok(Some(Ok(frame))) => {
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
@@ -108,7 +113,7 @@ fn check_announced(body: &Incoming, max: u64) -> Result<(), Cut> {
 }
 
 fn too_large(max: u64) -> Cut {
-    Cut::new(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
+    Cut::ours(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
 }
 
 /// Providers quote a refused key in their error texts; the plugin must not learn it that way.

@@ -147,7 +147,7 @@ fn faulty(cx: &Context, mut job: Job, reason: &str) -> Step<State> {
     if job.faults > MOST_FAULTS {
         return job.fail(provider::failed());
     }
-    let wake = cx.now.plus(pace::backoff(job.faults));
+    let wake = pace::backoff(cx, job.faults);
     job.wait(wake)
 }
 
@@ -157,7 +157,7 @@ fn lost(cx: &Context, mut job: Job, reason: &str) -> Step<State> {
     if job.losses > MOST_LOSSES {
         return job.fail(Failure::upstream("the finished image could not be fetched from the upstream"));
     }
-    let wake = cx.now.plus(pace::backoff(job.losses));
+    let wake = pace::backoff(cx, job.losses);
     job.wait(wake)
 }
 

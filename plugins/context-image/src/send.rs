@@ -52,7 +52,7 @@ impl Sending {
 
     fn rest(mut self, cx: &Context) -> Step<State> {
         self.rests += 1;
-        let until = cx.now.plus(pace::backoff(self.rests));
+        let until = pace::backoff(cx, self.rests);
         self.until = Some(until);
         Step::wait(State::Sending(self), until).stage(Stage::Pending)
     }

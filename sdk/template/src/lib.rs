@@ -146,7 +146,7 @@ fn polled(cx: &Context, id: String, since: UnixMs, faults: u32, reply: &Reply) -
             Step::fail(State::Polling { id, since, faults }, failure)
         }
         Err(_) if faults < MOST_FAULTS => {
-            let wake = cx.now.plus(pace::backoff(faults + 1));
+            let wake = pace::backoff(cx, faults + 1);
             Step::wait(State::Polling { id, since, faults: faults + 1 }, wake).stage(Stage::Processing)
         }
         Err(_) => {

@@ -8,7 +8,7 @@ use http::{HeaderMap, Response};
 use serde::Serialize;
 
 use crate::answer::{self, Content};
-use crate::backend::Backend;
+use crate::backend::{Backend, trouble};
 use crate::body;
 use crate::envelope::{Kind, Problem};
 use crate::front::{Front, Visit};
@@ -86,7 +86,7 @@ fn asset_receipt<B: Backend>(
     key: &Key,
     receipt: Receipt,
 ) -> Result<Response<Content>, Problem> {
-    let task = front.backend.task(key, receipt.task).map_err(Problem::internal)?;
+    let task = front.backend.task(key, receipt.task).map_err(trouble)?;
     let task = task.ok_or_else(|| Problem::internal("a task was gone right after its receipt"))?;
     let data = AssetTask {
         id: task.id,
@@ -128,7 +128,8 @@ fn refusal(error: IntakeError, visit: &Visit<'_>, submit: Submit) -> Problem {
             Problem::new(Kind::ModelNotFound, message)
         }
         IntakeError::UnknownModel(model) => {
-            let message = format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
+            let message =
+                format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
             Problem::new(Kind::UnknownModel, message).about("model")
         }
         IntakeError::ModelForbidden(_) => Problem::new(Kind::ModelForbidden, message).about("model"),
@@ -142,7 +143,8 @@ fn refusal(error: IntakeError, visit: &Visit<'_>, submit: Submit) -> Problem {
         IntakeError::KeyGone => Problem::new(Kind::Unauthenticated, message),
         IntakeError::Busy => Problem::new(Kind::Busy, message),
         IntakeError::Draining => Problem::new(Kind::Draining, message),
-        // What a plugin or the store had to say is for the operator.
+        IntakeError::Store(error) => trouble(error),
+        // What a plugin had to say is for the operator.
         other => Problem::internal(other),
     }
 }

@@ -59,7 +59,7 @@ fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap, ranged: bo
     set(&mut response, header::ACCEPT_RANGES, "bytes");
     set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     if !unchanged {
-        set(&mut response, header::CONTENT_TYPE, &file.mime);
+        set(&mut response, header::CONTENT_TYPE, file.mime);
         set(&mut response, header::CONTENT_DISPOSITION, &format!("inline; filename=\"{name}\""));
         set(&mut response, header::CONTENT_LENGTH, &length.to_string());
         *response.body_mut() = Content::Pieces(file.body, length);

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::answer::{self, Content};
-use crate::backend::Backend;
+use crate::backend::{Backend, trouble};
 use crate::envelope::{Kind, Problem};
 use crate::front::{Front, Visit};
 use crate::listen::{Stage, reached};
@@ -86,7 +86,7 @@ pub(super) async fn read<B: Backend>(
             }
         }
     };
-    let task = found.map_err(Problem::internal)?.ok_or_else(|| unknown(visit.open))?;
+    let task = found.map_err(trouble)?.ok_or_else(|| unknown(visit.open))?;
     let mut response = answer::json(&One { code: 200, data: view(front, task, &visit.base)? });
     if let Some(seconds) = wait {
         let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
@@ -102,7 +102,7 @@ pub(super) fn list<B: Backend>(
     key: &Key,
 ) -> Result<Response<Content>, Problem> {
     let filter = filter(&Query::parse(visit.parts.uri.query()))?;
-    let (tasks, has_more) = front.backend.tasks(key, &filter).map_err(Problem::internal)?;
+    let (tasks, has_more) = front.backend.tasks(key, &filter).map_err(trouble)?;
     let data: Vec<View> =
         tasks.into_iter().map(|task| view(front, task, &visit.base)).collect::<Result<_, _>>()?;
     let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
@@ -122,6 +122,7 @@ pub(super) async fn cancel<B: Backend>(
     let task = running.await.map_err(Problem::internal)?.map_err(|error| match error {
         CancelError::NotFound => unknown(visit.open),
         CancelError::Over(_) | CancelError::Running => Problem::new(Kind::Conflict, error.to_string()),
+        CancelError::Store(error) => trouble(error),
         other => Problem::internal(other),
     })?;
     Ok(answer::json(&One { code: 200, data: view(front, task, &visit.base)? }))
@@ -251,7 +252,10 @@ mod tests {
         let plain = filter("").unwrap();
         assert_eq!((plain.limit, plain.status, plain.after, plain.model), (20, None, None, None));
         let full = filter("limit=100&status=failed&model=ctx-pro").unwrap();
-        assert_eq!((full.limit, full.status, full.model.as_deref()), (100, Some(Status::Failed), Some("ctx-pro")));
+        assert_eq!(
+            (full.limit, full.status, full.model.as_deref()),
+            (100, Some(Status::Failed), Some("ctx-pro"))
+        );
         for (query, named) in [
             ("limit=0", "limit"),
             ("limit=101", "limit"),
@@ -262,7 +266,10 @@ mod tests {
             ("model=", "model"),
         ] {
             let problem = filter(query).unwrap_err();
-            assert!(format!("{problem:?}").contains(&format!("param: Some({named:?})")), "{query}: {problem:?}");
+            assert!(
+                format!("{problem:?}").contains(&format!("param: Some({named:?})")),
+                "{query}: {problem:?}"
+            );
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::routes::Entry;
 
 /// No model can be right here yet; the client reads that as "no such model", which is what it is.
 pub(super) fn not_served(entry: &Entry) -> Problem {
-    let message = format!("no model of this gateway serves {}; GET /v1/models lists what it has", entry.pattern);
+    let message =
+        format!("no model of this gateway serves {}; GET /v1/models lists what it has", entry.pattern);
     Problem::new(Kind::ModelNotFound, message)
 }
 

@@ -42,9 +42,11 @@ async fn hosts_that_are_missing_or_ambiguous() {
 
 #[tokio::test]
 async fn lengths_that_contradict_each_other() {
-    let both = "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    let both =
+        "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
     check(both, 400, false).await;
-    let other = "POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n";
+    let other =
+        "POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n";
     check(other, 400, false).await;
     let behind = format!("{LIVE}{both}");
     let stand = Stand::plain().await;
@@ -95,9 +97,13 @@ async fn heads_that_are_too_large() {
     let lines = |count: usize, length: usize| -> String {
         (0..count).map(|line| format!("x-{line}: {}\r\n", "v".repeat(length))).collect()
     };
-    for (count, length, status, lives) in
-        [(63, 1, 200, true), (64, 1, 431, true), (130, 1, 431, false), (1, 33_000, 431, true), (1, 300_000, 431, false)]
-    {
+    for (count, length, status, lives) in [
+        (63, 1, 200, true),
+        (64, 1, 431, true),
+        (130, 1, 431, false),
+        (1, 33_000, 431, true),
+        (1, 300_000, 431, false),
+    ] {
         let head = format!("GET /livez HTTP/1.1\r\nHost: a\r\n{}\r\n", lines(count, length));
         check(&head, status, lives).await;
     }
@@ -124,13 +130,16 @@ async fn bodies_that_are_broken_or_too_large() {
 async fn a_body_is_asked_for_only_when_it_is_wanted() {
     let stand = Stand::plain().await;
     let mut client = stand.connect().await;
-    let wanted = stand.post("/v1/images/generations", "").replace("Content-Length: 0", "Content-Length: 2\r\nExpect: 100-continue");
+    let wanted = stand
+        .post("/v1/images/generations", "")
+        .replace("Content-Length: 0", "Content-Length: 2\r\nExpect: 100-continue");
     client.send(wanted).await;
     client.send("{}").await;
     assert_eq!(client.read().await.unwrap().status, 200);
 
     let mut client = stand.connect().await;
-    let head = "POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+    let head = "POST /v1/images/generations HTTP/1.1\r\nHost: a\r\n\
+                Content-Length: 2\r\nExpect: 100-continue\r\n\r\n";
     let reply = client.ask(head).await;
     assert_eq!((reply.status, reply.header("connection")), (401, Some("close")));
     assert!(client.closes().await);
@@ -158,7 +167,8 @@ async fn a_large_refused_body_does_not_destroy_its_answer() {
     let stand = Stand::plain().await;
     let mut client = stand.connect().await;
     let body = "x".repeat(600_000);
-    let head = format!("POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head =
+        format!("POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
     let reply = client.ask(head + &body).await;
     assert_eq!((reply.status, reply.header("connection")), (401, Some("close")));
 }

@@ -78,7 +78,7 @@ impl Fake {
 
     fn working<T>(&self, value: T) -> Result<T, StoreError> {
         if self.broken.load(Ordering::SeqCst) {
-            return Err(StoreError { reason: "disk on fire at /var/secret".to_owned() });
+            return Err(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() });
         }
         Ok(value)
     }
@@ -154,7 +154,11 @@ fn refusal(word: &str) -> IntakeError {
         "key" => IntakeError::KeyGone,
         "busy" => IntakeError::Busy,
         "drain" => IntakeError::Draining,
-        "store" => IntakeError::Store(StoreError { reason: "disk on fire at /var/secret".to_owned() }),
+        "store-busy" => IntakeError::Store(StoreError::Busy),
+        "store-closed" => IntakeError::Store(StoreError::Closed),
+        "store" => {
+            IntakeError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
+        }
         _ => IntakeError::Internal("the plugin said sk-secret".to_owned()),
     }
 }
@@ -233,7 +237,7 @@ impl Backend for Fake {
             ("big.mp4", _) => {
                 let piece = Bytes::from(vec![0; 1 << 20]);
                 let body = stream::repeat_with(move || Ok(piece.clone())).take(256).boxed();
-                Ok(MediaFile { mime: "video/mp4".to_owned(), length: BIG, range: 0..BIG, body })
+                Ok(MediaFile { mime: "video/mp4", length: BIG, range: 0..BIG, body })
             }
             _ => {
                 let all = 0..PICTURE.len() as u64;
@@ -242,9 +246,10 @@ impl Backend for Fake {
                     Some("bytes=99-") => return Err(MediaRefusal::BadRange(all.end)),
                     _ => all.clone(),
                 };
-                let bytes = &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
+                let bytes =
+                    &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
                 let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
-                Ok(MediaFile { mime: "image/png".to_owned(), length: all.end, range: part, body })
+                Ok(MediaFile { mime: "image/png", length: all.end, range: part, body })
             }
         }
     }

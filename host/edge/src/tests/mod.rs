@@ -7,6 +7,7 @@ mod conformance;
 mod envelopes;
 mod fake;
 mod keys;
+mod log;
 mod shutdown;
 mod surfaces;
 mod timers;
@@ -49,6 +50,7 @@ impl Stand {
     }
 
     async fn behind(settings: &str, certificates: Option<Certificates>) -> Self {
+        log::keep();
         let mut config: Config = toml::from_str(settings).unwrap();
         config.listen = vec!["127.0.0.1:0".parse().unwrap()];
         let (clock, seed, pepper) = (StillClock::new(), Arc::new(Counting::default()), Pepper::new([7; 32]));

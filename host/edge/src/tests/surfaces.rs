@@ -32,7 +32,8 @@ async fn a_submission_is_answered_with_a_receipt() {
 #[tokio::test]
 async fn every_answer_carries_its_request_id_three_times() {
     let stand = Stand::plain().await;
-    for request in [stand.get("/v1/models", ""), stand.get("/nowhere", ""), stand.post("/v1/messages", "{}")] {
+    for request in [stand.get("/v1/models", ""), stand.get("/nowhere", ""), stand.post("/v1/messages", "{}")]
+    {
         let reply = ask(&stand, request).await;
         let id = reply.header("x-gateway-request-id").unwrap();
         assert!(id.starts_with("req_"), "{reply:?}");
@@ -47,7 +48,12 @@ async fn paths_choose_surface_model_and_parent() {
     for (path, surface, model, follows) in [
         ("/v1/videos/generations".to_owned(), "videos.generate", None, None),
         (format!("/v1/videos/{parent}/remix"), "videos.remix", None, Some(parent)),
-        ("/v1/journey/generations/high-variation".to_owned(), "journey.high_variation", Some("journey"), None),
+        (
+            "/v1/journey/generations/high-variation".to_owned(),
+            "journey.high_variation",
+            Some("journey"),
+            None,
+        ),
         ("/v1/journey/generations".to_owned(), "journey.imagine", Some("journey"), None),
     ] {
         assert_eq!(ask(&stand, stand.post(&path, "{}")).await.status, 200);
@@ -56,7 +62,8 @@ async fn paths_choose_surface_model_and_parent() {
     }
     let reply = ask(&stand, stand.post("/v1/clip2/private-avatar", "{}")).await;
     let id = "task_000000000000000000000SG000";
-    let data = json!({"id": id, "object": "clip.avatar.asset.task", "status": "processing", "progress": 10, "model": "ctx-pro"});
+    let data = json!({"id": id, "object": "clip.avatar.asset.task", "status": "processing", "progress": 10,
+        "model": "ctx-pro"});
     assert_eq!(reply.json(), json!({"code": 200, "data": data}));
     let reply = ask(&stand, stand.post("/v1/videos/task_1/remix", "{}")).await;
     assert_eq!((reply.status, reply.message().as_str()), (404, "unknown task \"task_1\""));
@@ -78,11 +85,14 @@ async fn a_refused_submission_says_why() {
         ("key", 401, "authentication_error", "invalid_api_key", None),
         ("busy", 503, "service_unavailable", "busy", None),
         ("drain", 503, "service_unavailable", "restarting", None),
+        ("store-busy", 503, "service_unavailable", "busy", None),
+        ("store-closed", 503, "service_unavailable", "restarting", None),
         ("store", 500, "server_error", "internal_error", None),
         ("plugin", 500, "server_error", "internal_error", None),
         ("panic", 500, "server_error", "internal_error", None),
     ] {
-        let reply = ask(&stand, stand.post("/v1/images/generations", &json!({"refuse": word}).to_string())).await;
+        let reply =
+            ask(&stand, stand.post("/v1/images/generations", &json!({"refuse": word}).to_string())).await;
         let error = &reply.json()["error"];
         assert_eq!((reply.status, error["code"].as_u64()), (status, Some(u64::from(status))), "{word}");
         assert_eq!((&error["type"], &error["reason"]), (&json!(kind), &json!(reason)), "{word}");
@@ -138,9 +148,9 @@ async fn a_task_is_read_in_every_state() {
     assert_eq!(read(id).await.json(), json!({"code": 200, "data": data}));
     stand.house.put(1, fake::complete);
     let links = [format!("https://api.example.com/v1/media/{text}")];
-    let data = json!({"id": text, "status": "completed", "progress": 100, "result": {"images": [{"url": links}]},
-        "created": 1_800_000_000, "completed": 1_800_000_007, "model": "ctx-pro", "cost": 4.5,
-        "estimated_time": 13, "actual_time": 8});
+    let data = json!({"id": text, "status": "completed", "progress": 100,
+        "result": {"images": [{"url": links}]}, "created": 1_800_000_000, "completed": 1_800_000_007,
+        "model": "ctx-pro", "cost": 4.5, "estimated_time": 13, "actual_time": 8});
     assert_eq!(read(id).await.json(), json!({"code": 200, "data": data}));
     for (kind, word) in [
         (FaultKind::Request, "invalid_request_error"),
@@ -202,7 +212,10 @@ async fn tasks_are_listed_and_filtered() {
     let (first, second) = (stand.house.put(1, |_| {}), stand.house.put(2, fake::complete));
     let page = ask(&stand, stand.get("/v1/tasks", "")).await.json();
     assert_eq!((&page["code"], &page["has_more"]), (&json!(200), &json!(false)));
-    assert_eq!((&page["first_id"], &page["last_id"]), (&json!(second.to_string()), &json!(first.to_string())));
+    assert_eq!(
+        (&page["first_id"], &page["last_id"]),
+        (&json!(second.to_string()), &json!(first.to_string()))
+    );
     assert_eq!(page["data"][0]["status"], "completed");
     let request = format!("/v1/tasks?limit=1&status=completed&model=ctx-pro&after={first}");
     let page = ask(&stand, stand.get(&request, "")).await.json();
@@ -229,7 +242,8 @@ async fn a_task_is_cancelled_once() {
 #[tokio::test]
 async fn models_are_listed_the_way_openai_clients_read_them() {
     let stand = Stand::plain().await;
-    let model = |id: &str| json!({"id": id, "object": "model", "created": 1_700_000_000, "owned_by": "context-image"});
+    let (created, family) = (1_700_000_000, "context-image");
+    let model = |id: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family});
     let reply = ask(&stand, stand.get("/v1/models", "")).await;
     assert_eq!(reply.json(), json!({"object": "list", "data": [model("ctx-pro"), model("odd:name")]}));
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
@@ -333,7 +347,9 @@ async fn head_is_get_without_its_body() {
 #[tokio::test]
 async fn health_needs_no_key() {
     let stand = Stand::plain().await;
-    for (path, ready, status) in [("/livez", true, 200), ("/readyz", true, 200), ("/livez", false, 200), ("/readyz", false, 503)] {
+    for (path, ready, status) in
+        [("/livez", true, 200), ("/readyz", true, 200), ("/livez", false, 200), ("/readyz", false, 503)]
+    {
         stand.house.ready.store(ready, Ordering::SeqCst);
         let reply = ask(&stand, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert_eq!(reply.status, status, "{path} {ready}");

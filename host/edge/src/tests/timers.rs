@@ -1,5 +1,7 @@
 //! Clients that are slow on purpose: every wait has an end, and the clock decides it.
 
+use std::sync::atomic::Ordering;
+
 use crate::tests::Stand;
 
 const LIVE: &str = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -47,6 +49,9 @@ async fn a_connection_without_requests_is_closed_and_one_with_a_request_is_not()
     assert_eq!(idle.ask(LIVE).await.status, 200);
     let task = stand.house.put(1, |_| {});
     waiting.send(stand.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
+    while stand.house.look_ups.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
     // The first look sees the request of a moment ago, the second sees none since.
     for _ in 0..2 {
         stand.clock.armed_times(75, 2).await;

@@ -17,14 +17,10 @@ use crate::tests::Stand;
 
 type Body = Full<bytes::Bytes>;
 
-fn material() -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
-    let made = rcgen::generate_simple_self_signed(vec!["gate.test".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    (made.cert.der().clone(), key)
-}
-
 async fn secure() -> (Stand, CertificateDer<'static>) {
-    let (certificate, key) = material();
+    let made = rcgen::generate_simple_self_signed(vec!["gate.test".to_owned()]).unwrap();
+    let certificate = made.cert.der().clone();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let certificates = Certificates::from_material(vec![certificate.clone()], key).unwrap();
     (Stand::behind("", Some(certificates)).await, certificate)
 }
@@ -76,7 +72,10 @@ async fn http2_is_served_where_it_is_offered() {
 
     let head = Request::head("https://gate.test/v1/media/m_1.png?expires=9&signature=good");
     let response = sender.send_request(head.body(Body::default()).unwrap()).await.unwrap();
-    assert_eq!((response.status(), &response.headers()["content-length"]), (StatusCode::OK, &"10".parse().unwrap()));
+    assert_eq!(
+        (response.status(), &response.headers()["content-length"]),
+        (StatusCode::OK, &"10".parse().unwrap())
+    );
 
     // A drain says so and lets the connection go.
     stand.edge.drain(std::time::Duration::from_secs(30)).await;

@@ -13,8 +13,6 @@ use std::path::PathBuf;
 
 use gatehouse_model::{About, Digest};
 
-use crate::fault::Fault;
-
 pub use admit::AdmitError;
 pub use describe::DescribeError;
 pub use inspect::InspectError;
@@ -58,6 +56,9 @@ pub enum StageError {
     /// It asks for or offers the wrong interfaces, or needs too much.
     #[error("inspect: {0}")]
     Inspect(#[from] InspectError),
+    /// The host's own trouble; says nothing about the component.
+    #[error("the host could not run it: {0}")]
+    Host(String),
     /// An interface it imports is not as it expects.
     #[error("link: {0}")]
     Link(String),
@@ -95,11 +96,6 @@ pub enum OpenError {
         /// Why.
         source: io::Error,
     },
-}
-
-/// A fault where the stage's own error wants words.
-pub(crate) fn in_words(fault: &Fault) -> String {
-    fault.to_string()
 }
 
 /// The whole cause chain of a wasmtime error on one line.

@@ -6,7 +6,6 @@ use gatehouse_model::{
     Accepted, Context, Event, Refusal, Seed, SelfTest, Submission, TaskId, UnixMs, Verdict,
 };
 
-use super::in_words;
 use crate::fault::Fault;
 use crate::version::Version;
 
@@ -55,7 +54,7 @@ fn one(version: &Version, test: &SelfTest) -> Result<(), String> {
 }
 
 fn twice<T: PartialEq>(what: &str, call: impl Fn() -> Result<T, Fault>) -> Result<T, String> {
-    let run = || call().map_err(|fault| format!("{what} failed: {}", in_words(&fault)));
+    let run = || call().map_err(|fault| format!("{what} failed: {fault}"));
     let (first, second) = (run()?, run()?);
     if first == second {
         return Ok(first);

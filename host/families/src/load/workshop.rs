@@ -11,7 +11,7 @@ use super::admit::AdmitError;
 use super::describe::{self, DescribeError};
 use super::inspect::inspect;
 use super::selftest::{self, SelfTestError};
-use super::{OpenError, StageError, chain, in_words};
+use super::{OpenError, StageError, chain};
 use crate::config::{Config, Limits};
 use crate::engine;
 use crate::fault::Fault;
@@ -94,7 +94,7 @@ impl Workshop {
         let read = || match once() {
             Ok(Ok(about)) => Ok(about),
             Ok(Err(why)) => Err(DescribeError::Fault(why)),
-            Err(fault) => Err(DescribeError::Fault(in_words(&fault))),
+            Err(fault) => Err(DescribeError::Fault(fault.to_string())),
         };
         let (first, second) = (read()?, read()?);
         if first == second { Ok(first) } else { Err(DescribeError::Unsteady) }
@@ -107,7 +107,7 @@ impl Workshop {
             self.bench.run_blocking(move || Ok(selftest::rehearse(&under_test)));
         match tested {
             Ok(outcome) => Ok(outcome?),
-            Err(fault) => Err(DescribeError::Fault(in_words(&fault)).into()),
+            Err(fault) => Err(StageError::Host(fault.to_string())),
         }
     }
 

@@ -6,4 +6,3 @@ mod calls;
 mod common;
 mod stages;
 mod versions;
-mod zz_measure;

@@ -26,10 +26,13 @@ pub(super) struct Document<'a> {
 impl<'a> Document<'a> {
     /// Parses `text`; `name` is what mistakes call the file.
     pub(super) fn parse(name: &'a str, text: &'a str) -> Result<Self, Mistake> {
-        let root = DeTable::parse(text).map_err(|error| {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        if let Some(error) = errors.iter().min_by_key(|error| start(error)) {
+            // The first one: what follows it is often only its echo.
             let origin = Origin::in_text(name, text, error.span().unwrap_or(0..0));
-            Mistake::from_parser(origin, "", error.message())
-        })?;
+            return Err(Mistake::from_parser(origin, "", error.message()));
+        }
         let mut places = BTreeMap::new();
         record_places(&mut places, "", root.get_ref());
         Ok(Self { name, text, root: root.into_inner(), places, variables: BTreeMap::new() })

@@ -90,7 +90,7 @@ pub(super) fn read(
 }
 
 fn find(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, Mistake> {
-    let path = file.unwrap_or(Path::new(USUAL));
+    let path = file.unwrap_or_else(|| Path::new(USUAL));
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some((path.to_owned(), text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => Ok(None),

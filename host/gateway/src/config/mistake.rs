@@ -28,7 +28,8 @@ pub(super) enum Origin {
 /// One mistake in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct Mistake {
-    origin: Origin,
+    /// Boxed: a mistake travels through many results.
+    origin: Box<Origin>,
     key: String,
     what: String,
     remedy: String,
@@ -72,18 +73,18 @@ impl Mistake {
     /// From a parser's message. One about a secret is replaced whole: it may quote it.
     pub(super) fn from_parser(origin: Origin, path: &str, message: &str) -> Self {
         let (what, remedy) = remedy::advise(path, message);
-        Self { origin: origin.hidden(path), key: path.to_owned(), what, remedy }
+        Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), what, remedy }
     }
 
     /// From the message of a room, which knows what it expects and never quotes a secret.
     pub(super) fn from_room(origin: Origin, path: &str, message: &str) -> Self {
         let remedy = format!("correct the value; {}", remedy::GUIDE);
-        Self { origin: origin.hidden(path), key: path.to_owned(), what: message.to_owned(), remedy }
+        Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), what: message.to_owned(), remedy }
     }
 
     /// A file that cannot be read, and the like.
     pub(super) fn of_file(name: &str, what: String, remedy: &str) -> Self {
-        let origin = Origin::Absent(name.to_owned());
+        let origin = Box::new(Origin::Absent(name.to_owned()));
         Self { origin, key: String::new(), what, remedy: remedy.to_owned() }
     }
 }
@@ -91,7 +92,7 @@ impl Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = if self.key.is_empty() { String::new() } else { format!("{}: ", self.key) };
-        match &self.origin {
+        match self.origin.as_ref() {
             Origin::Text { name, line, column, shown } => {
                 let (margin, gap) = (line.to_string(), " ".repeat(column.saturating_sub(1)));
                 let blank = " ".repeat(margin.len());

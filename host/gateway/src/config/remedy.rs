@@ -6,20 +6,20 @@ pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml
 /// Whether a path or a line speaks of a value that must not be shown.
 pub(super) fn touches_secret(text: &str) -> bool {
     let text = text.to_lowercase();
-    ["secret", "token", "password"].iter().any(|word| text.contains(word))
+    ["secret", "token", "password", ".accounts."].iter().any(|word| text.contains(word))
 }
 
 /// What is wrong with the value at `path`, and what to do, from a parser's message.
 pub(super) fn advise(path: &str, message: &str) -> (String, String) {
-    if let Some(known) =
-        quoted_after(message, "unknown field `").or_else(|| quoted_after(message, "unknown variant `"))
-    {
-        return unknown(message, &known);
-    }
     if path.rsplit('.').next().is_some_and(touches_secret) {
         let what = "a secret is never written into the configuration itself".to_owned();
         let remedy = "name its place: { env = \"VARIABLE\" } or { file = \"/path/to/file\" }".to_owned();
         return (what, remedy);
+    }
+    if let Some(known) =
+        quoted_after(message, "unknown field `").or_else(|| quoted_after(message, "unknown variant `"))
+    {
+        return unknown(message, &known);
     }
     if let Some(missing) = quoted_after(message, "missing field `") {
         return (format!("`{missing}` is missing"), format!("add `{missing} = ...`; {GUIDE}"));

@@ -146,7 +146,6 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
         .map_err(|error| OperationError::Failed(format!("the operation was cut short: {error}")))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn broken(error: StoreError) -> OperationError {
     match error {
         StoreError::Busy => OperationError::Busy(error.to_string()),
@@ -154,7 +153,6 @@ fn broken(error: StoreError) -> OperationError {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn rejected(rejection: Rejection) -> OperationError {
     let text = rejection.to_string();
     match rejection {

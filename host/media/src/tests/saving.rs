@@ -74,7 +74,7 @@ async fn what_is_no_result_is_lost_with_a_reason() {
     let house = House::new(&[server.address]);
     let broken = House::with(&[cut_at], Config::default());
     for (house, source, reason) in [
-        (&house, server.url("/page"), "the result is not image/png, but of type image/png".to_owned()),
+        (&house, server.url("/page"), "the result is not image/png: its bytes are of no known kind".to_owned()),
         (&house, server.url("/empty"), "the result is empty".to_owned()),
         (&house, server.url("/dead"), "the result could not be fetched: the server answered 403".to_owned()),
         (&house, server.url("/large"), "the result could not be fetched: it is larger than 7 MiB".to_owned()),
@@ -91,7 +91,7 @@ async fn what_is_no_result_is_lost_with_a_reason() {
         (
             &broken,
             format!("http://{cut_at}/"),
-            "the result could not be fetched: the connection broke before all of it had arrived".to_owned(),
+            "for now: the result could not be fetched: the connection broke before all of it had arrived".to_owned(),
         ),
         (&house, "data:image/png;base64,@@".to_owned(), "the result is not valid base64".to_owned()),
         (&house, "blob:blob_x".to_owned(), "the result is not a file of this task".to_owned()),

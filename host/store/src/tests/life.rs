@@ -164,15 +164,18 @@ async fn a_full_queue_says_busy_and_recovers() {
     let mut second = Box::pin(store.execute(open_account("second")));
     assert!(poll_once(&mut second).await.is_none());
     assert_eq!(store.execute(open_account("third")).await, Err(StoreError::Busy));
-    // Enough for every sync of both commits and of the close.
+    let mut patient = Box::pin(store.execute_in_turn(open_account("patient")));
+    assert!(poll_once(&mut patient).await.is_none());
+    // Enough for every sync of the four commits.
     for _ in 0..64 {
         go_on.send(()).unwrap();
     }
     assert_eq!(first.await.unwrap(), Ok(Ok(Answer::Done)));
     assert_eq!(second.await, Ok(Ok(Answer::Done)));
+    assert_eq!(patient.await, Ok(Ok(Answer::Done)));
     assert_eq!(store.execute(open_account("third")).await, Ok(Ok(Answer::Done)));
     disk.break_by(Fault::None);
-    assert_eq!(store.accounts().unwrap().len(), 3);
+    assert_eq!(store.accounts().unwrap().len(), 4);
 }
 
 /// Polls once: the answer if it is there already.

@@ -11,12 +11,15 @@ async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u
     upstream.call(&slot, call, &Memory::default(), deadline).await.map(|reply| reply.status)
 }
 
+/// A port that was open a moment ago.
+async fn closed_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
 #[tokio::test]
 async fn a_closed_port_is_unreachable() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let upstream = upstream(&provider(&base, ""));
+    let upstream = upstream(&provider(&closed_port().await, ""));
     assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
 }
 
@@ -128,7 +131,7 @@ async fn answers_tell_the_account_what_to_do() {
 #[tokio::test]
 async fn five_server_errors_or_outages_open_the_breaker() {
     let failing = serve(|_| answer(503, &[], "")).await;
-    let gone = "http://127.0.0.1:1".to_owned();
+    let gone = closed_port().await;
     for base in [failing.url(), gone] {
         let upstream = upstream(&provider(&base, ""));
         for _ in 0..5 {

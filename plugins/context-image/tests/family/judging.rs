@@ -101,6 +101,24 @@ fn a_prompt_of_ten_thousand_characters_is_the_longest() {
     );
 }
 
+#[test]
+fn what_cannot_be_remembered_is_not_taken() {
+    let of = |length: usize| json!({"image_urls": ["A".repeat(length), "B".repeat(32)]});
+    // As bytes of state; the prompt, the defaults and two `data:` heads take their part.
+    let rest = 241;
+    play(&accepted(of(61_440 - rest)).start().expect_probe(|probes| assert_eq!(probes.len(), 2)));
+    doomed(
+        of(61_441 - rest),
+        "expected `prompt` and `image_urls` of at most 61440 bytes together (large image files do not count), \
+         got 61441",
+    );
+    doomed(
+        json!({"prompt": "\u{1}".repeat(10_000), "image_urls": ["A".repeat(2_000)]}),
+        "expected `prompt` and `image_urls` of at most 61440 bytes together (large image files do not count), \
+         got 62159",
+    );
+}
+
 /// The fields sent upstream, beside the ones every request has.
 fn sends(fields: Value, expected: Value) {
     let mut whole = json!({
