@@ -19,7 +19,7 @@ const FAULTS: &[(&str, End)] = &[
     ("[[error]]", Err(("upstream_error", &[]))),
     ("[[402]]", Err(("upstream_error", &["No available upstream"]))),
     ("[[403]]", Err(("upstream_error", &["No available upstream"]))),
-    ("[[422]]", Err(("upstream_error", &[]))),
+    ("[[422]]", Err(("invalid_request_error", &["prompt"]))),
     ("[[500]]", Err(("upstream_error", &[]))),
     ("[[503-html]]", Err(("upstream_error", &[]))),
     ("[[garbage-submit]]", Err(("upstream_error", &[]))),

@@ -50,7 +50,7 @@ fn every_row_of_the_table() {
         check(&send(at, "POST", "/images/generations", &[auth, JSON], body.clone()).await, 404, "not_found_error", &["/v1"]);
         let wrong_method = send(at, "GET", images, &[auth], "").await;
         check(&wrong_method, 405, "invalid_request_error", &[]);
-        assert_eq!(wrong_method.header("allow"), "POST");
+        assert!(wrong_method.header("allow").split(", ").any(|method| method == "POST"));
         check(&send(at, "POST", images, &[auth, ("content-type", "text/plain")], body.clone()).await, 415, "invalid_request_error", &["application/json"]);
         let long = format!("{{\"model\":\"ctx-pro\",\"prompt\":\"{}\"}}", "x".repeat(33 << 20));
         check(&send(at, "POST", images, &[auth, JSON], long).await, 413, "invalid_request_error", &["32"]);

@@ -31,7 +31,8 @@ fn a_link_serves_what_it_names_and_nothing_else() {
         ];
         for (range, status, part) in ranges {
             let answer = send_to(link, &[("range", range)]).await;
-            assert_eq!((answer.status, &answer.body[..]), (status, &whole.body[part.clone()]), "{range}");
+            assert_eq!((answer.status, answer.body.len()), (status, part.len()), "{range}");
+            assert!(answer.body[..] == whole.body[part.clone()], "{range}: other bytes");
             if status == 206 {
                 assert_eq!(answer.header("content-range"), format!("bytes {}-{}/{size}", part.start, part.end - 1));
             }

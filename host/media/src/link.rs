@@ -25,6 +25,8 @@ pub struct MediaFile {
     pub length: u64,
     /// The part that `body` holds, end exclusive; all of it unless a range was asked for.
     pub range: Range<u64>,
+    /// A range was asked for, and this is it.
+    pub partial: bool,
     /// The bytes, in pieces of at most 256 KiB.
     pub body: BoxStream<'static, std::io::Result<Bytes>>,
 }
@@ -84,10 +86,11 @@ impl MediaStore {
         };
         let length =
             self.0.objects.length(&link.path).await.map_err(broken)?.ok_or(MediaRefusal::NotFound)?;
-        let range =
+        let part =
             range::part(range, length).map_err(|range::Unsatisfiable| MediaRefusal::BadRange(length))?;
+        let (partial, range) = (part.is_some(), part.unwrap_or(0..length));
         let body = self.0.objects.read_part(&link.path, range.clone()).await.map_err(broken)?;
-        Ok(MediaFile { mime: link.mime, length, range, body })
+        Ok(MediaFile { mime: link.mime, length, range, partial, body })
     }
 
     /// The object a URL opens when it is one of our own links: the signature says so, whatever the host. So a

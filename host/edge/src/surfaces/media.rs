@@ -34,21 +34,16 @@ pub(super) async fn read<B: Backend>(
         }
         MediaRefusal::Broken => Problem::internal("the media store failed"),
     })?;
-    Ok(respond(file, name, &tag, headers, range.is_some_and(is_single)))
+    Ok(respond(file, name, &tag, headers))
 }
 
-/// One range, which the media room serves; several it answers with the whole file.
-fn is_single(range: &str) -> bool {
-    range.starts_with("bytes=") && !range.contains(',')
-}
-
-fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap, ranged: bool) -> Response<Content> {
+fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap) -> Response<Content> {
     let mut response = Response::new(Content::Empty);
     let length = file.range.end.saturating_sub(file.range.start);
     let unchanged = asked.get_all(header::IF_NONE_MATCH).iter().any(|value| names(value, tag));
     if unchanged {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-    } else if length > 0 && (ranged || length < file.length) {
+    } else if length > 0 && file.partial {
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         let part = format!("bytes {}-{}/{}", file.range.start, file.range.end - 1, file.length);
         set(&mut response, header::CONTENT_RANGE, &part);

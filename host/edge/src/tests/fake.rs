@@ -237,7 +237,7 @@ impl Backend for Fake {
             ("big.mp4", _) => {
                 let piece = Bytes::from(vec![0; 1 << 20]);
                 let body = stream::repeat_with(move || Ok(piece.clone())).take(256).boxed();
-                Ok(MediaFile { mime: "video/mp4", length: BIG, range: 0..BIG, body })
+                Ok(MediaFile { mime: "video/mp4", length: BIG, range: 0..BIG, partial: false, body })
             }
             _ => {
                 let all = 0..PICTURE.len() as u64;
@@ -249,7 +249,7 @@ impl Backend for Fake {
                 let bytes =
                     &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
                 let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
-                Ok(MediaFile { mime: "image/png", length: all.end, range: part, body })
+                Ok(MediaFile { mime: "image/png", length: all.end, partial: part != all, range: part, body })
             }
         }
     }
