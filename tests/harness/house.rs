@@ -94,10 +94,13 @@ impl House {
 
     /// Starts the process (again) on the same data.
     pub async fn restart(&mut self) {
-        let mut child = self.command(&["serve"]).stdout(Stdio::piped()).spawn().expect("the gateway starts");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a log file");
+        let mut command = self.command(&["serve"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the gateway starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         self.public = loop {
-            let line = lines.next_line().await.expect("readable output").expect("the gateway says where it listens");
+            let line = lines.next_line().await.expect("readable output");
+            let line = line.expect("the gateway says where it listens");
             if let Some(address) = line.split("http://").nth(1).filter(|_| line.contains("listens on")) {
                 let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
                 let address = address.split(|c| !digits(c)).next().expect("an address");
@@ -180,6 +183,10 @@ impl House {
         assert_eq!((&outcome["findings"], &outcome["imbalance"]), (&Value::Array(vec![]), &Value::from(0)), "{outcome}");
     }
 
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -192,6 +199,18 @@ impl House {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         command
+    }
+}
+
+impl Drop for House {
+    /// What the gateway said last belongs to a failed test.
+    #[expect(clippy::print_stdout, reason = "the test runner shows it with the failure")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            println!("the gateway's last words:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Starts, stops and crashes of the real binary: what was acknowledged survives, what failed costs
 //! nothing, and the provider is never asked twice for the same job.
 
+mod ambiguous;
 mod kill;
 mod stop;
 

@@ -54,6 +54,6 @@ fn a_second_process_on_the_same_data_says_so() {
         let refused = house.try_gatehouse(&["serve"]).await;
         assert!(!refused.status.success());
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(text.contains("another process") || text.contains("in use"), "{text}");
+        assert!(text.contains("another gatehouse process has this store open"), "{text}");
     });
 }

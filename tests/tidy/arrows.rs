@@ -55,7 +55,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("redb", &["gatehouse-store"]),
     ("wasmtime", &["gatehouse-families"]),
     ("wasmtime-wasi", &["gatehouse-families"]),
-    ("wit-bindgen", &["gatehouse-sdk"]),
+    ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-unruly"]),
     ("object_store", &["gatehouse-media"]),
     ("clap", &["gatehouse"]),
     ("tracing-subscriber", &["gatehouse"]),

@@ -5,20 +5,23 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_families::Families;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Seed, UnixMs, metric};
+use gatehouse_model::{Clock, Seed, TaskId, UnixMs, metric};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::PriceBook;
 use gatehouse_upstream::Upstream;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::Config;
 use crate::live::Live;
+
+/// How long a task rests whose step panicked.
+const PANIC_PAUSE: Duration = Duration::from_secs(30);
 
 /// The rooms a driver joins.
 pub struct Parts {
@@ -54,7 +57,8 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) live: Live,
-    pub(crate) draining: AtomicBool,
+    /// Whether a shutdown has begun.
+    pub(crate) draining: watch::Sender<bool>,
     pub(crate) keys_generation: AtomicU64,
     steps: Arc<Semaphore>,
     idle: Notify,
@@ -93,7 +97,7 @@ impl Driver {
             clock,
             seed,
             live: Live::default(),
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
             keys_generation: AtomicU64::new(0),
             idle: Notify::new(),
             running: AtomicU64::new(0),
@@ -108,7 +112,7 @@ impl Driver {
 
     /// Refuses new work and starts no further step; what is under way may finish.
     pub fn drain(&self) {
-        self.inner.draining.store(true, Ordering::SeqCst);
+        self.inner.draining.send_replace(true);
         self.inner.live.changed.notify_one();
     }
 
@@ -144,7 +148,7 @@ impl Driver {
     /// Ready to take work: the store is writable and no shutdown has begun.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.inner.draining.load(Ordering::SeqCst) && !self.inner.store.has_failed()
+        !self.inner.is_draining() && !self.inner.store.has_failed()
     }
 
     /// The store, for the operators' door.
@@ -165,6 +169,10 @@ impl Inner {
         self.clock.now()
     }
 
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+
     /// Takes due tasks and steps them, as many at once as the configuration allows.
     async fn run_loop(self: Arc<Self>) {
         loop {
@@ -174,16 +182,16 @@ impl Inner {
             self.running.fetch_add(1, Ordering::SeqCst);
             let inner = Arc::clone(&self);
             tokio::spawn(async move {
-                // Counted down even if the step panics, so that a shutdown never waits for a ghost.
-                let _running = Running(&inner);
+                let mut running = Running { inner: &inner, task, ended: false };
                 inner.drive(task, permit).await;
+                running.ended = true;
             });
         }
     }
 
-    async fn next_due(&self) -> (gatehouse_model::TaskId, UnixMs) {
+    async fn next_due(&self) -> (TaskId, UnixMs) {
         loop {
-            let draining = self.draining.load(Ordering::SeqCst);
+            let draining = self.is_draining();
             if !draining && let Some(due) = self.live.take_due(self.now()) {
                 return due;
             }
@@ -198,12 +206,23 @@ impl Inner {
     }
 }
 
-struct Running<'a>(&'a Inner);
+/// One step under way. A step that panics is counted down all the same, so that a shutdown never waits for
+/// a ghost, and its task is visited again.
+struct Running<'a> {
+    inner: &'a Inner,
+    task: TaskId,
+    ended: bool,
+}
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        if self.0.running.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.idle.notify_one();
+        let inner = self.inner;
+        if !self.ended {
+            let now = inner.now();
+            inner.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
+        }
+        if inner.running.fetch_sub(1, Ordering::SeqCst) == 1 {
+            inner.idle.notify_one();
         }
     }
 }

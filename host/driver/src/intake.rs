@@ -3,7 +3,6 @@
 //! The receipt means task, hold and intent are on disk; the provider is called only after it. Nothing is
 //! looked up twice: one registry snapshot decides model, version and price key.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_families::{Fault, Resolved};
@@ -25,7 +24,7 @@ impl Driver {
     /// # Errors
     /// [`IntakeError`]; nothing was charged and nothing will happen.
     pub async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
-        if self.inner.draining.load(Ordering::SeqCst) {
+        if self.inner.is_draining() {
             return Err(IntakeError::Draining);
         }
         self.inner.submit(request).await

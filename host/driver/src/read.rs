@@ -59,9 +59,12 @@ impl Driver {
         let Some(end) = end.filter(|_| task.as_ref().is_some_and(|task| !task.status.is_final())) else {
             return Ok(task);
         };
+        let mut draining = self.inner.draining.subscribe();
         tokio::select! {
             _ = end => {}
             () = self.inner.clock.pause(patience) => {}
+            // A shutdown does not wait for somebody who only waits.
+            _ = draining.wait_for(|draining| *draining) => {}
         }
         self.task(key, id)
     }

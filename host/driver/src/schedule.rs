@@ -24,12 +24,14 @@ struct Slot {
     armed: bool,
     /// A wake-up came while the task's step was running; it is due again as soon as that ends.
     woken: bool,
+    /// It stands in a queue for a place.
+    parked: bool,
 }
 
 impl Schedule {
     /// Makes a task due at `due`, whatever was said before.
     pub(crate) fn arm(&mut self, task: TaskId, due: UnixMs) {
-        let slot = self.live.entry(task).or_insert(Slot { generation: 0, armed: false, woken: false });
+        let slot = self.live.entry(task).or_insert(Slot { generation: 0, armed: false, woken: false, parked: false });
         self.generations += 1;
         slot.generation = self.generations;
         slot.armed = true;
@@ -89,6 +91,11 @@ impl Schedule {
 
     /// Queues a task for a free place at `provider`; its due time stays as a fallback.
     pub(crate) fn park(&mut self, provider: &str, task: TaskId) {
+        // Looking again by itself does not cost a task its place in the queue, nor give it a second one.
+        match self.live.get_mut(&task) {
+            Some(slot) if !slot.parked => slot.parked = true,
+            _ => return,
+        }
         match self.parked.get_mut(provider) {
             Some(queue) => queue.push_back(task),
             None => {
@@ -101,7 +108,8 @@ impl Schedule {
     pub(crate) fn unpark(&mut self, provider: &str, now: UnixMs) {
         let Some(queue) = self.parked.get_mut(provider) else { return };
         while let Some(task) = queue.pop_front() {
-            if self.live.contains_key(&task) {
+            if let Some(slot) = self.live.get_mut(&task) {
+                slot.parked = false;
                 self.wake(task, now);
                 return;
             }
@@ -166,12 +174,17 @@ mod tests {
         for task in [1, 2, 3] {
             schedule.arm(id(task), UnixMs(1_000));
             schedule.park("bfl", id(task));
+            schedule.park("bfl", id(task));
         }
         schedule.forget(id(1));
         schedule.unpark("bfl", UnixMs(5));
         schedule.unpark("other", UnixMs(5));
         assert_eq!(schedule.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
         assert_eq!(schedule.take_due(UnixMs(5)), None);
+        schedule.unpark("bfl", UnixMs(6));
+        assert_eq!(schedule.take_due(UnixMs(6)), Some((id(3), UnixMs(6))), "parked once, however often it asked");
+        schedule.unpark("bfl", UnixMs(7));
+        assert_eq!(schedule.take_due(UnixMs(7)), None);
     }
 
     proptest::proptest! {

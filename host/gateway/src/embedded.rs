@@ -48,10 +48,11 @@ pub(crate) enum EmbeddedError {
 #[serde(transparent)]
 struct Record(BTreeMap<String, Vec<Digest>>);
 
-/// Installs each built-in plugin whose family runs nothing, or an earlier built-in build.
+/// Installs each built-in plugin whose family runs nothing, or an earlier built-in build. One that does not
+/// pass is logged and the others go on.
 ///
 /// # Errors
-/// See [`EmbeddedError`].
+/// See [`EmbeddedError`]; a plugin that did not pass only when there is then nothing to serve at all.
 pub(crate) fn install(
     families: &Families,
     folder: &Path,
@@ -60,6 +61,7 @@ pub(crate) fn install(
     let path = folder.join("embedded.json");
     let failed = |source| EmbeddedError::Record { path: path.clone(), source };
     let mut record = Record::read(&path).map_err(failed)?;
+    let mut refused = None;
     for plugin in plugins {
         let digest = Digest::of(plugin.wasm);
         let known = record.0.entry(plugin.name.to_owned()).or_default();
@@ -72,12 +74,18 @@ pub(crate) fn install(
             record.write(&path).map_err(failed)?;
         }
         let family = plugin.name;
-        families
-            .install(plugin.wasm)
-            .map_err(|error| EmbeddedError::Stage { family, reason: error.to_string() })?;
-        tracing::info!(family, %digest, "built-in plugin installed");
+        match families.install(plugin.wasm) {
+            Ok(_) => tracing::info!(family, %digest, "built-in plugin installed"),
+            Err(error) => {
+                tracing::error!(family, %digest, %error, "built-in plugin not installed");
+                refused = Some(EmbeddedError::Stage { family, reason: error.to_string() });
+            }
+        }
     }
-    Ok(())
+    match refused {
+        Some(error) if families.registry().models().is_empty() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// What a family runs, or should run and cannot.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use gatehouse_admin::{Component, NewKey, Operation, Outcome};
+use gatehouse_edge::Certificates;
 use gatehouse_model::{AccountId, Clock as _};
 
 use crate::cli::{
@@ -46,6 +47,9 @@ fn serving(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started
     ended.unwrap_or_else(|error| {
         match &error {
             ServeError::Config(wrong) => complain(&loaded.mistake(&wrong.key, &wrong.problem).to_string()),
+            ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
+                complain(&loaded.mistake("server.tls", &wrong.to_string()).to_string());
+            }
             other => complain(&other.to_string()),
         }
         error.exit()
@@ -58,13 +62,18 @@ fn check_config(file: Option<&Path>) -> Exit {
         Err(exit) => return exit,
     };
     let Some(runtime) = runtime() else { return Exit::Broken };
-    // The same checks as at start: every secret is looked up, and nothing is connected to.
+    // The same checks as at start: secrets are looked up, certificates read, and nothing is connected to.
     let _inside = runtime.enter();
-    if let Err(wrong) = rooms::upstream(&loaded.config) {
-        complain(&loaded.mistake(&wrong.key, &wrong.problem).to_string());
-        return Exit::Mistake;
-    }
-    say(&loaded.effective)
+    let wrong = match (
+        rooms::upstream(&loaded.config),
+        loaded.config.server.tls.clone().map(Certificates::from_files),
+    ) {
+        (Err(wrong), _) => loaded.mistake(&wrong.key, &wrong.problem),
+        (_, Some(Err(wrong))) => loaded.mistake("server.tls", &wrong.to_string()),
+        _ => return say(&loaded.effective),
+    };
+    complain(&wrong.to_string());
+    Exit::Mistake
 }
 
 fn simulate(args: &SandboxArgs) -> Exit {
@@ -184,7 +193,7 @@ fn account(command: AccountCommand) -> (Operation, OutputArgs) {
 }
 
 fn configuration(file: Option<&Path>) -> Result<Loaded, Exit> {
-    load(file, PLUGINS, environment::variables()).map_err(|mistake| {
+    load(file, PLUGINS, environment::overrides()).map_err(|mistake| {
         complain(&mistake.to_string());
         Exit::Mistake
     })

@@ -1,6 +1,6 @@
 //! The binary as an operator meets it: starts, banner, commands beside a running gateway and without one,
 //! restarts, signals, exit codes.
-#![expect(clippy::unwrap_used, reason = "helpers of tests: where one cannot go on, the test ends there")]
+#![expect(clippy::unwrap_used, reason = "where a step cannot go on, the test ends there")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -203,6 +203,11 @@ fn the_configuration_is_checked_and_shown() {
     for words in [&["check-config"][..], &["serve"], &["doctor"]] {
         let error = refused(folder.path(), words, 2);
         assert!(error.contains("gatehouse.toml:2:1") && error.contains("did you mean `listen`?"), "{error}");
+    }
+    write("[server]\n[server.tls]\ncertificate = \"no/chain.pem\"\nkey = \"no/key.pem\"\n");
+    for words in [&["check-config"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        let error = refused(folder.path(), words, 2);
+        assert!(error.contains("gatehouse.toml:2:") && error.contains("no/chain.pem"), "{error}");
     }
     write("[providers.bfl.accounts.main]\nsecret = { env = \"GATEHOUSE_TEST_SECRET\" }\n");
     let error = refused(folder.path(), &["check-config", "gatehouse.toml"], 2);

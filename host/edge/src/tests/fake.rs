@@ -241,15 +241,16 @@ impl Backend for Fake {
             }
             _ => {
                 let all = 0..PICTURE.len() as u64;
-                let part = match range {
-                    Some("bytes=2-4") => 2..5,
+                let (part, partial) = match range {
+                    Some("bytes=2-4") => (2..5, true),
+                    Some("bytes=0-") => (all.clone(), true),
                     Some("bytes=99-") => return Err(MediaRefusal::BadRange(all.end)),
-                    _ => all.clone(),
+                    _ => (all.clone(), false),
                 };
                 let bytes =
                     &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
                 let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
-                Ok(MediaFile { mime: "image/png", length: all.end, partial: part != all, range: part, body })
+                Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, body })
             }
         }
     }

@@ -10,9 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::mistake::{Mistake, Origin};
-
-/// What every overriding variable begins with: `GATEHOUSE__SERVER__LISTEN` sets `server.listen`.
-const VARIABLE: &str = "GATEHOUSE__";
+use crate::environment::OVERRIDE;
 
 /// A document and everything laid under and over it.
 pub(super) struct Document<'a> {
@@ -81,7 +79,7 @@ impl<'a> Document<'a> {
     /// Overrides values from the environment's variables.
     pub(super) fn override_from(&mut self, environment: &'a [(String, String)]) {
         for (variable, text) in environment {
-            let Some(rest) = variable.strip_prefix(VARIABLE) else { continue };
+            let Some(rest) = variable.strip_prefix(OVERRIDE) else { continue };
             let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
             self.variables.insert(path.join("."), variable.clone());
             set(&mut self.root, &path, scalar(text));

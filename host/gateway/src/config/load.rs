@@ -103,9 +103,6 @@ fn find(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, Mistake> {
 
 /// What the types alone cannot refuse.
 fn check(document: &Document<'_>, config: &Config) -> Result<(), Mistake> {
-    if let Err(problem) = certificates(config) {
-        return Err(document.mistake("server.tls", &problem));
-    }
     if let Err((key, message)) = config.admin.check() {
         return Err(document.mistake(&format!("admin.{key}"), &message));
     }
@@ -120,15 +117,8 @@ fn check(document: &Document<'_>, config: &Config) -> Result<(), Mistake> {
         provider.accounts.is_empty() && document.speaks_of(&format!("providers.{name}"))
     });
     if let Some((name, _)) = bare.filter(|_| !config.sandbox.enabled) {
-        let message = format!("no account: add [providers.{name}.accounts.main] with a secret");
+        let message = format!("no account; add [providers.{name}.accounts.main] with a secret");
         return Err(document.mistake(&format!("providers.{name}"), &message));
     }
     Ok(())
-}
-
-fn certificates(config: &Config) -> Result<(), String> {
-    let files = config.server.tls.clone();
-    files.map_or(Ok(()), |files| {
-        gatehouse_edge::Certificates::from_files(files).map(drop).map_err(|e| e.to_string())
-    })
 }

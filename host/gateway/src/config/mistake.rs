@@ -52,9 +52,7 @@ impl Origin {
             shown: shown.to_owned(),
         }
     }
-}
 
-impl Origin {
     /// The same place without the value, where the value or its line speaks of a secret.
     fn hidden(self, path: &str) -> Self {
         match self {
@@ -76,10 +74,14 @@ impl Mistake {
         Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), what, remedy }
     }
 
-    /// From the message of a room, which knows what it expects and never quotes a secret.
+    /// From the message of a room, which knows what it expects and never quotes a secret. What follows its
+    /// semicolon is the remedy.
     pub(super) fn from_room(origin: Origin, path: &str, message: &str) -> Self {
-        let remedy = format!("correct the value; {}", remedy::GUIDE);
-        Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), what: message.to_owned(), remedy }
+        let (what, remedy) = match message.split_once("; ") {
+            Some((what, remedy)) => (what.to_owned(), remedy.to_owned()),
+            None => (message.to_owned(), format!("correct the value; {}", remedy::GUIDE)),
+        };
+        Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), what, remedy }
     }
 
     /// A file that cannot be read, and the like.

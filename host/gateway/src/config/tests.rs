@@ -144,7 +144,11 @@ fn mistakes_name_their_line_and_remedy() {
         ("[prices]\npaint = 4.5", "gatehouse.toml:2:9: prices.paint", "write it in double quotes"),
         ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
         ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "check the quotes, brackets"),
-        ("[admin]\n\nlisten = \"0.0.0.0:9\"", "gatehouse.toml:3:1: admin.listen", "correct the value"),
+        (
+            "[admin]\n\nlisten = \"0.0.0.0:9\"",
+            "gatehouse.toml:3:1: admin.listen",
+            "the door is not encrypted",
+        ),
         ("[log]\nlevel = \"x=loud\"", "gatehouse.toml:2:1: log.level", "correct the value"),
         ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),
         ("[servr]\n", "gatehouse.toml:1:2: ", "did you mean `server`?"),
@@ -221,12 +225,6 @@ fn a_rooms_finding_is_placed() {
     let mistake = loaded.mistake(&error.key, &error.problem).to_string();
     assert!(mistake.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{mistake}");
     assert!(mistake.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{mistake}");
-}
-
-#[test]
-fn a_certificate_that_is_not_there_is_a_mistake() {
-    let error = load_text("[server.tls]\ncertificate = \"no/chain.pem\"\nkey = \"no/key.pem\"").unwrap_err();
-    assert!(error.starts_with("gatehouse.toml:1:") && error.contains("no/chain.pem"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,34 @@
+//! The window between a provider's yes and its reply: nobody can know, so the rule decides.
+
+use std::time::Duration;
+
+use gatehouse_tests::{House, run};
+use serde_json::json;
+
+use crate::{request, sandbox, setup, submits};
+
+#[test]
+fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
+    run(async {
+        let sandbox = sandbox(Duration::ZERO).await;
+        let mut house = House::start(setup(&sandbox)).await;
+        let caller = house.open_account("acme", "100").await;
+        let prompt = "[[submit-hang]] a red kite";
+        let receipt = caller.post("/v1/images/generations", &request(prompt)).await.json();
+        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
+        while submits(&sandbox).is_empty() {
+            // The provider has the job the moment its truth shows it; asking the gateway passes the time.
+            caller.send("GET", &path, &[], "").await;
+        }
+        house.kill().await;
+        house.restart().await;
+        let caller = caller.at(house.public);
+        let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
+        assert_eq!((&task["status"], &task["error"]["type"]), (&json!("failed"), &json!("upstream_error")), "{task}");
+        assert!(task["error"]["message"].as_str().is_some_and(|text| text.contains("restarted")), "{task}");
+        assert_eq!(task["cost"], 0.0);
+        assert_eq!(submits(&sandbox).values().sum::<usize>(), 1);
+        house.expect_clean_books().await;
+        assert_eq!(house.account("acme").await["available"], 100_000_000);
+    });
+}
