@@ -73,7 +73,7 @@ fn everything_else_stays() {
         format!(r#"{{"image":"{svg}"}}"#),
         format!(r#"{{"{key}":1}}"#),
         format!(r#"{{"{}" : 1}}"#, uri(&picture(40_000))),
-        format!(r#"{{"image":"{}"}}"#, uri(&picture(20_000))),
+        format!(r#"{{"image":"{}"}}"#, uri(&picture(2_000))),
         format!(r#"{{"image":"{}"#, uri(&picture(40_000))),
         format!("\u{feff}{long}"),
     ] {
