@@ -53,7 +53,8 @@ pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
 /// The operator's bounds, or ours; a table that makes no sense is as good as none.
 fn bounds(cx: &Context) -> (Duration, Duration) {
     let pace = &cx.settings["pace"];
-    let read = |key: &str, usual| pace[key].as_u64().filter(|ms| *ms > 0).map_or(usual, Duration::from_millis);
+    let read =
+        |key: &str, usual| pace[key].as_u64().filter(|ms| *ms > 0).map_or(usual, Duration::from_millis);
     let shortest = read("shortest_ms", SHORTEST);
     (shortest, read("longest_ms", LONGEST).max(shortest))
 }

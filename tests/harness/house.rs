@@ -44,7 +44,8 @@ impl Setup {
     pub fn with(mut self, more: &str) -> Self {
         for table in more.split_inclusive("\n\n").map(str::trim).filter(|table| !table.is_empty()) {
             let (head, keys) = table.split_once('\n').expect("a table head and keys");
-            let names: Vec<&str> = keys.lines().filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
+            let names: Vec<&str> =
+                keys.lines().filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
             let mut kept = Vec::new();
             let mut inside = false;
             for line in self.config.lines() {
@@ -155,7 +156,8 @@ impl House {
 
     /// Makes a key with that policy.
     pub async fn make_key(&self, account: &str, policy: &[&str]) -> Caller {
-        let outcome = self.outcome(&[&["key", "create", "test", "--account", account], policy].concat()).await;
+        let outcome =
+            self.outcome(&[&["key", "create", "test", "--account", account], policy].concat()).await;
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         Caller { address: self.public, id: text(&outcome["key"]["id"]), secret: text(&outcome["secret"]) }
     }
@@ -169,7 +171,8 @@ impl House {
     pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
         for status in ["submitted", "pending", "processing"] {
             loop {
-                let list = caller.send("GET", &format!("/v1/tasks?limit=1&status={status}"), &[], "").await.json();
+                let list =
+                    caller.send("GET", &format!("/v1/tasks?limit=1&status={status}"), &[], "").await.json();
                 let Some(task) = list["data"][0]["id"].as_str() else { break };
                 caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             }
@@ -180,7 +183,11 @@ impl House {
     /// Fails the test unless the doctor finds the books sound.
     pub async fn expect_clean_books(&self) {
         let outcome = self.outcome(&["doctor"]).await;
-        assert_eq!((&outcome["findings"], &outcome["imbalance"]), (&Value::Array(vec![]), &Value::from(0)), "{outcome}");
+        assert_eq!(
+            (&outcome["findings"], &outcome["imbalance"]),
+            (&Value::Array(vec![]), &Value::from(0)),
+            "{outcome}"
+        );
     }
 
     fn log(&self) -> PathBuf {
@@ -242,7 +249,13 @@ impl Caller {
     }
 
     /// Sends a request with the key.
-    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
         let bearer = self.bearer();
         send(self.address, method, path, &[headers, &[("authorization", &bearer)]].concat(), body).await
     }

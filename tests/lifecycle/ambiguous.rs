@@ -24,7 +24,11 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         house.restart().await;
         let caller = caller.at(house.public);
         let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
-        assert_eq!((&task["status"], &task["error"]["type"]), (&json!("failed"), &json!("upstream_error")), "{task}");
+        assert_eq!(
+            (&task["status"], &task["error"]["type"]),
+            (&json!("failed"), &json!("upstream_error")),
+            "{task}"
+        );
         assert!(task["error"]["message"].as_str().is_some_and(|text| text.contains("restarted")), "{task}");
         assert_eq!(task["cost"], 0.0);
         assert_eq!(submits(&sandbox).values().sum::<usize>(), 1);

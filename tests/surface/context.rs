@@ -23,7 +23,8 @@ const PNG: &str = "image/png";
 
 async fn check(scene: &Scene, rows: Vec<(Value, Promise)>) {
     let looks = rows.iter().map(|(body, promise)| look(scene, body, promise));
-    let broken: Vec<String> = futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
+    let broken: Vec<String> =
+        futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
     assert!(broken.is_empty(), "{} of {} rows are broken:\n{}", broken.len(), rows.len(), broken.join("\n"));
 }
 
@@ -34,7 +35,11 @@ async fn look(scene: &Scene, body: &Value, promise: &Promise) -> Result<(), Stri
             let answer = scene.submit(body).await;
             let text = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
             let type_ = answer.json()["error"]["type"].clone();
-            expect(answer.status == 400 && type_ == "invalid_request_error" && has_all(&text, words), &shown, &text)
+            expect(
+                answer.status == 400 && type_ == "invalid_request_error" && has_all(&text, words),
+                &shown,
+                &text,
+            )
         }
         Fails(words) => {
             let task = scene.finish(body).await;
@@ -52,7 +57,8 @@ async fn look(scene: &Scene, body: &Value, promise: &Promise) -> Result<(), Stri
             let file = send_to(image["url"][0].as_str().unwrap_or_default(), &[]).await;
             let size = imagesize::blob_size(&file.body).map_err(|error| format!("{shown}: {error}"))?;
             let found = (size.width, size.height, file.header("content-type").to_owned());
-            let well = found == (*width as usize, *height as usize, (*mime).to_owned()) && image["expires_at"].is_u64();
+            let well = found == (*width as usize, *height as usize, (*mime).to_owned())
+                && image["expires_at"].is_u64();
             expect(well && file.status == 200, &shown, &format!("{found:?} {task}"))
         }
     }
@@ -97,7 +103,10 @@ fn sizes() {
             (request(json!({"size": null})), Picture(1024, 1024, PNG)),
             (request(json!({"size": "auto", "image_urls": [wide]})), Picture(1392, 752, PNG)),
             (request(json!({"image_urls": [scene.sample("1392x752.png")]})), Picture(1024, 1024, PNG)),
-            (request(json!({"size": "3:2", "image_urls": [scene.sample("64x64.webp")]})), Picture(1248, 832, PNG)),
+            (
+                request(json!({"size": "3:2", "image_urls": [scene.sample("64x64.webp")]})),
+                Picture(1248, 832, PNG),
+            ),
             (request(json!({"model": "ctx-max", "size": "21:9"})), Picture(1568, 672, PNG)),
             (request(json!({"resolution": "4K"})), Picture(1024, 1024, PNG)),
             (request(json!({"size": "5:4"})), Fails(&["size", "5:4", "16:9"])),
@@ -119,8 +128,14 @@ fn fields() {
             (request(json!({"output_format": "png"})), square()),
             (request(json!({"output_format": "jpeg"})), Picture(1024, 1024, "image/jpeg")),
             (request(json!({"output_format": "webp"})), Picture(1024, 1024, "image/webp")),
-            (request(json!({"output_format": "webp", "response_format": "b64_json"})), Picture(1024, 1024, "image/webp")),
-            (request(json!({"output_format": "gif"})), Fails(&["output_format", "gif", "png", "jpeg", "webp"])),
+            (
+                request(json!({"output_format": "webp", "response_format": "b64_json"})),
+                Picture(1024, 1024, "image/webp"),
+            ),
+            (
+                request(json!({"output_format": "gif"})),
+                Fails(&["output_format", "gif", "png", "jpeg", "webp"]),
+            ),
             (request(json!({"output_format": "PNG"})), Fails(&["output_format", "PNG"])),
             (request(json!({"output_format": 3})), Fails(&["output_format", "string"])),
             (request(json!({"response_format": "url"})), square()),
@@ -137,7 +152,10 @@ fn fields() {
             (request(json!({"seed": 7.5})), Fails(&["seed", "7.5"])),
             (request(json!({"prompt_upsampling": true})), square()),
             (request(json!({"prompt_upsampling": false})), square()),
-            (request(json!({"prompt_upsampling": "false"})), Fails(&["prompt_upsampling", "true or false", "\"false\""])),
+            (
+                request(json!({"prompt_upsampling": "false"})),
+                Fails(&["prompt_upsampling", "true or false", "\"false\""]),
+            ),
             (request(json!({"safety_tolerance": 0})), square()),
             (request(json!({"safety_tolerance": 6})), square()),
             (request(json!({"safety_tolerance": 7})), Fails(&["safety_tolerance", "6", "7"])),
@@ -166,7 +184,9 @@ fn fields() {
 fn references() {
     run(async {
         let scene = Scene::start().await;
-        let urls = |sizes: &[&str]| sizes.iter().map(|size| scene.sample(&format!("{size}.png"))).collect::<Vec<_>>();
+        let urls = |sizes: &[&str]| {
+            sizes.iter().map(|size| scene.sample(&format!("{size}.png"))).collect::<Vec<_>>()
+        };
         let small = send_to(&scene.sample("64x48.png"), &[]).await.body;
         let large = send_to(&scene.sample("1600x1200.png"), &[]).await.body;
         assert!(large.len() > 32 * 1024, "the sample must be long enough to be cut out of the request");
@@ -178,7 +198,10 @@ fn references() {
             (with(json!([])), square()),
             (with(json!(urls(&["64x64"]))), square()),
             (with(json!(urls(&["64x64", "64x65", "64x66", "64x67"]))), square()),
-            (with(json!(urls(&["64x64", "64x65", "64x66", "64x67", "64x68"]))), Fails(&["image_urls", "4", "5"])),
+            (
+                with(json!(urls(&["64x64", "64x65", "64x66", "64x67", "64x68"]))),
+                Fails(&["image_urls", "4", "5"]),
+            ),
             (with(json!([data_uri(&small)])), square()),
             (with(json!([encode(&small)])), square()),
             (with(json!([data_uri(&large)])), square()),
@@ -233,15 +256,25 @@ fn the_provider_is_asked_for_what_the_client_meant() {
             submits.iter().find(|submit| submit["prompt"] == prompt).cloned().expect("the submit arrived")["body"].clone()
         };
         let (first, second) = (sent("first"), sent("second"));
-        for (field, value) in [("aspect_ratio", json!("9:21")), ("seed", json!(5)), ("safety_tolerance", json!(6)),
-            ("prompt_upsampling", json!(true)), ("output_format", json!("webp"))] {
+        for (field, value) in [
+            ("aspect_ratio", json!("9:21")),
+            ("seed", json!(5)),
+            ("safety_tolerance", json!(6)),
+            ("prompt_upsampling", json!(true)),
+            ("output_format", json!("webp")),
+        ] {
             assert_eq!(first[field], value, "{field} of {first}");
         }
-        for (field, value) in [("aspect_ratio", json!("1:1")), ("safety_tolerance", json!(2)),
-            ("prompt_upsampling", json!(false)), ("output_format", json!("png"))] {
+        for (field, value) in [
+            ("aspect_ratio", json!("1:1")),
+            ("safety_tolerance", json!(2)),
+            ("prompt_upsampling", json!(false)),
+            ("output_format", json!("png")),
+        ] {
             assert_eq!(second[field], value, "{field} of {second}");
         }
-        for field in ["n", "resolution", "size", "response_format", "image_urls", "width", "height", "model"] {
+        for field in ["n", "resolution", "size", "response_format", "image_urls", "width", "height", "model"]
+        {
             assert!(first.get(field).is_none(), "{field} must not reach the provider: {first}");
         }
     });

@@ -90,7 +90,10 @@ fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
         });
         for task in futures_util::future::join_all(ends).await {
             assert_eq!(task["status"], "failed", "{task}");
-            assert_eq!(task["error"], json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"}));
+            assert_eq!(
+                task["error"],
+                json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
+            );
             assert_eq!(task["cost"], 0.0);
         }
         scene.house.expect_clean_books().await;

@@ -37,24 +37,66 @@ fn every_row_of_the_table() {
         let body = request(json!({})).to_string();
         let at = house.public;
 
-        check(&send(at, "POST", images, &[auth, JSON], "{\"model\":").await, 400, "invalid_request_error", &["JSON", "line 1"]);
+        check(
+            &send(at, "POST", images, &[auth, JSON], "{\"model\":").await,
+            400,
+            "invalid_request_error",
+            &["JSON", "line 1"],
+        );
         check(&send(at, "POST", images, &[auth, JSON], "").await, 400, "invalid_request_error", &[]);
-        check(&send(at, "POST", images, &[JSON], body.clone()).await, 401, "authentication_error", &["Authorization"]);
-        for wrong in ["Bearer nonsense", "Basic abc", "Bearer ", "Bearer sk-000000000000000000000000000000000000000000000000"] {
-            check(&send(at, "POST", images, &[("authorization", wrong), JSON], body.clone()).await, 401, "authentication_error", &[]);
+        check(
+            &send(at, "POST", images, &[JSON], body.clone()).await,
+            401,
+            "authentication_error",
+            &["Authorization"],
+        );
+        for wrong in [
+            "Bearer nonsense",
+            "Basic abc",
+            "Bearer ",
+            "Bearer sk-000000000000000000000000000000000000000000000000",
+        ] {
+            check(
+                &send(at, "POST", images, &[("authorization", wrong), JSON], body.clone()).await,
+                401,
+                "authentication_error",
+                &[],
+            );
         }
-        check(&send(at, "GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[auth], "").await, 404, "not_found_error", &["task"]);
+        check(
+            &send(at, "GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[auth], "").await,
+            404,
+            "not_found_error",
+            &["task"],
+        );
         check(&send(at, "GET", "/v1/tasks/nonsense", &[auth], "").await, 404, "not_found_error", &[]);
         check(&send(at, "GET", "/v1/nowhere", &[auth], "").await, 404, "not_found_error", &[]);
-        check(&send(at, "POST", "/v1/v1/images/generations", &[auth, JSON], body.clone()).await, 404, "not_found_error", &["/v1"]);
-        check(&send(at, "POST", "/images/generations", &[auth, JSON], body.clone()).await, 404, "not_found_error", &["/v1"]);
+        check(
+            &send(at, "POST", "/v1/v1/images/generations", &[auth, JSON], body.clone()).await,
+            404,
+            "not_found_error",
+            &["/v1"],
+        );
+        check(
+            &send(at, "POST", "/images/generations", &[auth, JSON], body.clone()).await,
+            404,
+            "not_found_error",
+            &["/v1"],
+        );
         let wrong_method = send(at, "GET", images, &[auth], "").await;
         check(&wrong_method, 405, "invalid_request_error", &[]);
         assert!(wrong_method.header("allow").split(", ").any(|method| method == "POST"));
-        check(&send(at, "POST", images, &[auth, ("content-type", "text/plain")], body.clone()).await, 415, "invalid_request_error", &["application/json"]);
+        check(
+            &send(at, "POST", images, &[auth, ("content-type", "text/plain")], body.clone()).await,
+            415,
+            "invalid_request_error",
+            &["application/json"],
+        );
         let long = format!("{{\"model\":\"ctx-pro\",\"prompt\":\"{}\"}}", "x".repeat(33 << 20));
         check(&send(at, "POST", images, &[auth, JSON], long).await, 413, "invalid_request_error", &["32"]);
-        let good = send(at, "POST", images, &[auth, ("content-type", "application/json; charset=utf-8")], body).await;
+        let good =
+            send(at, "POST", images, &[auth, ("content-type", "application/json; charset=utf-8")], body)
+                .await;
         assert_eq!(good.status, 200);
         assert!(good.header("x-gateway-request-id").starts_with("req_"));
     });
@@ -65,13 +107,24 @@ fn the_messages_endpoint_has_its_own_envelope() {
     run(async {
         let scene = Scene::start().await;
         let bearer = scene.caller.bearer();
-        let tokens = send(scene.house.public, "POST", "/v1/messages/count_tokens", &[("authorization", &bearer), JSON], "{}").await;
+        let tokens = send(
+            scene.house.public,
+            "POST",
+            "/v1/messages/count_tokens",
+            &[("authorization", &bearer), JSON],
+            "{}",
+        )
+        .await;
         let strangers = send(scene.house.public, "POST", "/v1/messages", &[JSON], "{}").await;
         for (answer, status, code) in [(tokens, 404, "not_found"), (strangers, 401, "authentication_error")] {
             let body = answer.json();
-            assert_eq!((answer.status, &body["type"], &body["error"]["type"]), (status, &json!("error"), &json!("gateway_error")));
+            assert_eq!(
+                (answer.status, &body["type"], &body["error"]["type"]),
+                (status, &json!("error"), &json!("gateway_error"))
+            );
             assert_eq!(body["error"]["code"], code);
-            let (id, message) = (answer.header("request-id"), body["error"]["message"].as_str().expect("a message"));
+            let (id, message) =
+                (answer.header("request-id"), body["error"]["message"].as_str().expect("a message"));
             assert!(message.ends_with(&format!("(request id: {id})")), "{message}");
             assert_eq!(body["request_id"], id);
         }
@@ -86,12 +139,25 @@ fn an_account_without_credit_is_told_402_and_nothing_happens() {
         let first = poor.post("/v1/images/generations", &request(json!({"prompt": "[[never-ready]]"}))).await;
         assert_eq!(first.status, 200, "{}", first.json());
         // 4 of 5 credits are held now.
-        check(&poor.post("/v1/images/generations", &request(json!({}))).await, 402, "payment_required", &["balance", "4", "1"]);
+        check(
+            &poor.post("/v1/images/generations", &request(json!({}))).await,
+            402,
+            "payment_required",
+            &["balance", "4", "1"],
+        );
         let limited = scene.house.make_key("acme", &["--quota", "7"]).await;
         scene.submit(&request(json!({}))).await;
         assert_eq!(limited.post("/v1/images/generations", &request(json!({}))).await.status, 200);
-        check(&limited.post("/v1/images/generations", &request(json!({}))).await, 402, "payment_required", &["quota", "4", "3"]);
-        assert_eq!(poor.send("GET", "/v1/tasks", &[], "").await.json()["data"].as_array().map(Vec::len), Some(1));
+        check(
+            &limited.post("/v1/images/generations", &request(json!({}))).await,
+            402,
+            "payment_required",
+            &["quota", "4", "3"],
+        );
+        assert_eq!(
+            poor.send("GET", "/v1/tasks", &[], "").await.json()["data"].as_array().map(Vec::len),
+            Some(1)
+        );
         scene.house.expect_clean_books().await;
     });
 }
@@ -107,9 +173,19 @@ fn an_idempotency_key_answers_the_same_and_charges_once() {
         let first = send("one", request(json!({}))).await.json();
         let again = send("one", request(json!({}))).await.json();
         assert_eq!(first, again);
-        check(&send("one", request(json!({"seed": 1}))).await, 422, "invalid_request_error", &["Idempotency-Key"]);
+        check(
+            &send("one", request(json!({"seed": 1}))).await,
+            422,
+            "invalid_request_error",
+            &["Idempotency-Key"],
+        );
         assert_ne!(first, send("two", request(json!({}))).await.json());
-        check(&send(&"x".repeat(256), request(json!({}))).await, 400, "invalid_request_error", &["Idempotency-Key", "255"]);
+        check(
+            &send(&"x".repeat(256), request(json!({}))).await,
+            400,
+            "invalid_request_error",
+            &["Idempotency-Key", "255"],
+        );
         let tasks = scene.caller.send("GET", "/v1/tasks", &[], "").await.json();
         assert_eq!(tasks["data"].as_array().map(Vec::len), Some(2));
     });

@@ -16,10 +16,14 @@ fn a_key_does_what_it_was_made_for() {
         let refused = pro_only.post(IMAGES, &request(json!({"model": "ctx-max"}))).await;
         assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &json!("permission_error")));
         let models = pro_only.send("GET", "/v1/models", &[], "").await.json();
-        let ids: Vec<&str> = models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
+        let ids: Vec<&str> =
+            models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
         assert_eq!(ids, ["ctx-pro"]);
 
-        let elsewhere = scene.house.make_key("acme", &["--unlimited", "--ip", "10.0.0.0/8", "--ip", "2001:db8::/32"]).await;
+        let elsewhere = scene
+            .house
+            .make_key("acme", &["--unlimited", "--ip", "10.0.0.0/8", "--ip", "2001:db8::/32"])
+            .await;
         let refused = elsewhere.post(IMAGES, &request(json!({}))).await;
         assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &json!("permission_error")));
         let here = scene.house.make_key("acme", &["--unlimited", "--ip", "127.0.0.0/8"]).await;
@@ -48,13 +52,18 @@ fn a_strangers_task_answers_like_no_task() {
         let id = task["id"].as_str().expect("an id");
         let stranger = scene.house.open_account("stranger", "10").await;
         let unknown = stranger.send("GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[], "").await;
-        for (method, path) in [("GET", format!("/v1/tasks/{id}")), ("POST", format!("/v1/tasks/{id}/cancel"))] {
+        for (method, path) in [("GET", format!("/v1/tasks/{id}")), ("POST", format!("/v1/tasks/{id}/cancel"))]
+        {
             let answer = stranger.send(method, &path, &[], "").await;
             assert_eq!(answer.status, 404, "{method} {path}");
             assert_eq!(answer.json()["error"]["type"], unknown.json()["error"]["type"]);
         }
         assert_eq!(stranger.send("GET", "/v1/tasks", &[], "").await.json()["data"], json!([]));
         let sibling = scene.house.make_key("acme", &["--unlimited"]).await;
-        assert_eq!(sibling.send("GET", &format!("/v1/tasks/{id}"), &[], "").await.status, 200, "same owner, other key");
+        assert_eq!(
+            sibling.send("GET", &format!("/v1/tasks/{id}"), &[], "").await.status,
+            200,
+            "same owner, other key"
+        );
     });
 }

@@ -30,10 +30,14 @@ impl Scene {
     }
 
     async fn start_with(settings: Settings, more: &str) -> Self {
-        let settings = Settings { job_time: Duration::ZERO, retry_after_s: 0, max_in_flight: 10_000, ..settings };
+        let settings =
+            Settings { job_time: Duration::ZERO, retry_after_s: 0, max_in_flight: 10_000, ..settings };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &serde_json::to_value(sandbox.context()).expect("addresses"))
-            .with(more);
+        let setup = Setup::new(
+            env!("CARGO_BIN_EXE_gatehouse"),
+            &serde_json::to_value(sandbox.context()).expect("addresses"),
+        )
+        .with(more);
         let house = House::start(setup).await;
         let caller = house.open_account("acme", "100000").await;
         Self { house, sandbox, caller }
@@ -54,7 +58,8 @@ impl Scene {
 
     async fn end_of(&self, task: &str) -> Value {
         for _ in 0..4 {
-            let answer = self.caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            let answer =
+                self.caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             assert_eq!(answer.status, 200, "{}", answer.json());
             let task = answer.json()["data"].clone();
             if task["status"] == "completed" || task["status"] == "failed" {

@@ -13,7 +13,10 @@ fn a_link_serves_what_it_names_and_nothing_else() {
         let image = &task["result"]["images"][0];
         let link = image["url"][0].as_str().expect("a link");
         let whole = send_to(link, &[]).await;
-        assert_eq!((whole.status, whole.header("content-type"), whole.header("accept-ranges")), (200, "image/png", "bytes"));
+        assert_eq!(
+            (whole.status, whole.header("content-type"), whole.header("accept-ranges")),
+            (200, "image/png", "bytes")
+        );
         assert_eq!(whole.header("x-content-type-options"), "nosniff");
         let size = whole.body.len();
 
@@ -34,11 +37,17 @@ fn a_link_serves_what_it_names_and_nothing_else() {
             assert_eq!((answer.status, answer.body.len()), (status, part.len()), "{range}");
             assert!(answer.body[..] == whole.body[part.clone()], "{range}: other bytes");
             if status == 206 {
-                assert_eq!(answer.header("content-range"), format!("bytes {}-{}/{size}", part.start, part.end - 1));
+                assert_eq!(
+                    answer.header("content-range"),
+                    format!("bytes {}-{}/{size}", part.start, part.end - 1)
+                );
             }
         }
         let outside = send_to(link, &[("range", "bytes=99999999-")]).await;
-        assert_eq!((outside.status, outside.header("content-range")), (416, format!("bytes */{size}").as_str()));
+        assert_eq!(
+            (outside.status, outside.header("content-range")),
+            (416, format!("bytes */{size}").as_str())
+        );
 
         let last = link.chars().last().expect("a letter");
         let other = if last == '0' { '1' } else { '0' };

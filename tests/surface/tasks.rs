@@ -11,14 +11,22 @@ fn a_task_shows_what_the_specification_names() {
     run(async {
         let scene = Scene::start().await;
         let task = scene.finish(&request(json!({}))).await;
-        assert_eq!((&task["status"], &task["progress"], &task["model"]), (&json!("completed"), &json!(100), &json!("ctx-pro")));
+        assert_eq!(
+            (&task["status"], &task["progress"], &task["model"]),
+            (&json!("completed"), &json!(100), &json!("ctx-pro"))
+        );
         assert!(task["id"].as_str().is_some_and(|id| id.starts_with("task_") && id.len() == 31));
         assert_eq!(task["cost"], 4.0);
         assert!(task["created"].as_u64() <= task["completed"].as_u64() && task["created"].is_u64());
-        assert!(task.get("error").is_none() && task["actual_time"].is_number() && task["estimated_time"].is_number());
+        assert!(
+            task.get("error").is_none()
+                && task["actual_time"].is_number()
+                && task["estimated_time"].is_number()
+        );
         let failed = scene.finish(&request(json!({"n": 2}))).await;
         assert!(failed.get("result").is_none() && failed["error"]["message"].is_string());
-        let again = scene.caller.send("GET", &format!("/v1/tasks/{}", task["id"].as_str().unwrap()), &[], "").await;
+        let again =
+            scene.caller.send("GET", &format!("/v1/tasks/{}", task["id"].as_str().unwrap()), &[], "").await;
         assert_eq!((again.json()["code"].clone(), again.json()["data"].clone()), (json!(200), task));
     });
 }
@@ -27,7 +35,8 @@ fn a_task_shows_what_the_specification_names() {
 fn states_move_forward_and_progress_never_falls() {
     run(async {
         let scene = Scene::start().await;
-        let receipt = scene.submit(&request(json!({"prompt": "[[slow:400]] [[unknown-status]]"}))).await.json();
+        let receipt =
+            scene.submit(&request(json!({"prompt": "[[slow:400]] [[unknown-status]]"}))).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("an id"));
         let order = ["submitted", "pending", "processing", "completed"];
         let (mut rank, mut progress) = (0, 0);
@@ -67,15 +76,20 @@ fn lists_page_and_filter() {
         }
         ids.push(scene.finish(&request(json!({"n": 9}))).await["id"].clone());
         ids.reverse();
-        let list = async |query: &str| scene.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await.json();
-        let named = |list: &Value| list["data"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect::<Vec<_>>();
+        let list =
+            async |query: &str| scene.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await.json();
+        let named = |list: &Value| {
+            list["data"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect::<Vec<_>>()
+        };
         assert_eq!(named(&list("").await), ids);
         assert_eq!(named(&list("?limit=2").await), ids[..2]);
         let after = format!("?limit=2&after={}", ids[1].as_str().unwrap());
         assert_eq!(named(&list(&after).await), ids[2..4]);
         assert_eq!(named(&list("?status=failed").await), ids[..1]);
         assert_eq!(named(&list("?model=ctx-max").await), [ids[3].clone()]);
-        for (query, word) in [("?limit=0", "limit"), ("?limit=x", "limit"), ("?status=done", "status"), ("?after=x", "after")] {
+        for (query, word) in
+            [("?limit=0", "limit"), ("?limit=x", "limit"), ("?status=done", "status"), ("?after=x", "after")]
+        {
             let answer = scene.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await;
             assert_eq!(answer.status, 400, "{query}");
             assert!(answer.json()["error"]["message"].as_str().unwrap_or_default().contains(word), "{query}");
@@ -95,12 +109,16 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
         }
         let second = scene.submit(&request(json!({"prompt": "waits"}))).await.json();
         let second = second["data"][0]["task_id"].as_str().expect("an id").to_owned();
-        let cancel = async |id: &str| scene.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
+        let cancel =
+            async |id: &str| scene.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
         let running = cancel(&first).await;
         assert_eq!(running.status, 409, "{}", running.json());
         let cancelled = cancel(&second).await;
         assert_eq!(cancelled.status, 200, "{}", cancelled.json());
-        assert_eq!((&cancelled.json()["data"]["status"], &cancelled.json()["data"]["error"]["type"]), (&json!("failed"), &json!("cancelled")));
+        assert_eq!(
+            (&cancelled.json()["data"]["status"], &cancelled.json()["data"]["error"]["type"]),
+            (&json!("failed"), &json!("cancelled"))
+        );
         assert_eq!(cancelled.json()["data"]["cost"], 0.0);
         assert_eq!(cancel(&second).await.status, 409, "it has ended");
         assert_eq!(scene.sandbox.context_truth().submits.len(), 1);
@@ -114,7 +132,8 @@ fn models_and_health() {
         let scene = Scene::start().await;
         let models = scene.caller.send("GET", "/v1/models", &[], "").await.json();
         assert_eq!(models["object"], "list");
-        let ids: Vec<&str> = models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
+        let ids: Vec<&str> =
+            models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
         assert_eq!(ids, ["ctx-max", "ctx-pro"]);
         assert_eq!(scene.caller.send("GET", "/v1/models/ctx-pro", &[], "").await.json()["id"], "ctx-pro");
         assert_eq!(scene.caller.send("GET", "/v1/models/none", &[], "").await.status, 404);

@@ -22,11 +22,8 @@ const WORDS: &[(&str, &[&str])] = &[
 
 #[test]
 fn every_file_says_what_it_owns() {
-    let broken: Vec<String> = sources()
-        .into_iter()
-        .filter(|(_, text)| !text.starts_with("//! "))
-        .map(|(path, _)| path)
-        .collect();
+    let broken: Vec<String> =
+        sources().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(path, _)| path).collect();
     assert_none("files that do not open with `//! `", &broken);
 }
 

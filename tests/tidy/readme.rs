@@ -26,14 +26,28 @@ fn the_code_map_names_every_room() {
 #[test]
 fn the_top_level_stays_small() {
     let expected = [
-        "Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "clippy.toml",
-        "gatehouse.example.toml", "host", "plugins", "rust-toolchain.toml", "rustfmt.toml", "sdk", "tests", "wit",
+        "Cargo.lock",
+        "Cargo.toml",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "clippy.toml",
+        "gatehouse.example.toml",
+        "host",
+        "plugins",
+        "rust-toolchain.toml",
+        "rustfmt.toml",
+        "sdk",
+        "tests",
+        "wit",
     ];
     let built = ["target", "gatehouse-data"];
     let extra: Vec<String> = std::fs::read_dir(root())
         .expect("a readable folder")
         .map(|entry| entry.expect("a readable entry").file_name().display().to_string())
-        .filter(|name| !name.starts_with('.') && !built.contains(&name.as_str()) && !expected.contains(&name.as_str()))
+        .filter(|name| {
+            !name.starts_with('.') && !built.contains(&name.as_str()) && !expected.contains(&name.as_str())
+        })
         .collect();
     assert_none("new at the top level", &extra);
 }

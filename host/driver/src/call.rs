@@ -124,9 +124,7 @@ impl Inner {
                 visit.task.phase = Phase::Call(call);
                 self.commit(visit, Some(audit)).await.map(|turn| turn.unwrap_or(Turn::On))
             }
-            AfterCrash::Refund => {
-                self.finish(visit, Ending::Failed(lost_answer()), Some(audit)).await
-            }
+            AfterCrash::Refund => self.finish(visit, Ending::Failed(lost_answer()), Some(audit)).await,
         }
     }
 }

@@ -60,11 +60,14 @@ impl Inner {
         if matches!(task.phase, Phase::Sent { .. }) {
             return Ok(false);
         }
-        let Ok(Route::Run(version)) = self.families.route(&task.family, &task.digest, task.state_version) else {
+        let Ok(Route::Run(version)) = self.families.route(&task.family, &task.digest, task.state_version)
+        else {
             return Ok(false);
         };
-        let step =
-            self.families.advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel).await;
+        let step = self
+            .families
+            .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel)
+            .await;
         match step.map(|step| (step.next, step.state)) {
             Ok((Action::Fail(_), _)) => Ok(true),
             Ok((Action::Call(call), state)) => {

@@ -12,7 +12,11 @@ use crate::step::{Turn, Visit};
 
 impl Inner {
     /// Makes the visit's task durable. `None` when it is; otherwise what follows instead.
-    pub(crate) async fn commit(&self, visit: &mut Visit, audit: Option<String>) -> Result<Option<Turn>, StoreError> {
+    pub(crate) async fn commit(
+        &self,
+        visit: &mut Visit,
+        audit: Option<String>,
+    ) -> Result<Option<Turn>, StoreError> {
         if audit.is_none() && is_same(visit) {
             return Ok(None);
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use gatehouse_families::{Fault, Resolved};
 use gatehouse_media::{Cut, CutError};
 use gatehouse_model::{
-    Accepted, BlobId, Context, Digest, Event, Fault as TaskFault, Key, Parent, Phase, Refusal, Status, Submission, Task,
-    TaskId, UnixMs,
+    Accepted, BlobId, Context, Digest, Event, Fault as TaskFault, Key, Parent, Phase, Refusal, Status,
+    Submission, Task, TaskId, UnixMs,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
@@ -42,20 +42,22 @@ impl Inner {
         let seed = self.seed.word();
         let (accepted, blobs) = self.judge(&request, &resolved, parent, cut, seed, now).await?;
         let task = self.new_task(&request, &resolved, accepted, seed, now)?;
-        let idempotency = request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
-            key: request.key.id.clone(),
-            token: Digest::of(token.as_bytes()),
-            fingerprint,
-            expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
-        });
+        let idempotency =
+            request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
+                key: request.key.id.clone(),
+                token: Digest::of(token.as_bytes()),
+                fingerprint,
+                expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
+            });
         self.media.keep(&blobs).await.map_err(|error| IntakeError::Internal(error.to_string()))?;
         let kept: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
         let model = task.model.clone();
         let task = Box::new(Task { blobs: kept.clone(), ..task });
-        let outcome = self.store.execute(Command::Submit { task, idempotency }).await.map_err(|error| match error {
-            StoreError::Busy => IntakeError::Busy,
-            error => error.into(),
-        })?;
+        let outcome =
+            self.store.execute(Command::Submit { task, idempotency }).await.map_err(|error| match error {
+                StoreError::Busy => IntakeError::Busy,
+                error => error.into(),
+            })?;
         match outcome {
             Ok(Answer::Submitted(id)) => {
                 self.live.add(id, Some(resolved.version), None, now);
@@ -263,7 +265,9 @@ fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, IntakeE
             Err(IntakeError::QuotaExceeded { needed, remaining })
         }
         Err(Rejection::IdempotencyConflict) => Err(IntakeError::IdempotencyConflict),
-        Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => Err(IntakeError::KeyGone),
+        Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
+            Err(IntakeError::KeyGone)
+        }
         other => Err(IntakeError::Internal(format!("the store answered a submission with {other:?}"))),
     }
 }

@@ -39,7 +39,13 @@ struct Kept {
 
 impl Live {
     /// Adds a task: its version stays loaded, and it is due at `due`.
-    pub(crate) fn add(&self, task: TaskId, version: Option<Arc<Version>>, place: Option<Arc<Place>>, due: UnixMs) {
+    pub(crate) fn add(
+        &self,
+        task: TaskId,
+        version: Option<Arc<Version>>,
+        place: Option<Arc<Place>>,
+        due: UnixMs,
+    ) {
         let mut state = self.lock();
         state.kept.insert(task, Kept { version, place });
         state.schedule.arm(task, due);

@@ -6,8 +6,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 use gatehouse_media::{MediaFile, MediaRefusal};
+use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 use gatehouse_store::{StoreError, TaskQuery};
 
 use crate::face::{ModelListing, TaskFilter};

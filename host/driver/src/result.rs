@@ -60,6 +60,9 @@ mod tests {
             json!({"images": [{"url": ["media:0"], "expires_at": "expires:0"}]}),
             json!({"images": [{"url": [link], "expires_at": 86_400}]}),
         );
-        check(json!(["media:1", "media:", "media:x", "a media:0", 1, null]), json!(["media:1", "media:", "media:x", "a media:0", 1, null]));
+        check(
+            json!(["media:1", "media:", "media:x", "a media:0", 1, null]),
+            json!(["media:1", "media:", "media:x", "a media:0", 1, null]),
+        );
     }
 }

@@ -94,4 +94,3 @@ fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
         Some(charge) => task.unit_price.checked_times(charge.quantity).filter(|cost| *cost <= task.held),
     }
 }
-

@@ -31,7 +31,12 @@ struct Slot {
 impl Schedule {
     /// Makes a task due at `due`, whatever was said before.
     pub(crate) fn arm(&mut self, task: TaskId, due: UnixMs) {
-        let slot = self.live.entry(task).or_insert(Slot { generation: 0, armed: false, woken: false, parked: false });
+        let slot = self.live.entry(task).or_insert(Slot {
+            generation: 0,
+            armed: false,
+            woken: false,
+            parked: false,
+        });
         self.generations += 1;
         slot.generation = self.generations;
         slot.armed = true;
@@ -182,7 +187,11 @@ mod tests {
         assert_eq!(schedule.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
         assert_eq!(schedule.take_due(UnixMs(5)), None);
         schedule.unpark("bfl", UnixMs(6));
-        assert_eq!(schedule.take_due(UnixMs(6)), Some((id(3), UnixMs(6))), "parked once, however often it asked");
+        assert_eq!(
+            schedule.take_due(UnixMs(6)),
+            Some((id(3), UnixMs(6))),
+            "parked once, however often it asked"
+        );
         schedule.unpark("bfl", UnixMs(7));
         assert_eq!(schedule.take_due(UnixMs(7)), None);
     }

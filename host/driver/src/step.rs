@@ -15,9 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_families::{Fault as PluginFault, Route, Version};
-use gatehouse_model::{
-    Action, Context, Event, Fault, FaultKind, Phase, Status, Step, Task, TaskId, UnixMs,
-};
+use gatehouse_model::{Action, Context, Event, Fault, FaultKind, Phase, Status, Step, Task, TaskId, UnixMs};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, is_overdue, timed_out};
 use gatehouse_upstream::Place;
@@ -159,7 +157,12 @@ impl Inner {
     }
 
     /// Up to a quarter of the wait more, so that tasks accepted together do not poll together.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a span of milliseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a span of milliseconds"
+    )]
     fn with_jitter(&self, due: UnixMs) -> UnixMs {
         let wait = due.since(self.now()).as_millis() as f64;
         due.plus(Duration::from_millis((wait * 0.25 * self.seed.unit()) as u64))

@@ -13,8 +13,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccountId, Blame, BlobId, Call, Charge, Credits, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe, Stage, TaskId,
-    UnixMs,
+    AccountId, Blame, BlobId, Call, Charge, Credits, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe,
+    Stage, TaskId, UnixMs,
 };
 
 /// What a client reads as `status`. Only ever moves down this list (invariant I10).
