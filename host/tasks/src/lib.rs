@@ -1,6 +1,6 @@
 //! What is true: the task machine, holds, the ledger, prices, and the commands that change them.
 //!
-//! Owns every rule about tasks and money. A [`Command`] is applied to [`Books`] by [`apply`]; it either
+//! Owns every rule about tasks and money. A [`Command`] is applied to [`Books`] by [`apply()`]; it either
 //! changes everything it means to or, when it is rejected, nothing at all. Pure and synchronous: never does
 //! I/O, never reads a clock (moments come in with the commands), never knows how rows are kept.
 //! `store` keeps the books and feeds them commands; `driver` decides which commands to send.
