@@ -45,6 +45,18 @@ const FAULTS: &[(&str, End)] = &[
 /// Words that would show a client what is the operator's business.
 const SECRETS: &[&str] = &["sandbox-key", "x-key", "127.0.0.1", "credits", "Not authenticated", "169.254"];
 
+/// Faults that only the time limit ends.
+const ENDLESS: [&str; 3] = ["[[never-ready]]", "[[submit-hang]]", "[[429]]"];
+
+#[test]
+fn no_fault_of_the_provider_is_left_out() {
+    for (marker, what) in gatehouse_sandbox::context::MARKERS {
+        let name = marker.split([']', ':']).next().expect("a marker");
+        let known = FAULTS.iter().map(|(marker, _)| *marker).chain(ENDLESS).any(|row| row.starts_with(name));
+        assert!(known, "{marker} ({what}) has no row here");
+    }
+}
+
 #[test]
 fn every_fault_ends_as_promised() {
     run(async {
@@ -83,8 +95,7 @@ async fn look(scene: &Scene, marker: &str, end: &End) -> Result<(), String> {
 fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
     run(async {
         let scene = Scene::start_with(Settings::default(), "[tasks]\ntime_limit_s = 2\n").await;
-        let prompts = ["[[never-ready]]", "[[submit-hang]]", "[[429]]"];
-        let ends = prompts.map(|marker| {
+        let ends = ENDLESS.map(|marker| {
             let scene = &scene;
             async move { scene.finish(&request(json!({"prompt": marker}))).await }
         });

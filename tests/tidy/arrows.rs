@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model"]),
-    ("gatehouse-admin", &["gatehouse-driver", "gatehouse-model"]),
+    ("gatehouse-admin", &["gatehouse-model"]),
     ("gatehouse-sandbox", &[]),
     (
         "gatehouse",

@@ -23,24 +23,6 @@ const MOST_CHARGE_KEYS: usize = 16;
 /// A text for clients; longer ones are cut, because a good reason must not become a fault.
 const MESSAGE_BYTES: usize = 4096;
 const METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"];
-/// Set by the host alone: they carry credentials, the destination or the framing.
-const HOSTS_HEADERS: [&str; 15] = [
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "x-api-key",
-    "x-goog-api-key",
-    "x-key",
-];
 
 /// An accepted submission.
 pub(crate) fn accepted(mut yes: Accepted, about: &About, limits: &Limits) -> Result<Accepted, Fault> {
@@ -213,7 +195,7 @@ fn header(header: &Header) -> Result<(), Fault> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         return Err(Fault::bad("headers", format!("{shown:?} is not a header name")));
     }
-    if HOSTS_HEADERS.contains(&name.as_str()) || name.starts_with("proxy-") {
+    if Header::is_hosts(&name) {
         return Err(Fault::bad("headers", format!("{shown:?} is set by the host alone")));
     }
     if header.value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {

@@ -174,6 +174,41 @@ pub struct Header {
     pub value: String,
 }
 
+impl Header {
+    /// Names no plugin may set: they carry credentials, the destination, the framing or what only the host
+    /// may say of itself. Any name that begins with `proxy-`, `sec-` or `x-forwarded-` is the host's too.
+    const HOSTS: [&str; 20] = [
+        "accept-encoding",
+        "api-key",
+        "authorization",
+        "connection",
+        "content-length",
+        "cookie",
+        "expect",
+        "forwarded",
+        "host",
+        "http2-settings",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "via",
+        "x-api-key",
+        "x-goog-api-key",
+        "x-key",
+        "x-real-ip",
+    ];
+
+    /// Whether a header of this name, in any case, is set by the host alone.
+    #[must_use]
+    pub fn is_hosts(name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        Self::HOSTS.contains(&name.as_str())
+            || ["proxy-", "sec-", "x-forwarded-"].iter().any(|lead| name.starts_with(lead))
+    }
+}
+
 /// Where a call goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {

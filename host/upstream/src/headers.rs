@@ -5,32 +5,6 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::Auth;
 
-/// What a plugin may never set: credentials, framing, routing, and what only the host may say.
-const FORBIDDEN: &[&str] = &[
-    "accept-encoding",
-    "api-key",
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
-    "x-api-key",
-    "x-goog-api-key",
-    "x-key",
-    "x-real-ip",
-];
-/// The same, by how the name begins.
-const FORBIDDEN_PREFIXES: &[&str] = &["proxy-", "x-forwarded-", "sec-"];
-
 /// What a plugin never sees of a reply: cookies, credentials, hop-by-hop headers.
 const STRIPPED: &[&str] = &[
     "api-key",
@@ -66,10 +40,7 @@ pub(crate) fn outgoing(asked: &[Header], auth: &Auth) -> Result<HeaderMap, Strin
         let name = HeaderName::try_from(name.as_str()).map_err(|_| format!("header name {name:?}"))?;
         let own_slot = matches!(auth, Auth::Header(slot) if slot.eq_ignore_ascii_case(name.as_str()));
         let text = name.as_str();
-        if own_slot
-            || FORBIDDEN.contains(&text)
-            || FORBIDDEN_PREFIXES.iter().any(|start| text.starts_with(start))
-        {
+        if own_slot || Header::is_hosts(text) {
             return Err(format!("header {text}"));
         }
         let value = HeaderValue::from_str(value).map_err(|_| format!("the value of header {text}"))?;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gatehouse_model::Header;
 use gatehouse_sdk::{About, Accepted, Action, Call, Charge, Context, Outcome, Step, Target};
 use serde_json::Value;
 
@@ -14,24 +15,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 const LONGEST_CALL: Duration = Duration::from_secs(15 * 60);
 /// Probes or products of one answer.
 const MOST_MEDIA: usize = 64;
-/// Headers only the host may set, besides `proxy-*`.
-const HOST_HEADERS: [&str; 15] = [
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "x-api-key",
-    "x-goog-api-key",
-    "x-key",
-];
 
 pub(crate) fn accepted(about: &About, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
     if !about.models.iter().any(|model| model.id == accepted.model) {
@@ -103,11 +86,7 @@ fn call(about: &About, call: &Call) -> Result<(), String> {
         }
         Target::Path(_) | Target::Url(_) => {}
     }
-    let forbidden = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        name.starts_with("proxy-") || HOST_HEADERS.contains(&name.as_str())
-    };
-    match call.headers.iter().find(|(name, _)| forbidden(name)) {
+    match call.headers.iter().find(|(name, _)| Header::is_hosts(name)) {
         Some((name, _)) => Err(format!("the header {name:?} is the host's")),
         None => Ok(()),
     }
