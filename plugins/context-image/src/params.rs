@@ -65,7 +65,7 @@ pub(crate) struct Params {
     #[garde(skip)]
     pub(crate) model: Model,
     /// A description, or an instruction how to edit the references.
-    #[garde(custom(not_blank), length(chars, max = 10_000))]
+    #[garde(custom(not_blank))]
     pub(crate) prompt: String,
     /// References: public http(s) URLs, `data:` URIs or base64. Together with the output at most 9 MP.
     #[garde(length(max = 4), inner(inner(custom(references::check))))]
