@@ -8,6 +8,7 @@
 mod about;
 mod account;
 mod apikey;
+mod call;
 mod contract;
 mod credits;
 mod digest;
@@ -20,10 +21,10 @@ mod time;
 pub use about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
 pub use account::{Account, Key};
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
+pub use call::{Body, Call, Header, Outage, Part, Payload, Replay, Reply, Target};
 pub use contract::{
-    Accepted, Action, Blame, Body, Call, Charge, Context, Event, Facts, Failure, Finding, Header, MediaKind,
-    Outage, Outcome, Parent, Part, Payload, Probe, Product, Refusal, Replay, Reply, Stage, Step, Submission,
-    Target,
+    Accepted, Action, Blame, Charge, Context, Event, Facts, Failure, Finding, MediaKind, Outcome, Parent,
+    Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use credits::Credits;
 pub use digest::Digest;
