@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    BlobId, Body, Call, Event, Outage, Phase, Replay, Reply, Status, Task, UnixMs, metric,
+    BlobId, Body, Call, Event, Outage, Phase, Replay, Reply, Seat, Status, Task, UnixMs, metric,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
@@ -34,7 +34,8 @@ impl Inner {
             }
         };
         let journalled = call.replay != Replay::Safe;
-        visit.task.upstream_account = Some(slot.account().to_owned());
+        visit.task.seat =
+            Some(Seat { provider: slot.provider().to_owned(), account: slot.account().to_owned() });
         if journalled {
             visit.task.phase = Phase::Sent { call: call.clone(), at: self.now() };
             if let Some(turn) = self.commit(visit, None).await? {
@@ -64,7 +65,8 @@ impl Inner {
         if let Some(place) = visit.place.as_ref().filter(|place| place.provider() == call.provider) {
             return self.upstream.acquire(&call.provider, place.account());
         }
-        let (place, slot) = self.upstream.enter(&call.provider, visit.task.upstream_account.as_deref())?;
+        let pinned = visit.task.seat.as_ref().filter(|seat| seat.provider == call.provider);
+        let (place, slot) = self.upstream.enter(&call.provider, pinned.map(|seat| seat.account.as_str()))?;
         let place = Arc::new(place);
         self.live.keep_place(visit.task.id, Arc::clone(&place));
         visit.place = Some(place);
@@ -115,7 +117,7 @@ impl Inner {
             "ambiguous {} to {} begun at {at} (account {}): {}",
             call.method,
             call.provider,
-            visit.task.upstream_account.as_deref().unwrap_or("none"),
+            visit.task.seat.as_ref().map_or("none", |seat| seat.account.as_str()),
             verdict.as_str(),
         );
         tracing::warn!(task = %visit.task.id, audit, "call outcome unknown after a restart");

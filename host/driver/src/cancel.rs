@@ -87,6 +87,6 @@ impl Inner {
 
 /// No call that a provider would act on has been begun.
 fn is_unsent(task: &Task) -> bool {
-    // The account is written down with the first attempt, before its bytes leave.
-    task.upstream_account.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_))
+    // The seat is written down with the first attempt, before its bytes leave.
+    task.seat.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_))
 }

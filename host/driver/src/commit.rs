@@ -93,7 +93,7 @@ fn is_same(visit: &Visit) -> bool {
         && new.progress == old.progress
         && new.state == old.state
         && new.digest == old.digest
-        && new.upstream_account == old.upstream_account
+        && new.seat == old.seat
         && new.blobs == old.blobs
 }
 
@@ -106,9 +106,7 @@ fn change(visit: &Visit, audit: Option<String>) -> Change {
         state: (new.state != old.state || new.state_version != old.state_version)
             .then(|| (new.state_version, new.state.clone())),
         digest: (new.digest != old.digest).then_some(new.digest),
-        upstream_account: (new.upstream_account != old.upstream_account)
-            .then(|| new.upstream_account.clone())
-            .flatten(),
+        seat: (new.seat != old.seat).then(|| new.seat.clone()).flatten(),
         blobs: (new.blobs != old.blobs).then(|| new.blobs.clone()),
         audit,
     }

@@ -182,7 +182,7 @@ impl Inner {
             finished: None,
             expected_ms: accepted.expected_ms,
             phase: Phase::Run(Event::Start),
-            upstream_account: None,
+            seat: None,
             blobs: Vec::new(),
             charge: accepted.charge,
             unit_price: quote.unit,

@@ -32,12 +32,10 @@ impl Inner {
                 }
             };
             // A task already at its provider occupies its place there, limit or not.
-            let place = match (&task.upstream_account, provider(&task, version.as_deref())) {
-                (Some(account), Some(provider)) => self.upstream.resume(&provider, account).map(Arc::new),
-                _ => None,
-            };
+            let place =
+                task.seat.as_ref().and_then(|seat| self.upstream.resume(&seat.provider, &seat.account));
             let due = self.first_visit(&task, now);
-            self.live.add(task.id, version, place, due);
+            self.live.add(task.id, version, place.map(Arc::new), due);
         }
         if live > 0 {
             tracing::info!(live, homeless, "picked up live tasks");
@@ -54,12 +52,4 @@ impl Inner {
         let pace = (now.since(task.created) / 8).clamp(SPREAD_MIN, SPREAD_MAX);
         now.plus(pace.mul_f64(self.seed.unit())).min(task.deadline)
     }
-}
-
-/// Where the task's calls go: named by its pending call, else the only provider its family uses.
-fn provider(task: &Task, version: Option<&gatehouse_families::Version>) -> Option<String> {
-    if let Phase::Call(call) | Phase::Sent { call, .. } = &task.phase {
-        return Some(call.provider.clone());
-    }
-    version.and_then(|version| version.about().providers.first().cloned())
 }

@@ -56,9 +56,12 @@ struct Life {
 impl Life {
     async fn begin(data: &Path, sandbox: &Sandbox) -> Self {
         let (clock, seed) = (Arc::new(RealClock), Arc::new(CountingSeed(AtomicU64::new(RealClock.now().0))));
-        let store = Store::open(&data.join("core.redb"), &gatehouse_store::Config::default()).expect("a store");
+        let store =
+            Store::open(&data.join("core.redb"), &gatehouse_store::Config::default()).expect("a store");
         let mut plugins = gatehouse_families::Config::new(data.to_owned());
-        plugins.settings.insert("context-image".to_owned(), json!({"pace": {"shortest_ms": 5, "longest_ms": 20}}));
+        plugins
+            .settings
+            .insert("context-image".to_owned(), json!({"pace": {"shortest_ms": 5, "longest_ms": 20}}));
         let families = Families::open(plugins, clock.clone()).expect("families");
         let at = sandbox.context();
         let providers = json!({"providers": {"bfl": {
@@ -68,7 +71,8 @@ impl Life {
         let providers = serde_json::from_value(providers).expect("a configuration");
         let secret = |_: &_| Ok(Secret::new("sandbox-key".to_owned()));
         let upstream =
-            Upstream::new(&providers, &secret, clock.clone(), seed.clone(), Arc::new(SystemResolver)).expect("upstream");
+            Upstream::new(&providers, &secret, clock.clone(), seed.clone(), Arc::new(SystemResolver))
+                .expect("upstream");
         let media = MediaStore::open(
             gatehouse_media::Config::default(),
             data,
@@ -80,7 +84,8 @@ impl Life {
         .expect("media");
         let prices = [("ctx-pro".to_owned(), Credits(4_000_000))].into();
         let config = Config { prices, ..Config::default() };
-        let parts = Parts { store: store.clone(), families: families.clone(), upstream, media, config, clock, seed };
+        let parts =
+            Parts { store: store.clone(), families: families.clone(), upstream, media, config, clock, seed };
         let driver = Driver::start(parts).await.expect("a driver");
         Self { store, families, driver }
     }
@@ -93,8 +98,14 @@ impl Life {
 
     async fn submit(&self, key: &Arc<Key>, prompt: &str) -> TaskId {
         let body = json!({"model": "ctx-pro", "prompt": prompt}).to_string().into();
-        let request =
-            Request { key: key.clone(), surface: "images.generate", model: None, parent: None, body, idempotency: None };
+        let request = Request {
+            key: key.clone(),
+            surface: "images.generate",
+            model: None,
+            parent: None,
+            body,
+            idempotency: None,
+        };
         self.driver.submit(request).await.expect("a receipt").task
     }
 
@@ -111,7 +122,8 @@ async fn a_task_finishes_on_the_build_that_admitted_it() {
     let hour = Arc::new(AtomicU64::new(1_767_225_600_000));
     let theirs = Arc::clone(&hour);
     let settings = Settings { job_time: Duration::from_secs(60), retry_after_s: 0, ..Settings::default() };
-    let sandbox = Sandbox::start(settings.with_now(move || theirs.load(Ordering::SeqCst))).await.expect("a sandbox");
+    let sandbox =
+        Sandbox::start(settings.with_now(move || theirs.load(Ordering::SeqCst))).await.expect("a sandbox");
     let data = tempfile::tempdir().expect("a folder");
     let old = component();
     // A custom section changes the digest and nothing else: the same plugin as another build.

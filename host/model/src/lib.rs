@@ -30,5 +30,5 @@ pub use credits::Credits;
 pub use digest::Digest;
 pub use ids::{AccountId, BlobId, BrokenId, KeyId, MediaId, RequestId, Seed, TaskId};
 pub use secret::Secret;
-pub use task::{Fault, FaultKind, Media, Phase, Status, Task};
+pub use task::{Fault, FaultKind, Media, Phase, Seat, Status, Task};
 pub use time::{Clock, Pause, UnixMs};

@@ -121,6 +121,15 @@ pub enum FaultKind {
     Internal,
 }
 
+/// A provider and the account there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The provider's name in the configuration.
+    pub provider: String,
+    /// The account's name there.
+    pub account: String,
+}
+
 /// A copied result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
@@ -175,7 +184,7 @@ pub struct Task {
     /// What to do next.
     pub phase: Phase,
     /// The provider account that made it; follow-ups go there too.
-    pub upstream_account: Option<String>,
+    pub seat: Option<Seat>,
     /// Blobs only this task may name.
     pub blobs: Vec<BlobId>,
     /// What was promised when it was accepted.

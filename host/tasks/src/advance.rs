@@ -33,7 +33,7 @@ pub(crate) fn advance<B: Books>(
         task.state = state;
     }
     task.digest = change.digest.unwrap_or(task.digest);
-    task.upstream_account = change.upstream_account.or(task.upstream_account);
+    task.seat = change.seat.or(task.seat);
     task.blobs = change.blobs.unwrap_or(task.blobs);
     books.put_live(&task)?;
     write_note(books, id, change.audit, at)?;

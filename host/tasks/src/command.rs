@@ -2,8 +2,8 @@
 //! applied in batches.
 
 use gatehouse_model::{
-    AccountId, BlobId, Credits, Digest, Fault, Key, KeyId, Media, Phase, RequestId, Status, Task, TaskId,
-    UnixMs,
+    AccountId, BlobId, Credits, Digest, Fault, Key, KeyId, Media, Phase, RequestId, Seat, Status, Task,
+    TaskId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -160,7 +160,7 @@ pub struct Change {
     /// The build that carries the task on, when it is not the one before.
     pub digest: Option<Digest>,
     /// The provider account that made it.
-    pub upstream_account: Option<String>,
+    pub seat: Option<Seat>,
     /// The blobs it may name from now on.
     pub blobs: Option<Vec<BlobId>>,
     /// A line for the audit record.

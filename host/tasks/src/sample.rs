@@ -86,7 +86,7 @@ pub fn task(number: u8, key: u8, account: u8, price: i64, at: UnixMs) -> Task {
         finished: None,
         expected_ms: None,
         phase: Phase::Run(Event::Start),
-        upstream_account: None,
+        seat: None,
         blobs: vec![],
         charge: Charge { keys: vec!["image".into()], quantity: 1 },
         unit_price: Credits(price),
@@ -108,7 +108,7 @@ pub fn change(status: Status, progress: u8) -> Change {
         phase: Phase::Run(Event::Timer),
         state: None,
         digest: None,
-        upstream_account: None,
+        seat: None,
         blobs: None,
         audit: None,
     }

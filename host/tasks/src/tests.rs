@@ -7,7 +7,7 @@ mod model;
 use std::time::Duration;
 
 use gatehouse_model::{
-    BlobId, Call, Credits, Digest, FaultKind, Payload, Phase, Replay, Status, Target, Task, UnixMs,
+    BlobId, Call, Credits, Digest, FaultKind, Payload, Phase, Replay, Seat, Status, Target, Task, UnixMs,
 };
 
 use crate::sample::{
@@ -321,11 +321,12 @@ fn a_change_keeps_what_it_does_not_name() {
     let mut books = begun();
     run(&mut books, submit(1, 0, 10)).unwrap();
     let blobs = vec![BlobId::from_bits(9)];
+    let seat = Seat { provider: "bfl".into(), account: "main".into() };
     let full = Change {
         phase: Phase::Wait(START),
         state: Some((3, vec![1, 2])),
         digest: Some(Digest::of(b"newer")),
-        upstream_account: Some("main".into()),
+        seat: Some(seat.clone()),
         blobs: Some(blobs.clone()),
         audit: Some("migrated".into()),
         ..change(Status::Pending, 1)
@@ -334,7 +335,7 @@ fn a_change_keeps_what_it_does_not_name() {
     let second = taken(run(&mut books, advance(1, 1, change(Status::Pending, 2))));
     for task in [&first, &second] {
         assert_eq!((task.state_version, task.state.as_slice()), (3, [1, 2].as_slice()));
-        assert_eq!((task.digest, task.upstream_account.as_deref()), (Digest::of(b"newer"), Some("main")));
+        assert_eq!((task.digest, task.seat.clone()), (Digest::of(b"newer"), Some(seat.clone())));
         assert_eq!(task.blobs, blobs);
     }
     assert_eq!((books.notes().len(), books.notes()[0].text.as_str()), (1, "migrated"));

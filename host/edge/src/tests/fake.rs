@@ -106,7 +106,7 @@ fn task(id: TaskId) -> Task {
         finished: None,
         expected_ms: Some(12_500),
         phase: Phase::Over,
-        upstream_account: None,
+        seat: None,
         blobs: vec![],
         charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
         unit_price: Credits(4_500_000),
