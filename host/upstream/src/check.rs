@@ -83,9 +83,11 @@ pub(crate) fn provider(
 /// Hosts a user's media may come from although they are private: (host, port), `None` for the usual ports.
 pub(crate) fn private_hosts(config: &FetchConfig) -> Result<HashSet<(String, Option<u16>)>, ConfigError> {
     let private = |entry: &String| {
-        let url = Url::parse(&format!("http://{entry}/")).ok();
-        let origin = url.as_ref().filter(|url| url.path() == "/" && url.username().is_empty());
-        let origin = origin.and_then(Origin::of).ok_or_else(|| {
+        // The parser would overlook white space and read on behind the host.
+        let is_plain =
+            !entry.contains(|c: char| c.is_whitespace() || c.is_control() || "/\\?#@*%".contains(c));
+        let url = Url::parse(&format!("http://{entry}/")).ok().filter(|_| is_plain);
+        let origin = url.as_ref().and_then(Origin::of).ok_or_else(|| {
             let problem = format!("expected host or host:port, got {entry:?}");
             error("fetch.allow_private".to_owned(), problem)
         })?;

@@ -16,6 +16,7 @@ use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::dial::{Dial, Line};
 use crate::link::Link;
 use crate::{Resolve, address};
 
@@ -28,6 +29,7 @@ pub(crate) struct Connector(Arc<Inner>);
 
 struct Inner {
     resolver: Arc<dyn Resolve>,
+    dial: Arc<dyn Dial>,
     tls: TlsConnector,
     private: Private,
     timeout: Duration,
@@ -58,11 +60,12 @@ pub(crate) enum ConnectError {
 impl Connector {
     pub(crate) fn new(
         resolver: Arc<dyn Resolve>,
+        dial: Arc<dyn Dial>,
         tls: Arc<rustls::ClientConfig>,
         private: Private,
         timeout: Duration,
     ) -> Self {
-        Self(Arc::new(Inner { resolver, tls: TlsConnector::from(tls), private, timeout }))
+        Self(Arc::new(Inner { resolver, dial, tls: TlsConnector::from(tls), private, timeout }))
     }
 }
 
@@ -129,12 +132,9 @@ impl Inner {
         let share = self.timeout / u32::try_from(tries).expect("at most ATTEMPTS");
         for &address in addresses.iter().take(ATTEMPTS) {
             let wanted = SocketAddr::new(address, port);
-            match tokio::time::timeout(share, TcpStream::connect(wanted)).await {
-                Ok(Ok(stream)) => match stream.peer_addr() {
-                    Ok(peer) if peer.ip() == address => return Ok(stream),
-                    Ok(_) => last = io::Error::other("another address answered"),
-                    Err(error) => last = error,
-                },
+            match tokio::time::timeout(share, self.dial.dial(wanted)).await {
+                Ok(Ok(Line { stream, peer })) if peer.ip() == address => return Ok(stream),
+                Ok(Ok(_)) => last = io::Error::other("another address answered"),
                 Ok(Err(error)) => last = error,
                 Err(_) => last = io::ErrorKind::TimedOut.into(),
             }

@@ -25,6 +25,7 @@ mod call;
 mod check;
 mod config;
 mod connect;
+mod dial;
 mod exchange;
 mod fetch;
 mod headers;

@@ -8,6 +8,7 @@ use gatehouse_model::{Clock, Secret, Seed};
 use crate::accounts::Pool;
 use crate::check::{self, Checked};
 use crate::connect::{Connector, Private};
+use crate::dial::{Dial, Sockets};
 use crate::exchange::{self, Http};
 use crate::fetch::Rules;
 use crate::origin::Pattern;
@@ -46,14 +47,26 @@ impl Upstream {
         seed: Arc<dyn Seed>,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, ConfigError> {
+        Self::dialling(config, secrets, clock, seed, resolver, Arc::new(Sockets))
+    }
+
+    /// The same over sockets of another make.
+    pub(crate) fn dialling(
+        config: &Config,
+        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+        resolver: Arc<dyn Resolve>,
+        dial: Arc<dyn Dial>,
+    ) -> Result<Self, ConfigError> {
         let tls = tls::client(config.fetch.extra_roots_file.as_deref())?;
         let mut providers = HashMap::new();
         for (name, settings) in &config.providers {
             let mut checked = check::provider(name, settings, secrets, clock.now())?;
             let accounts = std::mem::take(&mut checked.accounts);
             let client = |private| {
-                let (resolver, tls) = (Arc::clone(&resolver), Arc::clone(&tls));
-                exchange::client(Connector::new(resolver, tls, private, checked.connect_timeout))
+                let (resolver, dial, tls) = (Arc::clone(&resolver), Arc::clone(&dial), Arc::clone(&tls));
+                exchange::client(Connector::new(resolver, dial, tls, private, checked.connect_timeout))
             };
             let calls = client(written_out(&checked.origins));
             let media = client(written_out(&checked.media_origins));
@@ -62,7 +75,7 @@ impl Upstream {
         }
         let private = check::private_hosts(&config.fetch)?;
         let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.fetch.connect_timeout_ms)?;
-        let user = exchange::client(Connector::new(resolver, tls, private.clone(), timeout));
+        let user = exchange::client(Connector::new(resolver, dial, tls, private.clone(), timeout));
         let rules = Rules { user, private, min_rate: config.fetch.min_bytes_per_second };
         Ok(Self(Arc::new(Inner { providers, rules, clock, seed })))
     }

@@ -150,6 +150,35 @@ fn mistakes_are_told_by_key_and_remedy() {
 }
 
 #[test]
+fn what_may_be_private_is_named_plainly() {
+    for entry in [
+        "",
+        ":80",
+        "*.internal",
+        "10.0.0.0/8",
+        "::1",
+        "http://cdn.internal",
+        "cdn.internal/path",
+        "cdn.internal\\path",
+        "cdn.internal?query",
+        "cdn.internal#fragment",
+        "user@cdn.internal",
+        ":pw@cdn.internal",
+        "cdn%2einternal",
+        "cdn.internal:http",
+        "cdn.internal:65536",
+        "cdn.internal:80\t",
+        "cdn.internal ",
+        "cdn\n.internal",
+        "a.internal, b.internal",
+    ] {
+        let text = format!("[fetch]\nallow_private = [{entry:?}]");
+        let message = format!("fetch.allow_private: expected host or host:port, got {entry:?}");
+        assert_eq!(build(&text, "k").err(), Some(message));
+    }
+}
+
+#[test]
 fn a_bad_secret_is_told_without_its_value() {
     let config = provider("https://a.b", "");
     for (secret, problem) in

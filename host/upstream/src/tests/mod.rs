@@ -6,6 +6,7 @@ mod calls;
 mod config;
 mod fetching;
 mod outages;
+mod ssrf;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
