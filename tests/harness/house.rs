@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -37,6 +38,13 @@ impl Setup {
             delivery = at("delivery"),
         );
         Self { binary: binary.into(), config }
+    }
+
+    /// Something that starts the binary, instead of the binary itself.
+    #[must_use]
+    pub fn run_by(mut self, program: &str) -> Self {
+        self.binary = program.into();
+        self
     }
 
     /// More configuration; a table that is there already takes the new keys, which win.
@@ -113,6 +121,21 @@ impl House {
         self.child = Some(child);
     }
 
+    /// The process, as the system numbers it.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().and_then(Child::id).expect("a running gateway")
+    }
+
+    /// The operators' listener, where the metrics are.
+    #[must_use]
+    pub fn admin(&self) -> SocketAddr {
+        let file = self.folder.path().join("data/admin.json");
+        let text = std::fs::read_to_string(file).expect("a running gateway's door");
+        let door: Value = serde_json::from_str(&text).expect("a door in JSON");
+        door["address"].as_str().and_then(|address| address.parse().ok()).expect("an address")
+    }
+
     /// SIGKILL, and the process is gone when this returns.
     pub async fn kill(&mut self) {
         let mut child = self.child.take().expect("a running gateway");
@@ -126,6 +149,13 @@ impl House {
         let sent = Command::new("kill").args(["-TERM", &pid]).status().await.expect("kill runs");
         assert!(sent.success());
         child.wait().await.expect("an exit").code()
+    }
+
+    /// Waits for a process that ends by itself; the exit code.
+    pub async fn ended(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("a running gateway");
+        let end = tokio::time::timeout(Duration::from_secs(60), child.wait()).await;
+        end.expect("the process ends by itself").expect("an exit").code()
     }
 
     /// Runs a command of the same binary on the same configuration and data; its standard output.

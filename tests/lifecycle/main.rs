@@ -2,6 +2,7 @@
 //! nothing, and the provider is never asked twice for the same job.
 
 mod ambiguous;
+mod full;
 mod kill;
 mod stop;
 

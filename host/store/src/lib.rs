@@ -6,6 +6,7 @@
 //! The only room that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod batch;
+mod birth;
 mod config;
 mod error;
 mod layout;

@@ -9,6 +9,7 @@ use redb::{Database, DatabaseError, ReadableTable, StorageBackend};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::batch::Batch;
+use crate::birth;
 use crate::layout::{META, SCHEMA, SCHEMA_KEY};
 use crate::writer::{Failure, Job, write_all};
 use crate::{Config, OpenError, StoreError};
@@ -36,10 +37,16 @@ impl Store {
     /// # Errors
     /// [`OpenError`]; [`OpenError::Locked`] while another process has the file.
     pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
-        let database = builder(config).create(path).map_err(|error| match error {
+        let storage = |reason: String| OpenError::Storage { path: path.to_owned(), reason };
+        let database = match builder(config).create(path) {
+            Err(_) if birth::undo_unfinished(path).unwrap_or(false) => builder(config).create(path),
+            outcome => outcome,
+        };
+        let database = database.map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
-            other => OpenError::Storage { path: path.to_owned(), reason: other.to_string() },
+            other => storage(other.to_string()),
         })?;
+        birth::keep_name(path).map_err(|error| storage(error.to_string()))?;
         Self::start(database, path, config)
     }
 

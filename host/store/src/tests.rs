@@ -1,10 +1,14 @@
 //! The store against its promises: same answers as the books in memory, whole batches or nothing, and a clear
 //! word when it cannot go on.
 
+mod birth;
+mod broken;
 mod crash;
 mod disk;
+mod image;
 mod life;
 mod listing;
+mod mix;
 mod same;
 
 use std::collections::BTreeSet;

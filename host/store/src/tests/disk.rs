@@ -26,12 +26,35 @@ pub(super) enum Fault {
     PanicSync,
     /// Syncs tell the one, then wait for the other.
     Gate(mpsc::Sender<()>, mpsc::Receiver<()>),
+    /// The change that many ahead fails, half of a write having arrived; those after it work again.
+    Change(usize),
+    /// The read that many ahead fails; those after it work again.
+    Read(usize),
+}
+
+/// What a backend is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Access {
+    Read,
+    SetLen,
+    Sync,
+    Write,
+}
+
+impl Access {
+    fn error(self) -> io::Error {
+        match self {
+            Self::SetLen => io::Error::from(io::ErrorKind::StorageFull),
+            Self::Read | Self::Sync | Self::Write => io::Error::other("the disk is on fire"),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
     bytes: Vec<u8>,
     log: Vec<Op>,
+    tripped: Option<Access>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -64,8 +87,29 @@ impl Disk {
         self.state().bytes.clone()
     }
 
+    /// The access that [`Fault::Change`] or [`Fault::Read`] let fail.
+    pub(super) fn tripped(&self) -> Option<Access> {
+        self.state().tripped
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
+    }
+
+    fn trip(&self, access: Access) -> io::Result<()> {
+        let mut fault = self.fault.lock().unwrap();
+        let left = match (&mut *fault, access) {
+            (Fault::Read(left), Access::Read) => left,
+            (Fault::Change(left), Access::SetLen | Access::Sync | Access::Write) => left,
+            _ => return Ok(()),
+        };
+        if *left > 0 {
+            *left -= 1;
+            return Ok(());
+        }
+        *fault = Fault::None;
+        self.state().tripped = Some(access);
+        Err(access.error())
     }
 }
 
@@ -91,6 +135,7 @@ impl StorageBackend for Disk {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.trip(Access::Read)?;
         let start = usize::try_from(offset).unwrap();
         let state = self.state();
         let bytes = state.bytes.get(start..start + out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -99,6 +144,7 @@ impl StorageBackend for Disk {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        self.trip(Access::SetLen)?;
         let mut state = self.state();
         let op = Op::SetLen(len);
         redo(&mut state.bytes, &op);
@@ -107,8 +153,9 @@ impl StorageBackend for Disk {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        self.trip(Access::Sync)?;
         match &*self.fault.lock().unwrap() {
-            Fault::None => {}
+            Fault::None | Fault::Change(_) | Fault::Read(_) => {}
             Fault::FailSync => return Err(io::Error::other("the disk is on fire")),
             Fault::PanicSync => panic!("the disk fell over"),
             Fault::Gate(arrived, go_on) => {
@@ -121,10 +168,12 @@ impl StorageBackend for Disk {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let outcome = self.trip(Access::Write);
+        let arrived = if outcome.is_ok() { data.len() } else { data.len() / 2 };
         let mut state = self.state();
-        let op = Op::Write(offset, data.to_vec());
+        let op = Op::Write(offset, data[..arrived].to_vec());
         redo(&mut state.bytes, &op);
         state.log.push(op);
-        Ok(())
+        outcome
     }
 }

@@ -1,0 +1,136 @@
+//! What a busy house asks of its store, made up from a number: tasks that are submitted, repeated, advanced and
+//! ended, money, keys, holds of requests, sweeps, and history that is dropped.
+//!
+//! Unlike the sequences that look for contradictions, these use each id once, as the house does, so that the
+//! doctor must find nothing.
+
+use gatehouse_model::{Status, TaskId, UnixMs};
+use gatehouse_tasks::sample::{START, STEP, Wish, task_id};
+use gatehouse_tasks::{Command, Ending, MemoryBooks};
+
+/// Numbers that are the same for the same seed.
+#[derive(Clone, Debug)]
+pub(super) struct Words(u64);
+
+impl Words {
+    /// Seeds next to each other give numbers that have nothing in common.
+    pub(super) fn new(seed: u64) -> Self {
+        Self((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd1b5_4a32_d192_ed03) | 1)
+    }
+
+    /// Below `end`, by xorshift64*.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        usize::try_from((word >> 8) % end as u64).unwrap()
+    }
+
+    fn byte(&mut self, end: usize) -> u8 {
+        u8::try_from(self.below(end)).unwrap()
+    }
+
+    fn money(&mut self, end: usize) -> i64 {
+        i64::try_from(self.below(end)).unwrap()
+    }
+}
+
+/// The commands of one house, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Mix {
+    words: Words,
+    at: UnixMs,
+    /// The longest value in a row, in bytes.
+    fat: usize,
+    tasks: u8,
+    requests: u8,
+    keys: u8,
+}
+
+impl Mix {
+    pub(super) fn new(seed: u64, fat: usize) -> Self {
+        Self { words: Words::new(seed), at: START, fat, tasks: 0, requests: 0, keys: 3 }
+    }
+
+    /// The next command, in view of those books.
+    pub(super) fn command(&mut self, books: &MemoryBooks) -> Command {
+        self.at = self.at.plus(STEP);
+        let mut command = self.wish(books).command(books, self.at);
+        match &mut command {
+            Command::Submit { task, .. } => task.state = self.bytes(),
+            Command::Advance { change, .. } if self.words.below(2) == 0 => {
+                change.state = Some((2, self.bytes()));
+                change.audit = Some("it went on".into());
+            }
+            Command::Finish { ending: Ending::Completed { public, private, .. }, .. } => {
+                *public = self.bytes();
+                *private = self.bytes();
+            }
+            _ => {}
+        }
+        command
+    }
+
+    /// Mostly short, now and then longer than a page.
+    fn bytes(&mut self) -> Vec<u8> {
+        let most = if self.words.below(8) == 0 { self.fat } else { 300 };
+        vec![self.words.byte(256); self.words.below(most + 1)]
+    }
+
+    fn wish(&mut self, books: &MemoryBooks) -> Wish {
+        match self.words.below(32) {
+            0..=9 => self.submit(),
+            10..=15 => Wish::Advance {
+                task: self.live(books),
+                late: u64::from(self.words.below(8) == 0),
+                status: [Status::Pending, Status::Processing][self.words.below(2)],
+                progress: self.words.byte(101),
+            },
+            16..=21 => Wish::Finish {
+                task: self.live(books),
+                late: u64::from(self.words.below(8) == 0),
+                cost: (self.words.below(3) > 0).then(|| self.words.money(12)),
+            },
+            22 => Wish::Deposit { account: self.words.byte(2), amount: 40 + self.words.money(200) },
+            23 => Wish::Deposit { account: self.words.byte(2), amount: -1 - self.words.money(50) },
+            24 => Wish::Hold {
+                request: next(&mut self.requests),
+                key: self.words.byte(3),
+                amount: self.words.money(30),
+                steps: 1 + u32::from(self.words.byte(6)),
+            },
+            25 => Wish::Settle { request: self.words.byte(8), amount: self.words.money(10) },
+            26 => Wish::Release { request: self.words.byte(8) },
+            27 => Wish::Sweep { limit: 1 + self.words.below(3) },
+            28 => Wish::SweepHolds { limit: 1 + self.words.below(3) },
+            29 => Wish::DropHistory { days: u32::from(self.tasks) / 3 },
+            30 => Wish::AddKey { key: next(&mut self.keys), account: 0, quota: Some(50), hours: None },
+            // The first three keys stay good, or nothing more would happen.
+            _ if self.keys > 3 => Wish::RevokeKey { key: self.keys - 1 },
+            _ => Wish::Audit { task: None },
+        }
+    }
+
+    /// A new task; now and then a client repeats an earlier request, which comes with a new id.
+    fn submit(&mut self) -> Wish {
+        let key = self.words.byte(3);
+        let task = next(&mut self.tasks);
+        let token = (self.words.below(3) == 0).then(|| (self.words.byte(6), self.words.byte(2)));
+        Wish::Submit { task, key, account: key / 2, price: self.words.money(12), token }
+    }
+
+    /// A live task, mostly the oldest; one that never was if there is none.
+    fn live(&mut self, books: &MemoryBooks) -> u8 {
+        let live: Vec<TaskId> = books.live_tasks().map(|task| task.id).collect();
+        let chosen = if self.words.below(3) > 0 { 0 } else { self.words.below(live.len().max(1)) };
+        let number = |id: &TaskId| (0..=self.tasks).find(|number| task_id(*number) == *id);
+        live.get(chosen).and_then(number).unwrap_or(u8::MAX)
+    }
+}
+
+fn next(number: &mut u8) -> u8 {
+    let taken = *number;
+    *number = taken.checked_add(1).expect("a life is shorter than the pools");
+    taken
+}

@@ -1,0 +1,86 @@
+//! A disk without room: the process says why, ends by itself, and the next start goes on.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use gatehouse_tests::{House, Setup, run};
+
+use crate::{request, sandbox, setup, submits};
+
+/// More submissions than a new store's file has room for.
+const MOST: usize = 2000;
+
+/// The gateway behind a shell that forbids files to grow, as long as `tight` exists: no file of the process may
+/// get longer than twice the store's file at its start (the shell counts in 512 bytes). The signal that comes with it is ignored, so that
+/// the process sees an error, as on a full disk.
+fn limited(folder: &Path, tight: &Path) -> String {
+    let script = folder.join("gatehouse");
+    let text = format!(
+        "#!/bin/sh\nif [ -e '{}' ]; then\n  trap '' XFSZ\n  \
+         ulimit -f $(( $(wc -c < \"$4/core.redb\") / 256 + 1 ))\nfi\nexec '{}' \"$@\"\n",
+        tight.display(),
+        env!("CARGO_BIN_EXE_gatehouse"),
+    );
+    fs::write(&script, text).expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a script that may run");
+    script.display().to_string()
+}
+
+#[test]
+fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
+    run(async {
+        let sandbox = sandbox(Duration::ZERO).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let tight = folder.path().join("tight");
+        let setup: Setup = setup(&sandbox).run_by(&limited(folder.path(), &tight));
+        let mut house = House::start(setup).await;
+        let caller = house.open_account("acme", "1000000").await;
+        assert_eq!(house.terminate().await, Some(0));
+
+        fs::write(&tight, "").expect("a file");
+        house.restart().await;
+        let caller = caller.at(house.public);
+        let mut receipts = Vec::new();
+        for n in 0..MOST {
+            let prompt = format!("kite {n} {}", "very ".repeat(4000));
+            match caller.try_post("/v1/images/generations", &request(&prompt)).await {
+                Ok(answer) if answer.status == 200 => {
+                    receipts
+                        .push(answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned());
+                }
+                // The store's failure is answered, or the process is gone already.
+                Ok(answer) => {
+                    assert!(answer.status >= 500, "{}", answer.json());
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        assert!(
+            (1..MOST).contains(&receipts.len()),
+            "{} receipts before the file could not grow",
+            receipts.len()
+        );
+        assert_eq!(house.ended().await, Some(3), "the code of a failed store");
+
+        fs::remove_file(&tight).expect("removed");
+        house.restart().await;
+        let caller = caller.at(house.public);
+        for task in &receipts {
+            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            let task = &answer.json()["data"];
+            // A call that was under way may not be made again: it fails and costs nothing.
+            match task["status"].as_str() {
+                Some("completed") => {}
+                Some("failed") => assert_eq!(task["cost"], 0.0, "{task}"),
+                _ => panic!("an acknowledged task does not end: {}", answer.json()),
+            }
+        }
+        assert!(submits(&sandbox).values().all(|count| *count == 1));
+        let last = caller.post("/v1/images/generations", &request("after all")).await;
+        assert_eq!(last.status, 200, "{}", last.json());
+        house.expect_clean_books().await;
+    });
+}
