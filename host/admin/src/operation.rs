@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{AccountId, Credits, KeyId, UnixMs};
+use gatehouse_model::{AccountId, Credits, Digest, KeyId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -64,6 +64,28 @@ pub enum Operation {
     Doctor,
     /// Lists plugin versions.
     PluginList,
+    /// Takes a component through every stage of loading and switches its family to it.
+    PluginInstall {
+        /// Its bytes.
+        component: Component,
+        /// Refuse any other bytes.
+        sha256: Option<Digest>,
+    },
+    /// Switches to a version that is kept already.
+    PluginActivate {
+        /// Its digest, or the unmistakable beginning of it.
+        version: String,
+    },
+    /// Switches a family back to the version before.
+    PluginRollback {
+        /// The family.
+        family: String,
+    },
+    /// Deletes a version that neither serves nor finishes a task.
+    PluginRemove {
+        /// Its digest, or the unmistakable beginning of it.
+        version: String,
+    },
     /// Takes a component through every stage of loading but the switch.
     PluginCheck {
         /// Its bytes.
@@ -82,6 +104,10 @@ impl Operation {
                 | Self::AccountWithdraw { .. }
                 | Self::KeyCreate(_)
                 | Self::KeyRevoke { .. }
+                | Self::PluginInstall { .. }
+                | Self::PluginActivate { .. }
+                | Self::PluginRollback { .. }
+                | Self::PluginRemove { .. }
         )
     }
 }

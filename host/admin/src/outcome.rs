@@ -36,6 +36,18 @@ pub enum Outcome {
     Examined(Examination),
     /// A component passed every stage of loading.
     PluginChecked(PluginView),
+    /// A version was deleted.
+    PluginRemoved {
+        /// Its digest.
+        digest: Digest,
+    },
+    /// A family is served by this version from now on.
+    PluginSwitched {
+        /// The version.
+        plugin: PluginView,
+        /// What served before; `None` when nothing did, or the same.
+        replaced: Option<Digest>,
+    },
     /// Plugin versions by family.
     Plugins {
         /// The versions.
@@ -146,6 +158,10 @@ pub enum PluginState {
     },
     /// Passed every stage; nothing was switched.
     Checked,
+    /// Lies in the data folder, to be activated.
+    Kept,
     /// Finishes the tasks it admitted.
     Pinned,
+    /// Passed every stage and serves from now on.
+    Serves,
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use gatehouse_families::{Fault, Resolved};
 use gatehouse_media::{Cut, CutError};
 use gatehouse_model::{
@@ -32,10 +33,11 @@ impl Driver {
 }
 
 impl Inner {
-    async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+    async fn submit(&self, mut request: Request) -> Result<Receipt, IntakeError> {
         let now = self.now();
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
-        let cut = self.cut(&request).await?;
+        // Not held a moment longer than it is needed: it may be 30 MB of pictures.
+        let cut = self.cut(std::mem::take(&mut request.body)).await?;
         let asked = asked_model(&request, &cut.json)?;
         let resolved = self.resolve(&request, asked)?;
         let parent = self.parent(&request)?;
@@ -71,8 +73,8 @@ impl Inner {
         }
     }
 
-    async fn cut(&self, request: &Request) -> Result<Cut, IntakeError> {
-        self.media.cut(request.body.clone()).await.map_err(|error| match error {
+    async fn cut(&self, body: Bytes) -> Result<Cut, IntakeError> {
+        self.media.cut(body).await.map_err(|error| match error {
             CutError::Interrupted => IntakeError::Draining,
             error => IntakeError::Invalid { field: None, message: error.to_string() },
         })

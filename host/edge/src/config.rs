@@ -72,7 +72,7 @@ pub struct Limits {
     pub streams: NonZeroU32,
     /// KiB of one HTTP/2 header list.
     pub header_list_kib: NonZeroU32,
-    /// Seconds a connection may stay open with no request under way.
+    /// Seconds a connection may stay open with no request under way but such whose answers nobody takes.
     pub idle_seconds: NonZeroU32,
     /// Seconds a client may refuse to take bytes of its answer.
     pub write_seconds: NonZeroU32,

@@ -18,11 +18,23 @@ pub(crate) fn check(parts: &Parts, signs: &Signs, limits: &Limits) -> Result<Aut
             "Content-Length and Transfer-Encoding in one request: send one of them",
         ));
     }
+    check_encoding(&parts.headers)?;
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
         return Err(Problem::new(Kind::WrongMethod, message).with(header::ALLOW, "GET, HEAD, OPTIONS, POST"));
     }
     authority(parts)
+}
+
+/// hyper looks at the last coding alone, and hands on what the others did to the body; a proxy in front may
+/// read such a list otherwise.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let plain = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if plain && codings.next().is_none() {
+        return Ok(());
+    }
+    Err(Problem::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
 }
 
 fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Problem> {
@@ -67,10 +79,17 @@ fn authority(parts: &Parts) -> Result<Authority, Problem> {
         (Some(host), None) => host,
         (None, None) => return wrong("Host: missing, every request needs one"),
     };
-    if authority.as_str().contains('@') || authority.host().is_empty() {
+    if authority.as_str().contains('@') || authority.host().is_empty() || !has_sound_port(&authority) {
         return wrong("Host: expected a host name or address, with or without a port");
     }
     Ok(authority)
+}
+
+/// `Authority` takes whatever stands behind the colon (RFC 3986, 3.2.3: digits or nothing).
+fn has_sound_port(authority: &Authority) -> bool {
+    let behind = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+    let Some(digits) = behind.strip_prefix(':') else { return behind.is_empty() };
+    digits.is_empty() || (digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u16>().is_ok())
 }
 
 #[cfg(test)]
@@ -103,6 +122,11 @@ mod tests {
             (h1, "http://a/", &["b"], None),
             (h1, "http://a/", &["a:80"], None),
             (h1, "/", &["[::1]:8080"], Some("[::1]:8080")),
+            (h1, "/", &["a:"], Some("a:")),
+            (h1, "/", &["a:x"], None),
+            (h1, "/", &["a:+80"], None),
+            (h1, "/", &["a:65536"], None),
+            (h1, "http://a:65536/", &["a:65536"], None),
             (h2, "https://a/", &[], Some("a")),
             (h2, "https://a/", &["b"], None),
             (h2, "/", &["b"], Some("b")),
@@ -115,6 +139,27 @@ mod tests {
                 expected,
                 "{version:?} {target} {hosts:?}"
             );
+        }
+    }
+
+    #[test]
+    fn chunked_stands_alone() {
+        for (codings, fits) in [
+            (&[][..], true),
+            (&["chunked"], true),
+            (&["Chunked"], true),
+            (&["gzip, chunked"], false),
+            (&["chunked, chunked"], false),
+            (&["identity", "chunked"], false),
+            (&["chunked", "chunked"], false),
+            (&[""], false),
+        ] {
+            let mut parts = request(Version::HTTP_11, "/", &["a"]);
+            for coding in codings {
+                parts.headers.append(header::TRANSFER_ENCODING, coding.parse().unwrap());
+            }
+            let result = check(&parts, &Signs::default(), &Limits::default());
+            assert_eq!(result.is_ok(), fits, "{codings:?}");
         }
     }
 

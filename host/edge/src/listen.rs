@@ -215,16 +215,16 @@ impl<B: Backend> Door<B> {
     }
 }
 
-/// Ends once no request has been under way at two looks `span` apart.
+/// Ends once nothing has been under way, but for answers nobody takes, at two looks `span` apart.
 async fn idle(busy: &Busy, clock: &dyn Clock, span: Duration) {
-    let mut seen = busy.begun();
+    let mut seen = busy.moves();
     loop {
         clock.pause(span).await;
-        let begun = busy.begun();
-        if busy.is_idle() && begun == seen {
+        let moves = busy.moves();
+        if busy.is_idle() && moves == seen {
             return;
         }
-        seen = begun;
+        seen = moves;
     }
 }
 

@@ -19,30 +19,37 @@ use crate::tally::Place;
 /// Logged as the status of a request whose client left before an answer began.
 const CLIENT_GONE: u16 = 499;
 
-/// Requests of one connection under way; a connection without any is idle.
+/// Requests of one connection under way; a connection without any is idle. So is one whose peer takes none of
+/// the answers that are ready: HTTP/2 lets it close its window without the socket ever being full.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Busy(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
     under_way: AtomicUsize,
-    begun: AtomicUsize,
+    answered: AtomicUsize,
+    moves: AtomicUsize,
 }
 
 impl Busy {
     pub(crate) fn is_idle(&self) -> bool {
-        self.0.under_way.load(Ordering::Acquire) == 0
+        self.0.under_way.load(Ordering::Acquire) == self.0.answered.load(Ordering::Acquire)
     }
 
-    /// Requests begun so far; two equal readings mean none came in between.
-    pub(crate) fn begun(&self) -> usize {
-        self.0.begun.load(Ordering::Acquire)
+    /// Requests begun and pieces of answers taken so far; two equal readings mean neither came in between.
+    pub(crate) fn moves(&self) -> usize {
+        self.0.moves.load(Ordering::Acquire)
     }
 
     fn enter(&self) -> Self {
-        self.0.begun.fetch_add(1, Ordering::AcqRel);
         self.0.under_way.fetch_add(1, Ordering::AcqRel);
+        self.take();
         self.clone()
+    }
+
+    /// A request began, or a piece of an answer was taken.
+    fn take(&self) {
+        self.0.moves.fetch_add(1, Ordering::AcqRel);
     }
 
     fn leave(&self) {
@@ -63,6 +70,7 @@ pub(crate) struct Record {
     pub(crate) place: Option<Place<KeyId>>,
     sent: u64,
     whole: bool,
+    awaits_client: bool,
     busy: Busy,
 }
 
@@ -80,13 +88,25 @@ impl Record {
             place: None,
             sent: 0,
             whole: false,
+            awaits_client: false,
             busy: busy.enter(),
         }
+    }
+
+    /// Whether the request waits for nothing but its client.
+    fn await_client(&mut self, awaits: bool) {
+        match (self.awaits_client, awaits) {
+            (false, true) => self.busy.0.answered.fetch_add(1, Ordering::AcqRel),
+            (true, false) => self.busy.0.answered.fetch_sub(1, Ordering::AcqRel),
+            _ => return,
+        };
+        self.awaits_client = awaits;
     }
 }
 
 impl Drop for Record {
     fn drop(&mut self) {
+        self.await_client(false);
         self.busy.leave();
         let took = self.started.elapsed();
         let status = self.status.to_string();
@@ -116,6 +136,7 @@ pub(crate) struct Recorded {
 impl Recorded {
     pub(crate) fn new(content: Content, mut record: Record) -> Self {
         record.whole = content.is_end_stream();
+        record.await_client(true);
         Self { content, record }
     }
 }
@@ -125,7 +146,11 @@ impl Body for Recorded {
     type Error = io::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let frame = ready!(Pin::new(&mut self.content).poll_frame(cx));
+        self.record.busy.take();
+        let polled = Pin::new(&mut self.content).poll_frame(cx);
+        // An answer that is still being made is our own delay, not the client's.
+        self.record.await_client(polled.is_ready());
+        let frame = ready!(polled);
         match &frame {
             Some(Ok(frame)) => self.record.sent += frame.data_ref().map_or(0, |data| data.len() as u64),
             Some(Err(error)) => tracing::warn!(request = %self.record.id, %error, "an answer broke off"),

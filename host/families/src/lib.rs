@@ -36,5 +36,5 @@ pub use config::{Config, Limits};
 pub use fault::Fault;
 pub use load::{AdmitError, DescribeError, InspectError, OpenError, Report, SelfTestError, StageError};
 pub use registry::{ModelRow, Registry, Resolved};
-pub use room::{Families, Missing, Route, VersionState, VersionSummary};
+pub use room::{Families, Missing, RemoveError, Route, VersionState, VersionSummary};
 pub use version::Version;

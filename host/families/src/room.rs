@@ -52,6 +52,24 @@ pub enum Missing {
     Unknown(Digest),
 }
 
+/// Why a version was not removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoveError {
+    /// It serves its family.
+    #[error("plugin version {0} serves; activate another one first")]
+    Active(Digest),
+    /// It is not here.
+    #[error("plugin version {0} is not in the data folder")]
+    NotKept(Digest),
+    /// Live tasks need it.
+    #[error("plugin version {0} finishes tasks it admitted; try again when they have ended")]
+    Pinned(Digest),
+    /// The file system's.
+    #[error("the folder of versions: {0}")]
+    Folder(#[from] std::io::Error),
+}
+
 /// One version as operators see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionSummary {
@@ -72,6 +90,8 @@ pub enum VersionState {
     Active(UnixMs),
     /// Should serve and cannot, for this reason.
     Broken(String),
+    /// Lies in the data folder, to be activated.
+    Kept,
     /// Finishes the tasks it admitted.
     Pinned,
 }
@@ -101,6 +121,30 @@ impl Families {
     /// The stage that turned it away.
     pub fn check(&self, wasm: &[u8]) -> Result<Report, StageError> {
         self.inner.take_in(wasm, false)
+    }
+
+    /// Makes a version that is kept already the active one of its family, through every stage again.
+    ///
+    /// # Errors
+    /// The stage that turned it away; the version active before keeps serving.
+    pub fn activate(&self, digest: &Digest) -> Result<Report, StageError> {
+        self.inner.activate(digest)
+    }
+
+    /// Goes back to the version that served `family` before the present one.
+    ///
+    /// # Errors
+    /// [`StageError::NothingBefore`], or the stage that turned the earlier version away.
+    pub fn roll_back(&self, family: &str) -> Result<Report, StageError> {
+        self.inner.activate(&self.inner.before(family)?)
+    }
+
+    /// Deletes a version from the data folder.
+    ///
+    /// # Errors
+    /// See [`RemoveError`]; nothing is deleted then.
+    pub fn remove(&self, digest: &Digest) -> Result<(), RemoveError> {
+        self.inner.remove(digest)
     }
 
     /// The registry of this moment.
@@ -171,7 +215,7 @@ impl Families {
         self.call(version, "migrate", move |version| version.migrate(from, &state)).await
     }
 
-    /// Every version that is active, should be, or is pinned by a live task.
+    /// Every version that is active, should be, is pinned by a live task, or is kept.
     #[must_use]
     pub fn list(&self) -> Vec<VersionSummary> {
         self.inner.list()

@@ -25,6 +25,9 @@ const TEMPORARY: &str = ".tmp";
 pub(crate) struct Row {
     pub(crate) digest: Digest,
     pub(crate) since: UnixMs,
+    /// The version it replaced, to go back to.
+    #[serde(default)]
+    pub(crate) before: Option<Digest>,
 }
 
 /// The folder.
@@ -61,6 +64,24 @@ impl Shelf {
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         Ok(Some(bytes))
+    }
+
+    /// The digests of every kept component, sorted.
+    pub(crate) fn components(&self) -> io::Result<Vec<Digest>> {
+        let mut kept = Vec::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let name = entry?.file_name();
+            let digest = name.to_str().and_then(|name| name.strip_suffix(".wasm"));
+            kept.extend(digest.and_then(|digest| digest.parse::<Digest>().ok()));
+        }
+        kept.sort_unstable();
+        Ok(kept)
+    }
+
+    /// Removes a component and its code.
+    pub(crate) fn drop_component(&self, digest: &Digest) -> io::Result<()> {
+        fs::remove_file(self.component_path(digest))?;
+        self.drop_code(digest)
     }
 
     pub(crate) fn has_component(&self, digest: &Digest) -> bool {
@@ -220,7 +241,7 @@ mod tests {
     fn the_list_of_active_versions_survives_and_leftovers_do_not() {
         let (dir, shelf) = shelf();
         assert!(shelf.active().unwrap().is_empty());
-        let row = Row { digest: Digest::of(b"wasm"), since: UnixMs(7) };
+        let row = Row { digest: Digest::of(b"wasm"), since: UnixMs(7), before: Some(Digest::of(b"old")) };
         shelf.write_active(&BTreeMap::from([("f".to_owned(), row)])).unwrap();
         let leftover = shelf.dir.join("x.wasm.tmp");
         fs::write(&leftover, b"half").unwrap();

@@ -10,7 +10,7 @@ use gatehouse_model::{Clock, Digest};
 use crate::config::Config;
 use crate::load::{Candidate, Compiler, OpenError, Report, StageError, Workshop, admit};
 use crate::registry::Registry;
-use crate::room::{Missing, VersionState, VersionSummary};
+use crate::room::{Missing, RemoveError, VersionState, VersionSummary};
 use crate::shelf::{Row, Shelf};
 use crate::threads::Threads;
 use crate::version::Version;
@@ -140,7 +140,8 @@ impl Inner {
         let failed = |what| move |source| StageError::Switch { what, source };
         self.shelf.keep_component(&version.digest(), wasm).map_err(failed("the component"))?;
         let mut rows = self.shelf.active().map_err(failed("the list of active versions"))?;
-        rows.insert(version.family().to_owned(), Row { digest: version.digest(), since });
+        let before = rows.get(version.family()).map(|row| row.digest).filter(|row| *row != version.digest());
+        rows.insert(version.family().to_owned(), Row { digest: version.digest(), since, before });
         self.shelf.write_active(&rows).map_err(failed("the list of active versions"))?;
         self.remember(version);
         lock(&self.broken).remove(version.family());
@@ -149,6 +150,42 @@ impl Inner {
             family = version.family(), version = version.about().version, digest = %version.digest(),
             "plugin version is active"
         );
+        Ok(())
+    }
+
+    /// Switches to a component that is kept already, through every stage.
+    pub(crate) fn activate(&self, digest: &Digest) -> Result<Report, StageError> {
+        let failed = |source| StageError::Switch { what: "the kept component", source };
+        let wasm = self.shelf.component(digest).map_err(failed)?.ok_or(StageError::NotKept(*digest))?;
+        self.take_in(&wasm, true)
+    }
+
+    /// The version that served `family` before the present one.
+    pub(crate) fn before(&self, family: &str) -> Result<Digest, StageError> {
+        let failed = |source| StageError::Switch { what: "the list of active versions", source };
+        let rows = self.shelf.active().map_err(failed)?;
+        rows.get(family)
+            .and_then(|row| row.before)
+            .ok_or_else(|| StageError::NothingBefore(family.to_owned()))
+    }
+
+    /// Deletes a version that neither serves nor finishes a task.
+    pub(crate) fn remove(&self, digest: &Digest) -> Result<(), RemoveError> {
+        let _one_at_a_time = lock(&self.changing);
+        // Nobody may begin to load it from here on.
+        let _nobody_else = lock(&self.fetching);
+        if !self.shelf.has_component(digest) {
+            return Err(RemoveError::NotKept(*digest));
+        }
+        let rows = self.shelf.active()?;
+        if rows.values().any(|row| row.digest == *digest) {
+            return Err(RemoveError::Active(*digest));
+        }
+        if self.held(digest).is_some() {
+            return Err(RemoveError::Pinned(*digest));
+        }
+        self.shelf.drop_component(digest)?;
+        tracing::info!(%digest, "plugin version removed");
         Ok(())
     }
 
@@ -219,6 +256,12 @@ impl Inner {
             digest: *digest,
             state: VersionState::Broken(why.clone()),
         }));
+        let listed: Vec<Digest> = all.iter().map(|one| one.digest).collect();
+        let kept = self.shelf.components().unwrap_or_default();
+        let idle = kept.iter().filter(|digest| !listed.contains(digest));
+        all.extend(
+            idle.filter_map(|digest| self.version(digest).ok()).map(|one| summary(&one, VersionState::Kept)),
+        );
         all.sort_by(|a, b| (&a.family, a.digest).cmp(&(&b.family, b.digest)));
         all
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{Credits, KeyId, UnixMs};
+use gatehouse_model::{Credits, Digest, KeyId, UnixMs};
 use ipnet::IpNet;
 
 const EXIT_CODES: &str = "\
@@ -53,7 +53,7 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// List plugin versions, or check a component
+    /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
     /// Run the simulated providers alone and print their addresses as JSON
@@ -184,8 +184,41 @@ pub(crate) struct AmountArgs {
 /// Commands about plugins.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
-    /// List the versions that serve
+    /// List the versions here and what each does
     List(OutputArgs),
+    /// Take a component through every stage of loading and let it serve its family
+    #[command(after_help = "Example:
+  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)")]
+    Install {
+        /// The component
+        file: PathBuf,
+        /// Refuse any other bytes
+        #[arg(long, value_name = "DIGEST")]
+        sha256: Option<Digest>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Let a version serve that is kept already
+    Activate {
+        /// Its digest, or the beginning of it
+        version: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Go back to the version that served a family before
+    Rollback {
+        /// The family
+        family: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Delete a version that neither serves nor finishes a task
+    Remove {
+        /// Its digest, or the beginning of it
+        version: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Take a component through every stage of loading but the switch
     Check {
         /// The component

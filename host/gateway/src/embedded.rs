@@ -100,7 +100,7 @@ fn active(families: &Families, family: &str) -> Option<Active> {
         let serves = match version.state {
             VersionState::Active(_) => true,
             VersionState::Broken(_) => false,
-            VersionState::Pinned => return None,
+            VersionState::Kept | VersionState::Pinned => return None,
         };
         Some(Active { digest: version.digest, serves })
     })

@@ -28,6 +28,14 @@ pub(crate) fn text(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
             plugins(out, std::slice::from_ref(plugin))?;
             writeln!(out, "\nIt passed every stage.")
         }
+        Outcome::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
+        Outcome::PluginSwitched { plugin, replaced } => {
+            plugins(out, std::slice::from_ref(plugin))?;
+            match replaced {
+                Some(before) => writeln!(out, "\nIt replaces {}.", before.short()),
+                None => writeln!(out, "\nIt serves."),
+            }
+        }
         Outcome::Plugins { plugins: all } => plugins(out, all),
     }
 }
@@ -100,7 +108,9 @@ fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
             PluginState::Active { since } => format!("serves since {}", moment(*since)),
             PluginState::Broken { reason } => format!("broken: {reason}"),
             PluginState::Checked => "checked".to_owned(),
+            PluginState::Kept => "kept".to_owned(),
             PluginState::Pinned => "finishes its tasks".to_owned(),
+            PluginState::Serves => "serves".to_owned(),
         };
         let digest = plugin.digest.to_string()[..12].to_owned();
         vec![plugin.family.clone(), plugin.version.clone(), digest, plugin.models.join(", "), state]

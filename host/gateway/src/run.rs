@@ -132,17 +132,29 @@ fn show(outcome: &Outcome, output: OutputArgs) -> Exit {
     }
 }
 
+fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
+    let read = |file: &Path| {
+        std::fs::read(file).map(Component).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    Ok(match command {
+        PluginCommand::List(output) => (Operation::PluginList, output),
+        PluginCommand::Check { file, output } => (Operation::PluginCheck { component: read(&file)? }, output),
+        PluginCommand::Install { file, sha256, output } => {
+            (Operation::PluginInstall { component: read(&file)?, sha256 }, output)
+        }
+        PluginCommand::Activate { version, output } => (Operation::PluginActivate { version }, output),
+        PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
+        PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
+    })
+}
+
 /// The operation a command line spells.
 fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
     match command {
         Command::Doctor(output) => Ok((Operation::Doctor, output)),
         Command::Key(command) => Ok(key(command)),
         Command::Account(command) => Ok(account(command)),
-        Command::Plugin(PluginCommand::List(output)) => Ok((Operation::PluginList, output)),
-        Command::Plugin(PluginCommand::Check { file, output }) => {
-            let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-            Ok((Operation::PluginCheck { component: Component(bytes) }, output))
-        }
+        Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => {
             Err("this command asks for no operation".to_owned())
         }

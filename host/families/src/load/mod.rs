@@ -68,6 +68,12 @@ pub enum StageError {
     /// It does not keep its own promises.
     #[error("self-test: {0}")]
     SelfTest(#[from] SelfTestError),
+    /// It is to be activated and is not here.
+    #[error("no plugin version {0} is kept here")]
+    NotKept(Digest),
+    /// There is nothing to go back to.
+    #[error("family {0:?} has no earlier version to go back to")]
+    NothingBefore(String),
     /// It passed, and could not be put in place.
     #[error("switch: {what}: {source}")]
     Switch {

@@ -69,6 +69,10 @@ impl Desk {
             Operation::Doctor => self.examine().await,
             Operation::PluginList => self.list_plugins().await,
             Operation::PluginCheck { component } => self.check_plugin(component).await,
+            Operation::PluginInstall { component, sha256 } => self.install_plugin(component, sha256).await,
+            Operation::PluginActivate { version } => self.activate_plugin(&version).await,
+            Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
+            Operation::PluginRemove { version } => self.remove_plugin(&version).await,
         }
     }
 
