@@ -48,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-build", &[]),
     ("gatehouse-testkit", &["gatehouse-build", "gatehouse-families", "gatehouse-model", "gatehouse-sdk"]),
     ("gatehouse-tests", &[]),
+    ("gatehouse-bench", &["gatehouse-build", "gatehouse-families", "gatehouse-model", "gatehouse-tests"]),
 ];
 
 /// Libraries with one owner: nobody else may name them as a dependency.

@@ -1,0 +1,9 @@
+//! One file for each figure.
+
+pub(crate) mod image;
+pub(crate) mod life;
+pub(crate) mod live;
+pub(crate) mod plugin;
+pub(crate) mod poll;
+pub(crate) mod start;
+pub(crate) mod submit;

@@ -1,0 +1,47 @@
+//! Many live tasks at once: the memory they take, what they cost while they are polled, and how late a poll
+//! comes.
+
+use std::time::Duration;
+
+use gatehouse_model::metric;
+
+use crate::arguments::Arguments;
+use crate::house::{Stand, request, watch};
+use crate::load;
+use crate::provider::Jobs;
+use crate::report::{self, line, mebibytes, micros, millis};
+
+/// Submits the tasks, and then only watches.
+pub(crate) async fn measure(arguments: &Arguments) {
+    let count = arguments.count(100_000);
+    let stand = Stand::start(arguments, 64, Jobs::Endless, arguments.pace).await;
+    watch(Duration::from_secs(1)).await;
+    let idle = stand.process().resident();
+    let load = stand.submit(count, request()).await;
+    line("submissions accepted", load.rate());
+    line("receipt p99", millis(load.quantile(0.99)));
+    stand.provider.wait_until(|asked| asked.submissions >= count).await;
+    // Each task has been polled once then (a wait is stretched by up to a quarter), and the crowd that came
+    // together has spread.
+    watch(arguments.pace.mul_f64(1.25)).await;
+
+    let (metrics, asked, before) = (stand.metrics().await, stand.provider.asked(), stand.process().cpu());
+    watch(arguments.window).await;
+    let cpu = stand.process().cpu().since(&before);
+    let polls = stand.provider.asked().polls - asked.polls;
+    let after = stand.metrics().await;
+    line("live tasks", format!("{:.0}", after.sum(metric::TASKS_LIVE)));
+    line("memory when idle", mebibytes(idle));
+    line("memory above idle", mebibytes(stand.process().resident().saturating_sub(idle)));
+    line("polls", load::rate(polls, arguments.window));
+    let share = cpu.whole().as_secs_f64() / arguments.window.as_secs_f64() * 100.0;
+    line("CPU", format!("{share:.1} % of a core"));
+    line("CPU, each poll", micros(report::each(cpu.whole(), polls)));
+    for (name, span) in cpu.threads() {
+        let share = span.as_secs_f64() / arguments.window.as_secs_f64() * 100.0;
+        line(&format!("  of it {name}"), format!("{share:.1} % of a core"));
+    }
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        line(&format!("lateness {name}"), after.bound_since(&metrics, metric::LATENESS_SECONDS, share));
+    }
+}

@@ -1,0 +1,91 @@
+//! One call of the plugin in a fresh instance: a submission of 200 bytes, judged in this process by the
+//! gateway's own room of plugins with one thread. Its queue is kept full, as under load, so that what the
+//! thread's accounting shows is calls and not the waiting for the next one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gatehouse_families::{Config, Families, Version};
+use gatehouse_model::{Clock, Context, Pause, Submission, UnixMs};
+use tokio::task::JoinSet;
+
+use crate::arguments::Arguments;
+use crate::process::Process;
+use crate::{house, load, report};
+
+const NOW: UnixMs = UnixMs(1_767_225_600_000);
+/// Calls that wait at once.
+const CALLERS: usize = 32;
+
+/// Builds the plugin if it is not built, installs it, and calls it.
+pub(crate) async fn measure(arguments: &Arguments) {
+    let each = arguments.count(100_000).div_ceil(CALLERS);
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = Config { threads: 1, ..Config::new(folder.path().to_owned()) };
+    let families = Families::open(config, Arc::new(Standing)).expect("a room of plugins");
+    families.install(&component()).expect("the component loads");
+    let version = families.registry().family("context-image").expect("what was just installed");
+    call_from_all(&families, &version, each.min(50)).await;
+    let process = Process::of(std::process::id());
+    let (before, started) = (process.cpu(), Instant::now());
+    call_from_all(&families, &version, each).await;
+    let took = started.elapsed();
+    let cpu = process.cpu().since(&before);
+    report::line("plugin calls, one thread", load::rate(CALLERS * each, took));
+    report::cpu("each call with its callers", &cpu, CALLERS * each);
+}
+
+async fn call_from_all(families: &Families, version: &Arc<Version>, each: usize) {
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let (families, version) = (families.clone(), Arc::clone(version));
+        callers.spawn(async move {
+            for _ in 0..each {
+                call(&families, &version).await;
+            }
+        });
+    }
+    callers.join_all().await;
+}
+
+fn component() -> Vec<u8> {
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/context-image");
+    let here = std::env::current_exe().expect("a running program knows its file");
+    let target = gatehouse_build::plugins_target_dir(&here);
+    let path = gatehouse_build::build_plugin(&plugin, &target).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::read(path).expect("the component that was just built")
+}
+
+async fn call(families: &Families, version: &Arc<Version>) {
+    let context = Context {
+        now: NOW,
+        seed: 7,
+        task: None,
+        accepted_at: NOW,
+        deadline: NOW.plus(Duration::from_secs(1800)),
+        settings: families.settings(version.family()),
+    };
+    let submission = Submission {
+        surface: "images.generate".to_owned(),
+        body: house::request().into_bytes(),
+        parent: None,
+        blobs: Vec::new(),
+    };
+    let accepted =
+        families.submit(version, context, submission).await.expect("no fault").expect("no refusal");
+    assert!(accepted.doomed.is_none(), "{accepted:?}");
+}
+
+/// Plugins are told a time; which one does not matter here.
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> UnixMs {
+        NOW
+    }
+
+    fn pause(&self, _: Duration) -> Pause {
+        Box::pin(std::future::pending())
+    }
+}

@@ -1,0 +1,38 @@
+//! A warm start: from the process's first moment to a request it answers as ready, on data it has seen.
+
+use std::time::{Duration, Instant};
+
+use gatehouse_tests::send;
+
+use crate::arguments::Arguments;
+use crate::house::{Stand, watch};
+use crate::process::Process;
+use crate::provider::Jobs;
+use crate::report::{line, mebibytes, millis};
+
+/// Restarts it over and over.
+pub(crate) async fn measure(arguments: &Arguments) {
+    let count = arguments.count(20);
+    let mut stand = Stand::start(arguments, 1, Jobs::Endless, Duration::from_secs(30)).await;
+    let (mut ready, mut used, mut resident) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..count {
+        let code = stand.house.terminate().await;
+        assert_eq!(code, Some(0), "a clean end");
+        let started = Instant::now();
+        stand.house.restart().await;
+        let answer = send(stand.house.public, "GET", "/readyz", &[], "").await;
+        assert_eq!(answer.status, 200, "ready");
+        ready.push(started.elapsed());
+        let process = Process::of(stand.house.pid());
+        used.push(process.cpu().whole());
+        watch(Duration::from_millis(500)).await;
+        resident.push(process.resident());
+    }
+    ready.sort_unstable();
+    used.sort_unstable();
+    resident.sort_unstable();
+    line("warm start to ready, median", millis(ready[count / 2]));
+    line("warm start to ready, slowest", millis(ready[count - 1]));
+    line("CPU until ready, median", millis(used[count / 2]));
+    line("memory when idle, median", mebibytes(resident[count / 2]));
+}

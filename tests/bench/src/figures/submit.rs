@@ -1,0 +1,51 @@
+//! Durable submissions: over the socket, through key, plugin and store, to the receipt, and then to the
+//! provider. CPU covers all of it, rate and latency end with the receipt.
+
+use std::time::{Duration, Instant};
+
+use crate::arguments::Arguments;
+use crate::disk;
+use crate::house::{Stand, request, watch};
+use crate::load;
+use crate::provider::Jobs;
+use crate::report::{self, line, millis};
+
+/// Requests that warm everything up.
+const WARM: usize = 500;
+/// Far enough away that no task is polled while it is measured.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Submits, and waits until the provider has every task.
+pub(crate) async fn measure(arguments: &Arguments) {
+    let count = arguments.count(20_000);
+    let sync = disk::measure();
+    let stand = Stand::start(arguments, 64, Jobs::Endless, NEVER).await;
+    stand.submit(WARM, request()).await;
+    stand.provider.wait_until(|asked| asked.submissions >= WARM).await;
+    watch(Duration::from_millis(500)).await;
+
+    let (metrics, before, started) = (stand.metrics().await, stand.process().cpu(), Instant::now());
+    let load = stand.submit(count, request()).await;
+    stand.provider.wait_until(|asked| asked.submissions >= WARM + count).await;
+    let handed = started.elapsed();
+    // The last replies are on their way to the store.
+    watch(Duration::from_millis(500)).await;
+    let cpu = stand.process().cpu().since(&before);
+    let after = stand.metrics().await;
+    let sync_after = disk::measure();
+
+    line("submissions accepted", load.rate());
+    line("submissions handed to the provider", load::rate(count, handed));
+    line("receipt p50", millis(load.quantile(0.5)));
+    line("receipt p99", millis(load.quantile(0.99)));
+    report::cpu("each submission, until handed over", &cpu, count);
+    let commits = after.sum("gatehouse_store_commits_total") - metrics.sum("gatehouse_store_commits_total");
+    line("commits", format!("{commits:.0} in {}", millis(handed)));
+    for (when, sync) in [("before", sync), ("after", sync_after)] {
+        line(&format!("fdatasync of 4 KiB {when}, p50 and p99"), both(sync.median, sync.p99));
+    }
+}
+
+fn both(median: Duration, p99: Duration) -> String {
+    format!("{} {}", millis(median), millis(p99))
+}

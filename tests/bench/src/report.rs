@@ -1,0 +1,47 @@
+//! What a person reads: one line a figure, words on the left.
+
+use std::time::Duration;
+
+use crate::process::Cpu;
+
+/// A figure and what it is of.
+#[expect(clippy::print_stdout, reason = "this program's output")]
+pub(crate) fn line(what: &str, figure: impl std::fmt::Display) {
+    println!("{what:<40} {figure}");
+}
+
+/// Why there are no figures.
+#[expect(clippy::print_stderr, reason = "this program's complaint")]
+pub(crate) fn complain(mistake: &str) {
+    eprintln!("{mistake}");
+}
+
+/// CPU of a process for each of `count` things, whole and by the names of its threads.
+pub(crate) fn cpu(what: &str, cpu: &Cpu, count: usize) {
+    line(&format!("CPU, {what}"), micros(each(cpu.whole(), count)));
+    for (name, span) in cpu.threads() {
+        line(&format!("  of it {name}"), micros(each(span, count)));
+    }
+}
+
+/// A span as microseconds.
+pub(crate) fn micros(span: Duration) -> String {
+    format!("{:.1} us", span.as_secs_f64() * 1e6)
+}
+
+/// A span as milliseconds.
+pub(crate) fn millis(span: Duration) -> String {
+    format!("{:.2} ms", span.as_secs_f64() * 1e3)
+}
+
+/// Bytes as MiB.
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+pub(crate) fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+/// One thing's share of a span.
+#[expect(clippy::cast_precision_loss, reason = "a count of things done one by one is far below 2^53")]
+pub(crate) fn each(span: Duration, count: usize) -> Duration {
+    span.div_f64(count.max(1) as f64)
+}
