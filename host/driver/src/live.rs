@@ -105,15 +105,15 @@ impl Live {
     pub(crate) fn end(&self, task: TaskId, now: UnixMs) {
         let mut state = self.lock();
         state.schedule.forget(task);
-        let kept = state.kept.remove(&task);
-        for waiter in state.waiters.remove(&task).unwrap_or_default() {
-            // The one who waited may have gone; that is its right.
-            let _ = waiter.send(());
-        }
-        if let Some(place) = kept.and_then(|kept| kept.place) {
+        // Version and place go first: whoever hears of the end finds them free.
+        if let Some(place) = state.kept.remove(&task).and_then(|kept| kept.place) {
             let provider = place.provider().to_owned();
             drop(place);
             state.schedule.unpark(&provider, now);
+        }
+        for waiter in state.waiters.remove(&task).unwrap_or_default() {
+            // The one who waited may have gone; that is its right.
+            let _ = waiter.send(());
         }
         self.publish(&state);
         drop(state);

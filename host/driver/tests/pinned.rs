@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
 use gatehouse_driver::{Config, Driver, Parts, Request};
-use gatehouse_families::Families;
+use gatehouse_families::{Families, VersionState};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
     AccountId, ApiKey, Clock, Credits, Digest, Key, Pause, Pepper, Secret, Seed, Status, TaskId, UnixMs,
@@ -141,14 +141,17 @@ async fn a_task_finishes_on_the_build_that_admitted_it() {
     life.end().await;
 
     let life = Life::begin(data.path(), &sandbox).await;
-    let loaded: Vec<Digest> = life.families.list().iter().map(|version| version.digest).collect();
-    assert!(loaded.contains(&Digest::of(&old)) && loaded.contains(&Digest::of(&new)), "{loaded:?}");
+    let states: Vec<_> =
+        life.families.list().into_iter().map(|version| (version.digest, version.state)).collect();
+    assert!(states.contains(&(Digest::of(&old), VersionState::Pinned)), "{states:?}");
     hour.fetch_add(3_600_000, Ordering::SeqCst);
     assert_eq!(life.end_of(&key, before).await, (Status::Completed, Digest::of(&old)));
     assert_eq!(life.end_of(&key, after).await, (Status::Completed, Digest::of(&new)));
     assert!(life.store.examine().expect("readable").is_clean());
-    let loaded: Vec<Digest> = life.families.list().iter().map(|version| version.digest).collect();
-    assert_eq!(loaded, [Digest::of(&new)], "with its last task the old build is let go");
+    let states = life.families.list().into_iter().map(|version| (version.digest, version.state));
+    let old_state =
+        states.into_iter().find(|(digest, _)| *digest == Digest::of(&old)).map(|(_, state)| state);
+    assert_eq!(old_state, Some(VersionState::Kept), "with its last task the old build is let go");
     life.end().await;
 }
 
