@@ -68,11 +68,37 @@ async fn a_task_stays_on_the_version_that_admitted_it() {
     advance(&families, &pinned, "ok", Event::Timer).await.unwrap();
 
     drop((old, pinned));
-    assert_eq!(families.list().len(), 1, "nobody holds it any more");
+    let states: Vec<_> = families.list().into_iter().map(|row| (row.digest, row.state)).collect();
+    assert!(states.contains(&(digest, VersionState::Kept)), "nobody holds it any more: {states:?}");
     let again = families.version(&digest).unwrap();
     advance(&families, &again, "ok", Event::Timer).await.unwrap();
     let Route::Run(same) = families.route("unruly", &active.digest(), 1).unwrap() else { panic!("active") };
     assert!(Arc::ptr_eq(&same, &active));
+}
+
+#[test]
+fn an_operator_goes_back_and_clears_up() {
+    let (_dir, families, old) = ready();
+    let (first, newer) = (old.digest(), rebuilt(unruly(), 3));
+    drop(old);
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let nothing = families.roll_back("unruly").unwrap_err();
+    assert!(told(&nothing).contains("no earlier version"), "{nothing}");
+    families.install(&newer).unwrap();
+    let back = families.roll_back("unruly").unwrap();
+    assert_eq!((back.digest, back.replaced), (first, Some(Digest::of(&newer))));
+    families.activate(&Digest::of(&newer)).unwrap();
+
+    let serving = families.remove(&Digest::of(&newer)).unwrap_err();
+    assert!(told(&serving).contains("serves"), "{serving}");
+    let held = families.version(&first).unwrap();
+    let pinned = families.remove(&first).unwrap_err();
+    assert!(told(&pinned).contains("finishes tasks"), "{pinned}");
+    drop(held);
+    families.remove(&first).unwrap();
+    assert!(matches!(families.version(&first), Err(Missing::Unknown(_))));
+    assert!(told(&families.activate(&first).unwrap_err()).contains("no plugin version"));
+    assert!(told(&families.remove(&first).unwrap_err()).contains("not in the data folder"));
 }
 
 #[tokio::test]
