@@ -24,14 +24,11 @@ const RETRY_AFTER_MAX: u64 = 600;
 
 impl Inner {
     pub(crate) async fn call(&self, visit: &mut Visit, call: Call) -> Result<Turn, StoreError> {
-        let slot = match self.place(visit, &call) {
+        let slot = match self.place_or_park(visit, &call) {
             Ok(slot) => slot,
             Err(NoSlot::Unknown) => return self.refuse(visit, &call).await,
             Err(NoSlot::Until(due)) => return self.queue(visit, call, due).await,
-            Err(NoSlot::Busy) => {
-                self.live.park(&call.provider, visit.task.id);
-                return self.queue(visit, call, self.now().plus(PARKED_PAUSE)).await;
-            }
+            Err(NoSlot::Busy) => return self.queue(visit, call, self.now().plus(PARKED_PAUSE)).await,
         };
         let journalled = call.replay != Replay::Safe;
         visit.task.seat =
@@ -53,6 +50,22 @@ impl Inner {
             return self.commit(visit, None).await.map(|turn| turn.unwrap_or(Turn::On));
         }
         Ok(Turn::On)
+    }
+
+    /// A place now, or one in the queue for it. Looks a second time from within the queue: a place freed
+    /// between the first look and the parking has woken nobody.
+    fn place_or_park(&self, visit: &mut Visit, call: &Call) -> Result<Slot, NoSlot> {
+        match self.place(visit, call) {
+            Err(NoSlot::Busy) => {
+                self.live.park(&call.provider, visit.task.id);
+                let again = self.place(visit, call);
+                if again.is_ok() {
+                    self.live.leave_queue(visit.task.id);
+                }
+                again
+            }
+            other => other,
+        }
     }
 
     /// Leave to send now. The task's place at the account is taken with its first call and kept until it

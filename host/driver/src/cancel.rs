@@ -8,7 +8,7 @@ use gatehouse_model::{Action, Event, Fault, FaultKind, Key, Phase, Task, TaskId}
 use gatehouse_tasks::{Command, Ending, Rejection};
 
 use crate::driver::Inner;
-use crate::step::{Turn, Visit};
+use crate::step::Visit;
 use crate::{CancelError, Driver};
 
 /// A cancel that keeps losing the race against the task's own steps gives up after this many tries.
@@ -75,7 +75,7 @@ impl Inner {
                 let next = Task { state, phase: Phase::Call(call), ..task.clone() };
                 let mut visit =
                     Visit { durable: task.clone(), task: next, place: None, not_before: None, permit: None };
-                if let None | Some(Turn::On) = self.commit(&mut visit, None).await? {
+                if self.commit(&mut visit, None).await?.is_none() {
                     self.live.wake(task.id, self.now());
                 }
                 Ok(false)

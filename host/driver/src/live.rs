@@ -100,6 +100,11 @@ impl Live {
         self.lock().schedule.park(provider, task);
     }
 
+    /// Takes a task out of the queue for a place.
+    pub(crate) fn leave_queue(&self, task: TaskId) {
+        self.lock().schedule.leave_queue(task);
+    }
+
     /// Forgets an ended task: its version may unload, its place goes to whoever waited longest, and
     /// those who waited for the end are told.
     pub(crate) fn end(&self, task: TaskId, now: UnixMs) {

@@ -109,11 +109,18 @@ impl Schedule {
         }
     }
 
+    /// The task has found a place by itself; the next one freed is for somebody else.
+    pub(crate) fn leave_queue(&mut self, task: TaskId) {
+        if let Some(slot) = self.live.get_mut(&task) {
+            slot.parked = false;
+        }
+    }
+
     /// A place at `provider` is free: the task waiting longest is due now.
     pub(crate) fn unpark(&mut self, provider: &str, now: UnixMs) {
         let Some(queue) = self.parked.get_mut(provider) else { return };
         while let Some(task) = queue.pop_front() {
-            if let Some(slot) = self.live.get_mut(&task) {
+            if let Some(slot) = self.live.get_mut(&task).filter(|slot| slot.parked) {
                 slot.parked = false;
                 self.wake(task, now);
                 return;
@@ -194,6 +201,18 @@ mod tests {
         );
         schedule.unpark("bfl", UnixMs(7));
         assert_eq!(schedule.take_due(UnixMs(7)), None);
+    }
+
+    #[test]
+    fn who_found_a_place_by_itself_takes_nobodys_turn() {
+        let mut schedule = Schedule::default();
+        for task in [1, 2] {
+            schedule.arm(id(task), UnixMs(1_000));
+            schedule.park("bfl", id(task));
+        }
+        schedule.leave_queue(id(1));
+        schedule.unpark("bfl", UnixMs(5));
+        assert_eq!(schedule.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
     }
 
     proptest::proptest! {
