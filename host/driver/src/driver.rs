@@ -125,6 +125,7 @@ impl Driver {
         tokio::pin!(deadline);
         while inner.running.load(Ordering::SeqCst) > 0 {
             tokio::select! {
+                biased;
                 () = inner.idle.notified() => {}
                 () = &mut deadline => {
                     tracing::warn!(steps = inner.running.load(Ordering::SeqCst), "steps cut short by shutdown");
@@ -197,6 +198,7 @@ impl Inner {
             }
             match self.live.next_due().filter(|_| !draining) {
                 Some(due) => tokio::select! {
+                    biased;
                     () = self.clock.pause_until(due) => {}
                     () = self.live.changed.notified() => {}
                 },

@@ -61,6 +61,7 @@ impl Driver {
         };
         let mut draining = self.inner.draining.subscribe();
         tokio::select! {
+            biased;
             _ = end => {}
             () = self.inner.clock.pause(patience) => {}
             // A shutdown does not wait for somebody who only waits.

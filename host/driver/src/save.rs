@@ -26,6 +26,7 @@ impl Inner {
         let owner = self.media.blobs_of(visit.task.blobs.iter().copied());
         let looks = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner)));
         let looks = tokio::select! {
+            biased;
             looks = looks => looks,
             () = self.clock.pause_until(visit.task.deadline) => return self.time_out(visit).await,
         };
@@ -50,6 +51,7 @@ impl Inner {
         let mut media = Vec::with_capacity(outcome.products.len());
         for product in &outcome.products {
             let copy = tokio::select! {
+                biased;
                 copy = self.copy(visit, product) => copy,
                 () = self.clock.pause_until(visit.task.deadline) => return self.time_out(visit).await,
             };

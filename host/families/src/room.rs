@@ -103,7 +103,16 @@ impl Families {
     /// # Errors
     /// [`OpenError`] when the engine, a thread or the folder of versions does not work.
     pub fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        Ok(Self { inner: Arc::new(Inner::open(config, clock)?) })
+        Ok(Self { inner: Arc::new(Inner::open(config, clock, false)?) })
+    }
+
+    /// The same, but every call holds up the thread that asks for it until it is done. For whoever must have
+    /// everything happen in an order that can be had again; a gateway would stand still.
+    ///
+    /// # Errors
+    /// As [`Families::open`].
+    pub fn open_in_turn(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Ok(Self { inner: Arc::new(Inner::open(config, clock, true)?) })
     }
 
     /// Takes `wasm` through every stage and makes it the active version of its family. Heavy and

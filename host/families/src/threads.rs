@@ -21,6 +21,8 @@ const QUEUE: usize = 1024;
 /// The threads end when this is dropped.
 pub(crate) struct Threads {
     jobs: Sender<Job>,
+    /// A caller is held up until its call is done, so that calls and everything else happen in one order.
+    in_turn: bool,
 }
 
 impl Threads {
@@ -33,7 +35,12 @@ impl Threads {
                 .stack_size(THREAD_STACK)
                 .spawn(move || work(&queue))?;
         }
-        Ok(Self { jobs })
+        Ok(Self { jobs, in_turn: false })
+    }
+
+    /// The same threads, with each call holding up the thread that asks for it.
+    pub(crate) fn in_turn(self) -> Self {
+        Self { in_turn: true, ..self }
     }
 
     /// Runs `call` on a thread as soon as one is free. When the caller goes away first, the call is not
@@ -42,6 +49,9 @@ impl Threads {
         &self,
         call: impl FnOnce() -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, Fault> {
+        if self.in_turn {
+            return self.run_blocking(call);
+        }
         let (tell, told) = oneshot::channel();
         let job = move || {
             if !tell.is_closed() {

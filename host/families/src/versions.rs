@@ -39,7 +39,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Inner {
-    pub(crate) fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub(crate) fn open(config: Config, clock: Arc<dyn Clock>, in_turn: bool) -> Result<Self, OpenError> {
         let shelf =
             Shelf::open(&config.data_dir).map_err(|(path, source)| OpenError::Folder { path, source })?;
         let rows =
@@ -47,9 +47,10 @@ impl Inner {
         let shelf = Arc::new(shelf);
         let count = config.thread_count();
         let workshop = Workshop::open(count, &config.loosest())?;
+        let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let inner = Inner {
             compiler: Compiler::new(workshop.engine.clone(), Arc::clone(&shelf)),
-            threads: Threads::start("plugin", count).map_err(OpenError::Threads)?,
+            threads: if in_turn { threads.in_turn() } else { threads },
             workshop,
             shelf,
             registry: ArcSwap::default(),

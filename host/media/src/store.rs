@@ -9,6 +9,7 @@ use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_model::{BlobId, Clock, Pepper, Seed};
 use gatehouse_upstream::{OpenBlob, Upstream};
+use object_store::ObjectStore;
 use object_store::path::Path;
 
 use crate::facts::{SNIFFED, UNKNOWN, sniff};
@@ -47,6 +48,20 @@ impl MediaStore {
     ) -> Result<Self, Error> {
         let objects = Objects::open(config.url.as_deref(), data)?;
         Ok(Self(Arc::new(Inner { config, objects, pepper, upstream, clock, seed })))
+    }
+
+    /// The same over an object store that is open already, wherever it keeps its bytes.
+    #[must_use]
+    pub fn over(
+        objects: Arc<dyn ObjectStore>,
+        config: Config,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Self {
+        let objects = Objects { store: objects, root: None };
+        Self(Arc::new(Inner { config, objects, pepper, upstream, clock, seed }))
     }
 
     /// Cuts embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].

@@ -10,6 +10,8 @@ mod birth;
 mod config;
 mod error;
 mod layout;
+#[cfg(any(test, feature = "power"))]
+pub mod power;
 mod read;
 mod row;
 mod store;
@@ -19,6 +21,7 @@ pub use config::Config;
 pub use error::{OpenError, StoreError};
 pub use read::{LiveTasks, TaskQuery};
 pub use store::Store;
+pub use writer::Writer;
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::batch::Batch;
 use crate::birth;
 use crate::layout::{META, SCHEMA, SCHEMA_KEY};
-use crate::writer::{Failure, Job, write_all};
+use crate::writer::{Failure, Job, Writer};
 use crate::{Config, OpenError, StoreError};
 
 /// The durable books. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
@@ -28,7 +28,8 @@ struct Inner {
 struct Open {
     database: Arc<Database>,
     queue: mpsc::Sender<Job>,
-    writer: JoinHandle<()>,
+    /// None where somebody else turns the writer.
+    writer: Option<JoinHandle<()>>,
 }
 
 impl Store {
@@ -55,26 +56,43 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
-        let path = Path::new("(backend)");
-        let database = builder(config)
-            .create_with_backend(backend)
-            .map_err(|error| OpenError::Storage { path: path.to_owned(), reason: error.to_string() })?;
-        Self::start(database, path, config)
+        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config)
+    }
+
+    /// The same without a thread: nothing is written but when the writer is given its turn. For whoever
+    /// must have everything happen in one thread, in an order that can be had again.
+    ///
+    /// # Errors
+    /// [`OpenError`], as for a file.
+    pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
+        let (open, failure, writer) = Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config)?;
+        Ok((Self::of(open, failure), writer))
     }
 
     fn start(database: Database, path: &Path, config: &Config) -> Result<Self, OpenError> {
+        let (mut open, failure, writer) = Self::joined(database, path, config)?;
+        let thread = std::thread::Builder::new().name("store-writer".into());
+        open.writer = Some(thread.spawn(move || writer.work()).map_err(OpenError::Thread)?);
+        Ok(Self::of(open, failure))
+    }
+
+    /// The file with a queue before it, and the writer at that queue's end.
+    fn joined(
+        database: Database,
+        path: &Path,
+        config: &Config,
+    ) -> Result<(Open, Failure, Writer), OpenError> {
         prepare(&database, path)?;
         let database = Arc::new(database);
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
-        let (limit, books, failed) = (config.batch.max(1), database.clone(), failure.clone());
-        let writer = std::thread::Builder::new()
-            .name("store-writer".into())
-            .spawn(move || write_all(&books, jobs, limit, &failed))
-            .map_err(OpenError::Thread)?;
-        let open = RwLock::new(Some(Open { database, queue, writer }));
-        Ok(Self { inner: Arc::new(Inner { open, failure }) })
+        let writer = Writer::new(database.clone(), jobs, config.batch.max(1), failure.clone());
+        Ok((Open { database, queue, writer: None }, failure, writer))
+    }
+
+    fn of(open: Open, failure: Failure) -> Self {
+        Self { inner: Arc::new(Inner { open: RwLock::new(Some(open)), failure }) }
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
@@ -168,7 +186,7 @@ impl Inner {
         if let Some(Open { database, queue, writer }) = open {
             drop((database, queue));
             // The writer catches panics itself and has told what they were.
-            let _ = writer.join();
+            let _ = writer.map(JoinHandle::join);
         }
     }
 }
@@ -177,6 +195,15 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Stands for the path where there is none.
+const BACKEND: &str = "(backend)";
+
+fn on_backend(backend: impl StorageBackend, config: &Config) -> Result<Database, OpenError> {
+    let broken =
+        |error: DatabaseError| OpenError::Storage { path: BACKEND.into(), reason: error.to_string() };
+    builder(config).create_with_backend(backend).map_err(broken)
 }
 
 fn builder(config: &Config) -> redb::Builder {

@@ -4,8 +4,6 @@
 mod birth;
 mod broken;
 mod crash;
-mod disk;
-mod image;
 mod life;
 mod listing;
 mod mix;

@@ -1,4 +1,4 @@
-//! The one thread that writes: takes everything that waits, applies it in order, commits once, answers all.
+//! The one who writes: takes everything that waits, applies it in order, commits once, answers all.
 //!
 //! There is no timer: while one batch is being made durable the next gathers by itself. A storage error, an
 //! unreadable row or a panic ends the writer for good; the transaction is dropped, so nothing of it is kept.
@@ -26,35 +26,63 @@ pub(crate) struct Job {
     pub(crate) answer: oneshot::Sender<Result<Verdict, StoreError>>,
 }
 
-/// Works until the queue is closed and empty, or the store fails.
-pub(crate) fn write_all(
-    database: &Arc<Database>,
-    mut queue: mpsc::Receiver<Job>,
+/// Takes what waits, applies it in order, commits it once and answers. Nothing else writes.
+///
+/// A gateway's writer has a thread to itself; one made by [`crate::Store::with_writer`] is turned by whoever
+/// made it, between whatever else that thread does.
+pub struct Writer {
+    database: Arc<Database>,
+    queue: mpsc::Receiver<Job>,
+    /// Commands in one commit.
     limit: usize,
-    failure: &Failure,
-) {
-    let mut jobs = Vec::new();
-    while queue.blocking_recv_many(&mut jobs, limit) > 0 {
+    failure: Failure,
+    jobs: Vec<Job>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        queue: mpsc::Receiver<Job>,
+        limit: usize,
+        failure: Failure,
+    ) -> Self {
+        Self { database, queue, limit, failure, jobs: Vec::new() }
+    }
+
+    /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
+    /// waits, or once it has failed.
+    pub async fn turn(&mut self) -> bool {
+        self.queue.recv_many(&mut self.jobs, self.limit).await > 0 && self.write()
+    }
+
+    /// Works until the queue is closed and empty, or the store fails.
+    pub(crate) fn work(mut self) {
+        while self.queue.blocking_recv_many(&mut self.jobs, self.limit) > 0 && self.write() {}
+    }
+
+    /// One batch; whether there may be another.
+    fn write(&mut self) -> bool {
         #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
-        metrics::gauge!(metric::QUEUE_DEPTH).set(queue.len() as f64);
+        metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let (commands, answers): (Vec<_>, Vec<_>) =
-            jobs.drain(..).map(|job| (job.command, job.answer)).unzip();
-        match commit_guarded(database, commands) {
+            self.jobs.drain(..).map(|job| (job.command, job.answer)).unzip();
+        match commit_guarded(&self.database, commands) {
             // A client that went away needs no answer; its command was done all the same.
             Ok(verdicts) => answers.into_iter().zip(verdicts).for_each(|(answer, verdict)| {
                 let _ = answer.send(Ok(verdict));
             }),
             Err(error) => {
                 tracing::error!(%error, "the store failed; the process must stop");
-                failure.send_replace(Some(error.clone()));
-                queue.close();
-                let waiting = std::iter::from_fn(|| queue.try_recv().ok()).map(|job| job.answer);
+                self.failure.send_replace(Some(error.clone()));
+                self.queue.close();
+                let waiting = std::iter::from_fn(|| self.queue.try_recv().ok()).map(|job| job.answer);
                 answers.into_iter().chain(waiting).for_each(|answer| {
                     let _ = answer.send(Err(error.clone()));
                 });
-                return;
+                return false;
             }
         }
+        true
     }
 }
 

@@ -13,10 +13,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::Uri;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::dial::{Dial, Line};
+use crate::dial::{Dial, Line, Stream};
 use crate::link::Link;
 use crate::{Resolve, address};
 
@@ -97,15 +96,13 @@ impl Inner {
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
         let addresses = self.addresses(host, port).await?;
         let stream = self.first_to_answer(&addresses, port).await?;
-        // Both sides of a call wait for small packets; never hold one back.
-        stream.set_nodelay(true).map_err(ConnectError::Connect)?;
         if !https {
             return Ok(Link::new(stream, false));
         }
         let name = ServerName::try_from(host.to_owned()).map_err(|_| ConnectError::NoHost)?;
         let stream = self.tls.connect(name, stream).await.map_err(ConnectError::Tls)?;
         let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok(Link::new(stream, h2))
+        Ok(Link::new(Box::new(stream), h2))
     }
 
     /// Every address of `host`, all of them allowed: one bad address among good ones is a trick, not an offer.
@@ -126,7 +123,11 @@ impl Inner {
         }
     }
 
-    async fn first_to_answer(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, ConnectError> {
+    async fn first_to_answer(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+    ) -> Result<Box<dyn Stream>, ConnectError> {
         let mut last = io::Error::other("no address was tried");
         let tries = addresses.len().clamp(1, ATTEMPTS);
         let share = self.timeout / u32::try_from(tries).expect("at most ATTEMPTS");

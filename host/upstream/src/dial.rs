@@ -5,16 +5,23 @@ use std::io;
 use std::net::SocketAddr;
 
 use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// An open socket and who is at its other end.
-pub(crate) struct Line {
-    pub(crate) stream: TcpStream,
-    pub(crate) peer: SocketAddr,
+/// Bytes both ways.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
+
+/// An open connection and who is at its other end.
+pub struct Line {
+    /// The connection.
+    pub stream: Box<dyn Stream>,
+    /// Who answered.
+    pub peer: SocketAddr,
 }
 
-/// Opens sockets.
-pub(crate) trait Dial: Send + Sync + 'static {
+/// Opens connections.
+pub trait Dial: Send + Sync + 'static {
     /// A connection to exactly this address.
     fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>>;
 }
@@ -27,8 +34,10 @@ impl Dial for Sockets {
     fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>> {
         Box::pin(async move {
             let stream = TcpStream::connect(to).await?;
+            // Both sides of a call wait for small packets; never hold one back.
+            stream.set_nodelay(true)?;
             let peer = stream.peer_addr()?;
-            Ok(Line { stream, peer })
+            Ok(Line { stream: Box::new(stream), peer })
         })
     }
 }

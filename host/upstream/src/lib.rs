@@ -48,6 +48,7 @@ pub use auth::Auth;
 pub use blobs::{Blobs, OpenBlob};
 pub use check::ConfigError;
 pub use config::{AccountConfig, Config, FetchConfig, ProviderConfig, SecretRef};
+pub use dial::{Dial, Line, Stream};
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use resolve::{Resolve, SystemResolver};
 pub use upstream::Upstream;

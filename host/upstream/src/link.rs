@@ -7,20 +7,18 @@ use std::task::{Context, Poll};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 
-trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+use crate::dial::Stream;
 
 /// A connection to a checked address.
 pub(crate) struct Link {
-    io: TokioIo<Box<dyn Io>>,
+    io: TokioIo<Box<dyn Stream>>,
     h2: bool,
 }
 
 impl Link {
-    pub(crate) fn new(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, h2: bool) -> Self {
-        Self { io: TokioIo::new(Box::new(io)), h2 }
+    pub(crate) fn new(io: Box<dyn Stream>, h2: bool) -> Self {
+        Self { io: TokioIo::new(io), h2 }
     }
 }
 

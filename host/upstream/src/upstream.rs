@@ -50,8 +50,11 @@ impl Upstream {
         Self::dialling(config, secrets, clock, seed, resolver, Arc::new(Sockets))
     }
 
-    /// The same over sockets of another make.
-    pub(crate) fn dialling(
+    /// The same over connections of another make, for a house that is to be watched without a network.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn dialling(
         config: &Config,
         secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
         clock: Arc<dyn Clock>,

@@ -2,9 +2,7 @@
 
 use super::Dump;
 use super::crash::Page;
-use super::disk::Disk;
-use super::image::each_cut;
-use super::mix::Words;
+use crate::power::{Disk, Words, each_cut};
 use crate::{Config, OpenError, Store};
 
 #[test]

@@ -8,9 +8,7 @@ use gatehouse_tasks::sample::START;
 use gatehouse_tasks::{Answer, Command};
 
 use super::crash::{Page, recover};
-use super::disk::{Access, Disk, Fault};
-use super::image::each_cut;
-use super::mix::Words;
+use crate::power::{Access, Disk, Fault, Words, each_cut};
 use crate::{Config, OpenError, Store, StoreError};
 
 const COMMANDS: usize = 10;

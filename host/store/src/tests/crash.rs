@@ -13,11 +13,10 @@ use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{Command, MemoryBooks, apply};
 use redb::Durability;
 
-use super::disk::{Disk, Op};
-use super::image::each_cut;
-use super::mix::{Mix, Words};
+use super::mix::Mix;
 use super::{Dump, remember};
 use crate::batch::Batch;
+use crate::power::{Disk, Op, Words, each_cut};
 use crate::writer::commit;
 use crate::{Config, Store};
 

@@ -8,8 +8,8 @@ use gatehouse_tasks::{Answer, Command, Rejection};
 use redb::{Database, TableDefinition};
 use tokio::task::JoinSet;
 
-use super::disk::{Disk, Fault};
 use super::{Dump, begin, memory_store};
+use crate::power::{Disk, Fault};
 use crate::writer::commit;
 use crate::{Config, OpenError, Store, StoreError};
 

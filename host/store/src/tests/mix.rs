@@ -8,25 +8,9 @@ use gatehouse_model::{Status, TaskId, UnixMs};
 use gatehouse_tasks::sample::{START, STEP, Wish, task_id};
 use gatehouse_tasks::{Command, Ending, MemoryBooks};
 
-/// Numbers that are the same for the same seed.
-#[derive(Clone, Debug)]
-pub(super) struct Words(u64);
+use crate::power::Words;
 
 impl Words {
-    /// Seeds next to each other give numbers that have nothing in common.
-    pub(super) fn new(seed: u64) -> Self {
-        Self((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd1b5_4a32_d192_ed03) | 1)
-    }
-
-    /// Below `end`, by xorshift64*.
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        usize::try_from((word >> 8) % end as u64).unwrap()
-    }
-
     fn byte(&mut self, end: usize) -> u8 {
         u8::try_from(self.below(end)).unwrap()
     }

@@ -5,8 +5,8 @@ use gatehouse_tasks::MemoryBooks;
 use gatehouse_tasks::sample::{START, STEP, Wish, wishes};
 use proptest::prelude::*;
 
-use super::disk::Disk;
 use super::{Dump, remember};
+use crate::power::Disk;
 use crate::writer::{Verdict, commit};
 use crate::{Config, Store};
 

@@ -164,7 +164,8 @@ impl Dial for Dials {
             if is_deaf {
                 return Err(io::ErrorKind::ConnectionRefused.into());
             }
-            Ok(Line { stream: TcpStream::connect(self.server).await?, peer })
+            let stream = Box::new(TcpStream::connect(self.server).await?);
+            Ok(Line { stream, peer })
         })
     }
 }

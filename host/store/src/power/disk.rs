@@ -1,23 +1,30 @@
 //! A disk that remembers every write, can play a power cut at any moment, and can be told to break.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use redb::StorageBackend;
 
 /// What happened to the disk, in order.
 #[derive(Clone, Debug)]
-pub(super) enum Op {
+pub enum Op {
+    /// These bytes, from there on.
     Write(u64, Vec<u8>),
+    /// A new length.
     SetLen(u64),
+    /// What was done before is sure.
     Sync,
     /// Written by a test: that many batches have been acknowledged by now.
     Acknowledged(usize),
 }
 
+/// Is told of a change before it is made, and says whether the disk still works.
+type Ask = Box<dyn FnMut(Access) -> bool + Send>;
+
 /// What the next access does.
-#[derive(Debug, Default)]
-pub(super) enum Fault {
+#[derive(Default)]
+pub enum Fault {
+    /// It works.
     #[default]
     None,
     /// Syncs report an error.
@@ -30,18 +37,35 @@ pub(super) enum Fault {
     Change(usize),
     /// The read that many ahead fails; those after it work again.
     Read(usize),
+    /// A change is made only if the one asked says so.
+    Ask(Ask),
 }
 
 /// What a backend is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Access {
+pub enum Access {
+    /// Bytes are read.
     Read,
+    /// The length is changed.
     SetLen,
+    /// What was done so far is made sure.
     Sync,
+    /// Bytes are written.
     Write,
 }
 
 impl Access {
+    /// For logs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "the disk is read",
+            Self::SetLen => "the disk's length changes",
+            Self::Sync => "the disk is synced",
+            Self::Write => "the disk is written",
+        }
+    }
+
     fn error(self) -> io::Error {
         match self {
             Self::SetLen => io::Error::from(io::ErrorKind::StorageFull),
@@ -57,48 +81,64 @@ struct State {
     tripped: Option<Access>,
 }
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct Disk {
+/// The disk. Clones are the same one.
+#[derive(Clone, Default)]
+pub struct Disk {
     state: Arc<Mutex<State>>,
     fault: Arc<Mutex<Fault>>,
 }
 
 impl Disk {
-    pub(super) fn of(bytes: Vec<u8>) -> Self {
+    /// A disk that holds `bytes` for sure.
+    #[must_use]
+    pub fn of(bytes: Vec<u8>) -> Self {
         let disk = Self::default();
         disk.state().bytes = bytes;
         disk
     }
 
-    pub(super) fn break_by(&self, fault: Fault) {
-        *self.fault.lock().unwrap() = fault;
+    /// From now on it works like that.
+    pub fn break_by(&self, fault: Fault) {
+        *self.fault() = fault;
     }
 
-    pub(super) fn acknowledge(&self, batches: usize) {
+    /// Notes in the log that so many batches were acknowledged.
+    pub fn acknowledge(&self, batches: usize) {
         self.state().log.push(Op::Acknowledged(batches));
     }
 
-    pub(super) fn log(&self) -> Vec<Op> {
+    /// Everything that happened to it.
+    #[must_use]
+    pub fn log(&self) -> Vec<Op> {
         self.state().log.clone()
     }
 
     /// The bytes now, as another process would find them after this one was killed.
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
         self.state().bytes.clone()
     }
 
     /// The access that [`Fault::Change`] or [`Fault::Read`] let fail.
-    pub(super) fn tripped(&self) -> Option<Access> {
+    #[must_use]
+    pub fn tripped(&self) -> Option<Access> {
         self.state().tripped
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fault(&self) -> MutexGuard<'_, Fault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn trip(&self, access: Access) -> io::Result<()> {
-        let mut fault = self.fault.lock().unwrap();
+        let mut fault = self.fault();
         let left = match (&mut *fault, access) {
+            (Fault::Ask(ask), Access::SetLen | Access::Sync | Access::Write) => {
+                return if ask(access) { Ok(()) } else { Err(io::Error::other("the power is off")) };
+            }
             (Fault::Read(left), Access::Read) => left,
             (Fault::Change(left), Access::SetLen | Access::Sync | Access::Write) => left,
             _ => return Ok(()),
@@ -117,15 +157,26 @@ impl Disk {
 pub(super) fn redo(bytes: &mut Vec<u8>, op: &Op) {
     match op {
         Op::Write(offset, data) => {
-            let start = usize::try_from(*offset).unwrap();
+            let start = index(*offset);
             let end = start + data.len();
             if bytes.len() < end {
                 bytes.resize(end, 0);
             }
             bytes[start..end].copy_from_slice(data);
         }
-        Op::SetLen(len) => bytes.resize(usize::try_from(*len).unwrap(), 0),
+        Op::SetLen(len) => bytes.resize(index(*len), 0),
         Op::Sync | Op::Acknowledged(_) => {}
+    }
+}
+
+/// A place on a disk in memory.
+pub(super) fn index(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
+}
+
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Disk")
     }
 }
 
@@ -136,7 +187,7 @@ impl StorageBackend for Disk {
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         self.trip(Access::Read)?;
-        let start = usize::try_from(offset).unwrap();
+        let start = index(offset);
         let state = self.state();
         let bytes = state.bytes.get(start..start + out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         out.copy_from_slice(bytes);
@@ -154,13 +205,14 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         self.trip(Access::Sync)?;
-        match &*self.fault.lock().unwrap() {
-            Fault::None | Fault::Change(_) | Fault::Read(_) => {}
+        match &*self.fault() {
+            Fault::None | Fault::Ask(_) | Fault::Change(_) | Fault::Read(_) => {}
             Fault::FailSync => return Err(io::Error::other("the disk is on fire")),
             Fault::PanicSync => panic!("the disk fell over"),
             Fault::Gate(arrived, go_on) => {
-                arrived.send(()).unwrap();
-                go_on.recv().unwrap();
+                // Whoever set the gate and went away waits for nothing.
+                let _ = arrived.send(());
+                let _ = go_on.recv();
             }
         }
         self.state().log.push(Op::Sync);
@@ -169,7 +221,11 @@ impl StorageBackend for Disk {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let outcome = self.trip(Access::Write);
-        let arrived = if outcome.is_ok() { data.len() } else { data.len() / 2 };
+        let arrived = match (&outcome, &*self.fault()) {
+            (Ok(()), _) => data.len(),
+            (Err(_), Fault::Ask(_)) => return outcome,
+            (Err(_), _) => data.len() / 2,
+        };
         let mut state = self.state();
         let op = Op::Write(offset, data[..arrived].to_vec());
         redo(&mut state.bytes, &op);
