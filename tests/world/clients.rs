@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{CancelError, IntakeError, Request, TaskFilter};
+use futures_util::StreamExt;
+use gatehouse_driver::{CancelError, IntakeError, MediaRefusal, Request, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
+use object_store::ObjectStore;
 use serde_json::json;
 
 use crate::book::{Promise, brief};
@@ -35,6 +37,7 @@ pub(crate) async fn run(house: Arc<House>, act: Act) {
             house.families.roll_back("context-image").map(|_| ()).map_err(|error| error.to_string())
         }
         Act::Revoke(key) => revoke(&house, key).await,
+        Act::Gone(prompt) => gone(&house, &prompt).await,
         Act::Jump(ms) => {
             world.say(format_args!("the clock is set by {ms} ms"));
             world.count("the clock was set");
@@ -222,6 +225,25 @@ async fn cancel(house: &House, prompt: &str) -> Result<(), String> {
         Err(CancelError::Store(_)) => Ok(()),
         Err(error) => Err(format!("a cancel of {} was refused: {error}", promise.task)),
     }
+}
+
+/// I15, the other half: after its time a link is refused, and what it led to does not stay.
+async fn gone(house: &House, prompt: &str) -> Result<(), String> {
+    let Some(promise) = promise(house, prompt) else { return Ok(()) };
+    let task = read_task(house, &promise)?;
+    if task.status != Status::Completed {
+        return Ok(());
+    }
+    let kept = house.world.objects.list(None).count().await;
+    match opens(&house.driver, &task) {
+        Err(why) if why.ends_with(&expired()) && kept == 0 => Ok(()),
+        other => Err(format!("I15: the link's time is over: {other:?}, {kept} objects are kept")),
+    }
+}
+
+/// The words for a link that has ended.
+fn expired() -> String {
+    MediaRefusal::Expired.to_string()
 }
 
 async fn revoke(house: &House, key: usize) -> Result<(), String> {

@@ -111,3 +111,13 @@ fn a_swap_and_a_restart_in_between_survive_every_crash() {
         .with_task(3_500, "three", Fate::fine());
     every_point("swap, restart, new prices", &swap);
 }
+
+#[test]
+fn a_picture_goes_when_its_link_has_ended() {
+    let (day, sweep) = (25 * 3_600_000_i64, 16 * 60_000_u64);
+    let plan = Plan::of(Fate::fine())
+        .with(30_000, Act::Jump(day + 10_000))
+        .with(30_000 + sweep, Act::Gone("one".to_owned()));
+    let (world, outcome) = run(&plan, vec![], &mut Shelf::open());
+    outcome.unwrap_or_else(|what| panic!("{what}\n{}", world.log().join("\n")));
+}

@@ -20,6 +20,7 @@ use crate::clients;
 use crate::clock::Time;
 use crate::customers::pepper;
 use crate::objects::Cellar;
+use crate::panics;
 use crate::plan::Act;
 use crate::shelf::Shelf;
 use crate::wires::{DOORS, Wires};
@@ -46,12 +47,16 @@ enum Over {
 /// The first invariant that did not hold.
 pub(crate) fn play(world: &Arc<World>, shelf: &mut Shelf) -> Result<(), String> {
     shelf.tidy();
+    let panics = panics::here();
     world.power.restore(world.next_cut());
     for _ in 0..LIVES {
         let first = world.disk();
         let disk = Disk::of(first.clone());
         let over = live(world, shelf, &disk);
         world.verdict()?;
+        if panics::here() != panics {
+            return Err("something panicked".to_owned());
+        }
         match over {
             Over::Done => return Ok(()),
             Over::Stopped => world.leave_disk(disk.bytes()),

@@ -17,8 +17,9 @@ use crate::world::World;
 
 /// How late a time limit may be noticed (goal G9).
 const LATE: Duration = Duration::from_secs(10);
-/// The same after the wall clock was set: a call under way measures its own time.
-const LATE_AFTER_JUMP: Duration = Duration::from_secs(130);
+/// The same after the wall clock was set: a poll under way measures its own time, and so does a submission.
+const LATE_AFTER_JUMP: Duration = Duration::from_secs(45);
+const LATE_WHILE_SENT: Duration = Duration::from_secs(130);
 
 impl Book {
     /// Looks at everything that may have changed.
@@ -190,7 +191,11 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
 /// I12, the later half: nobody waits much longer than the limit.
 fn on_time(world: &World, task: &Task) -> Result<(), String> {
     let (now, set) = (world.time.now(), world.time.set());
-    let late = if set.0 > 0 { LATE_AFTER_JUMP } else { LATE };
+    let late = match task.phase {
+        _ if set.0 == 0 => LATE,
+        Phase::Sent { .. } | Phase::Run(_) => LATE_WHILE_SENT,
+        _ => LATE_AFTER_JUMP,
+    };
     let due = task.deadline.max(set).max(world.house_since());
     let end = task.finished.unwrap_or(now);
     if task.status.is_final() || end <= due.plus(late) {

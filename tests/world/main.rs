@@ -14,6 +14,7 @@ mod customers;
 mod house;
 mod invariants;
 mod objects;
+mod panics;
 mod plan;
 mod power;
 mod provider;

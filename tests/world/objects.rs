@@ -22,7 +22,7 @@ pub(crate) struct Cellar {
 
 impl Cellar {
     fn ask(&self, what: &'static str) -> Result<()> {
-        let is_full = self.world.is_rough() && self.world.dice.once_in(24);
+        let is_full = self.world.is_rough() && self.world.dice.once_in(8);
         if is_full {
             self.world.count("the media store was full");
         }

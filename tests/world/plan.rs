@@ -34,6 +34,8 @@ pub(crate) enum Act {
     Revoke(usize),
     /// The wall clock is set by so many ms.
     Jump(i64),
+    /// The link to that prompt's picture has ended, and the picture went with it.
+    Gone(String),
     /// The house is stopped and started again, with other prices.
     Restart(i64),
 }
@@ -181,7 +183,7 @@ impl Plan {
 fn fate(dice: &Chance) -> Fate {
     let mut answers = VecDeque::new();
     while dice.once_in(3) && answers.len() < 3 {
-        answers.push_back(Answer::TooMany([None, Some(1), Some(20)][dice.below(3)]));
+        answers.push_back(Answer::TooMany([None, Some(1), Some(20), Some(240)][dice.below(4)]));
     }
     answers.push_back(match dice.below(16) {
         0 | 1 => Answer::TakeAndHangUp,

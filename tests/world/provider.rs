@@ -138,7 +138,8 @@ async fn oddity(world: &World) -> Option<Result<Page, HungUp>> {
         3 => Ok(page(404, &json!({"status": "Task not found"}))),
         4 => Ok(too_many(Some(7))),
         5 => Ok(page(200, &json!({"status": "Reasoning", "progress": 0.01}))),
-        6 => {
+        6 => Ok(page(200, &json!({"status": "Pending", "progress": null}))),
+        7 => {
             // Past what the house waits for, or just before.
             Time::pause(world.dice.millis(500..40_000)).await;
             return None;

@@ -20,6 +20,8 @@ use tokio::task::JoinHandle;
 use crate::Config;
 use crate::live::Live;
 
+/// The loop sleeps no longer than this at a time: the wall clock may be set meanwhile, and time limits go by it.
+const NAP: Duration = Duration::from_secs(5);
 /// How long a task rests whose step panicked.
 const PANIC_PAUSE: Duration = Duration::from_secs(30);
 
@@ -199,7 +201,7 @@ impl Inner {
             match self.live.next_due().filter(|_| !draining) {
                 Some(due) => tokio::select! {
                     biased;
-                    () = self.clock.pause_until(due) => {}
+                    () = self.clock.pause(due.since(self.now()).min(NAP)) => {}
                     () = self.live.changed.notified() => {}
                 },
                 None => self.live.changed.notified().await,
