@@ -16,6 +16,7 @@ use crate::customers::{keys, payer};
 use crate::house::House;
 use crate::invariants::opens;
 use crate::plan::{Act, KEYS, Kind, Wish};
+use crate::shelf::builds;
 use crate::world::World;
 
 /// Does one thing.
@@ -30,11 +31,12 @@ pub(crate) async fn run(house: Arc<House>, act: Act) {
         Act::Swap(build) => {
             world.count("a build was activated");
             world.say(format_args!("operator: build {build}"));
-            house.families.activate(&house.builds[build]).map(|_| ()).map_err(|error| error.to_string())
+            house.families.activate(&builds()[build]).map(|_| ()).map_err(|error| error.to_string())
         }
-        Act::RollBack => {
+        Act::RollBack(family) => {
             world.count("a build was gone back to");
-            house.families.roll_back("context-image").map(|_| ()).map_err(|error| error.to_string())
+            world.say(format_args!("operator: back with {family}"));
+            house.families.roll_back(family).map(|_| ()).map_err(|error| error.to_string())
         }
         Act::Revoke(key) => revoke(&house, key).await,
         Act::Gone(prompt) => gone(&house, &prompt).await,

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use gatehouse_driver::Driver;
-use gatehouse_model::{Credits, FaultKind, Phase, Status, Task, TaskId};
+use gatehouse_model::{Credits, FaultKind, Phase, Replay, Status, Task, TaskId};
 use gatehouse_store::Store;
 use gatehouse_tasks::lost_answer;
 
 use crate::book::{Book, Seen, brief, prompt_of, sum};
 use crate::customers::{ACCOUNTS, account, credits};
 use crate::house::PLACES;
+use crate::shelf::reads;
 use crate::world::World;
 
 /// How late a time limit may be noticed (goal G9).
@@ -60,14 +61,23 @@ impl Book {
         self.check_endings(world, store, driver)?;
         let truth = world.truth();
         for prompt in truth.arrivals.keys() {
-            if let Some(rash) = truth.rash(prompt) {
-                return Err(format!("I13: {rash}"));
+            let (repeated, audited) = (truth.repeated(prompt), self.resends(store, prompt));
+            if repeated > audited {
+                let all = &truth.arrivals[prompt];
+                return Err(format!("I13: {prompt:?} was sent again, audited {audited} times: {all:?}"));
             }
             if truth.taken(prompt) > 1 {
                 return Err(format!("I13: {prompt:?} was taken {} times", truth.taken(prompt)));
             }
         }
         Ok(())
+    }
+
+    /// How often the audit record says that this prompt's call is sent again.
+    fn resends(&self, store: &Store, prompt: &str) -> usize {
+        let Some(id) = self.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
+        let notes = store.audit(1_000).unwrap_or_default();
+        notes.iter().filter(|note| note.task == Some(id) && note.text.ends_with(": resend")).count()
     }
 
     /// A task as the disk has it now.
@@ -78,6 +88,12 @@ impl Book {
                 return on_time(world, &task);
             }
             follows(&seen.task, &task).map_err(|what| format!("{id}: {what}"))?;
+            if seen.task.digest != task.digest {
+                world.count("a state was migrated");
+                if seen.prompt.as_ref().is_some_and(|prompt| prompt.ends_with(['1', '3', '5', '7', '9'])) {
+                    return Err(format!("{id}: its state cannot be read by the build it is on now"));
+                }
+            }
             if seen.task.status != task.status {
                 world.say(format_args!(
                     "house: {id} {} -> {}",
@@ -169,7 +185,9 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
         && old.unit_price == new.unit_price
         && old.model == new.model
         && old.seed == new.seed
-        && old.digest == new.digest;
+        // A task ends on the build that admitted it, or on one that reads its state.
+        && ((old.digest == new.digest && old.state_version == new.state_version)
+            || reads(&old.digest, &new.digest));
     if !steady {
         return Err(format!("what never changes has changed: {} -> {}", brief(old), brief(new)));
     }
@@ -183,6 +201,8 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
     match (&old.phase, &new.phase) {
         // The outcome of a call is on record before a plugin sees it; and nothing is sent without a record.
         (Phase::Sent { .. }, Phase::Run(_) | Phase::Over) => Ok(()),
+        // Only what its provider recognises is sent again.
+        (Phase::Sent { .. }, Phase::Call(call)) if call.replay == Replay::Token => Ok(()),
         (Phase::Sent { .. }, other) => Err(format!("from Sent to {other:?}")),
         _ => Ok(()),
     }

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 use gatehouse_model::Credits;
 
 use crate::clock::Chance;
+use crate::shelf;
 use crate::truth::{Answer, End, Fate, Weather};
 
 /// Keys of the customers, see [`crate::customers`].
 pub(crate) const KEYS: usize = 4;
-/// Builds of the plugin, see [`crate::shelf`].
-pub(crate) const BUILDS: usize = 3;
 
 /// One thing somebody does.
 #[derive(Clone, Debug)]
@@ -28,8 +27,8 @@ pub(crate) enum Act {
     Cancel(String),
     /// An operator activates a build.
     Swap(usize),
-    /// An operator goes back.
-    RollBack,
+    /// An operator goes back with a family.
+    RollBack(&'static str),
     /// An operator revokes a key.
     Revoke(usize),
     /// The wall clock is set by so many ms.
@@ -81,22 +80,34 @@ pub(crate) struct Plan {
 impl Plan {
     /// One task with that fate, submitted at once.
     pub(crate) fn of(fate: Fate) -> Self {
-        let plan = Self {
+        Self::bare().with_task(100, "one", fate)
+    }
+
+    /// One task of the scribe with that prompt and fate.
+    pub(crate) fn of_scribe(prompt: &str, fate: Fate) -> Self {
+        Self::bare().with_task_of("scribe-1", 100, prompt, fate)
+    }
+
+    fn bare() -> Self {
+        Self {
             acts: Vec::new(),
             fates: BTreeMap::new(),
             weather: Weather::default(),
             rough: false,
             seed: 1,
             limit_s: 120,
-        };
-        plan.with_task(100, "one", fate)
+        }
     }
 
-    pub(crate) fn with_task(mut self, at: u64, prompt: &str, fate: Fate) -> Self {
+    pub(crate) fn with_task(self, at: u64, prompt: &str, fate: Fate) -> Self {
+        self.with_task_of("ctx-pro", at, prompt, fate)
+    }
+
+    fn with_task_of(mut self, model: &'static str, at: u64, prompt: &str, fate: Fate) -> Self {
         self.fates.insert(prompt.to_owned(), fate);
         let wish = Wish {
             key: 0,
-            kind: Kind::Good("ctx-pro"),
+            kind: Kind::Good(model),
             prompt: prompt.to_owned(),
             token: Some(prompt.to_owned()),
         };
@@ -112,8 +123,9 @@ impl Plan {
     /// The price list, dearer by so many credits.
     #[expect(clippy::unused_self, reason = "a plan may come to have its own")]
     pub(crate) fn prices(&self, dearer: i64) -> BTreeMap<String, Credits> {
-        let price = |credits: i64| Credits((credits + dearer) * Credits::UNIT);
-        [("ctx-pro".to_owned(), price(4)), ("ctx-max".to_owned(), price(8))].into()
+        let price =
+            |(model, credits): (&str, i64)| (model.to_owned(), Credits((credits + dearer) * Credits::UNIT));
+        [("ctx-pro", 4), ("ctx-max", 8), ("scribe-1", 3)].map(price).into()
     }
 
     /// What a seed makes of it.
@@ -135,8 +147,8 @@ impl Plan {
         for _ in 0..dice.below(4) {
             let at = dice.below(90_000) as u64;
             let act = match dice.below(12) {
-                0..=3 => Act::Swap(dice.below(BUILDS)),
-                4 | 5 => Act::RollBack,
+                0..=3 => Act::Swap(dice.below(shelf::BUILDS.len())),
+                4 | 5 => Act::RollBack(shelf::BUILDS[dice.below(shelf::BUILDS.len())]),
                 6 => Act::Revoke(1 + dice.below(KEYS - 1)),
                 7 => Act::Jump(dice.below(400_000) as i64),
                 8 => Act::Jump(-(dice.below(30_000) as i64)),
@@ -155,7 +167,8 @@ impl Plan {
             0 => Kind::Doomed,
             1 => Kind::Invalid,
             2 => Kind::Unknown,
-            3..=6 => Kind::Good("ctx-max"),
+            3..=5 => Kind::Good("ctx-max"),
+            6..=9 => Kind::Good("scribe-1"),
             _ => Kind::Good("ctx-pro"),
         };
         let token = dice.once_in(3).then(|| format!("token {}", dice.below(3)));

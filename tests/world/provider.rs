@@ -66,7 +66,7 @@ async fn submit(world: &World, body: &[u8]) -> Result<Page, HungUp> {
     if let Err(what) = world.book().arrival(prompt) {
         world.fail(what);
     }
-    let (answer, job) = world.truth().arrive(prompt, world.time.gone());
+    let (answer, job) = world.truth().arrive(prompt, asked["token"].as_str(), world.time.gone());
     world.say(format_args!("provider: {prompt:?} arrives, {answer:?}"));
     let taken = |job: Option<usize>| {
         let id = job.map_or_else(String::new, |job| job.to_string());
@@ -77,6 +77,10 @@ async fn submit(world: &World, body: &[u8]) -> Result<Page, HungUp> {
     };
     match answer {
         Answer::Take => Ok(taken(job)),
+        Answer::Again => {
+            world.count("a token came again");
+            Ok(taken(job))
+        }
         Answer::TakeSlowly(ms) => {
             Time::pause(Duration::from_millis(ms)).await;
             Ok(taken(job))

@@ -20,7 +20,7 @@ const HOW_MANY: &str = "GATEHOUSE_SEEDS";
 const REPLAY: &str = "GATEHOUSE_SEED";
 
 /// What must have been tried in a whole run, or it shows nothing.
-const TRIED: [&str; 21] = [
+const TRIED: [&str; 23] = [
     "a build was activated",
     "a build was gone back to",
     "a cancel came too late",
@@ -28,6 +28,7 @@ const TRIED: [&str; 21] = [
     "a picture was stopped",
     "a poll was answered oddly",
     "a quota was used up",
+    "a state was migrated",
     "a submission was repeated",
     "a success came too late",
     "a task failed at its provider",
@@ -35,6 +36,7 @@ const TRIED: [&str; 21] = [
     "a task was cancelled",
     "a task was completed",
     "a task was doomed",
+    "a token came again",
     "a token came with another request",
     "an account could not pay",
     "an ambiguous call was given up",

@@ -1,5 +1,6 @@
-//! The real plugin in several builds, and the room it runs in. Compiled once a process; every thread of tests
-//! has a room of its own, which outlives the houses it is lent to as the folder of versions does.
+//! The real plugin in several builds, a second family with two kinds of state, and the room they run in. Compiled
+//! once a process; every thread of tests has a room of its own, which outlives the houses it is lent to as the
+//! folder of versions does.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +12,25 @@ use gatehouse_model::{Clock, Digest, Pause, UnixMs};
 use tempfile::TempDir;
 
 use crate::clock::Time;
-use crate::plan::BUILDS;
+/// The family of each build. The last two are the scribe, and the one that reads its states.
+pub(crate) const BUILDS: [&str; 5] = ["context-image", "context-image", "context-image", "scribe", "scribe"];
+/// The builds every world begins with.
+const FIRST: [usize; 2] = [0, 3];
+
+/// The digests of all builds.
+pub(crate) fn builds() -> &'static [Digest] {
+    &template().builds
+}
+
+/// Whether a task of the one build may become a task of the other.
+pub(crate) fn reads(from: &Digest, to: &Digest) -> bool {
+    let builds = builds();
+    *from == builds[3] && *to == builds[4]
+}
 
 /// A room with every build on its shelf.
 pub(crate) struct Shelf {
     room: Option<Families>,
-    pub(crate) builds: Vec<Digest>,
     dir: TempDir,
 }
 
@@ -42,12 +56,14 @@ impl Shelf {
             let path = entry.expect("an entry").path();
             fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("a copy");
         }
-        Self { room: Some(room(dir.path())), builds: made.builds.clone(), dir }
+        Self { room: Some(room(dir.path())), dir }
     }
 
-    /// The room, with the first build active.
+    /// Makes the first build of each family active.
     pub(crate) fn tidy(&self) {
-        self.room().activate(&self.builds[0]).expect("the first build");
+        for build in FIRST {
+            self.room().activate(&builds()[build]).expect("a build");
+        }
     }
 
     pub(crate) fn room(&self) -> &Families {
@@ -56,8 +72,9 @@ impl Shelf {
 
     /// As a new process finds it.
     pub(crate) fn reopen(&mut self) {
-        let active =
-            |room: &Families| room.registry().family("context-image").map(|version| version.digest());
+        let active = |room: &Families| {
+            FIRST.map(|build| room.registry().family(BUILDS[build]).map(|version| version.digest()))
+        };
         let before = active(self.room());
         self.room = None;
         self.room = Some(room(self.dir.path()));
@@ -83,19 +100,21 @@ fn template() -> &'static Template {
     MADE.get_or_init(|| {
         let dir = tempfile::tempdir().expect("a folder");
         let families = room(dir.path());
-        let wasm = component();
+        let wasm = component("../plugins/context-image");
         // A custom section changes the digest and nothing else: the same plugin as another build.
         let build = |number: usize| {
             let section = [0, 3, 1, b'b', u8::try_from(number).expect("a few builds")];
             [wasm.as_slice(), &section].concat()
         };
-        let install = |number| families.install(&build(number)).expect("a build").digest;
-        Template { builds: (0..BUILDS).map(install).collect(), dir }
+        let scribes = ["scribe", "scribe-next"].map(|name| component(&format!("world/fixtures/{name}")));
+        let all = (0..3).map(build).chain(scribes);
+        let builds = all.map(|wasm| families.install(&wasm).expect("a build").digest).collect();
+        Template { dir, builds }
     })
 }
 
-fn component() -> Vec<u8> {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/context-image");
+fn component(path: &str) -> Vec<u8> {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
     let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
     fs::read(wasm).expect("a component")

@@ -57,7 +57,9 @@ impl Inner {
         if is_unsent(task) {
             return Ok(true);
         }
-        if matches!(task.phase, Phase::Sent { .. }) {
+        // Only a task at rest can be asked: the family's state knows nothing yet of a call that is out, or of an
+        // answer that is on record and waits to be told.
+        if !matches!(task.phase, Phase::Call(_) | Phase::Wait(_)) {
             return Ok(false);
         }
         let Ok(Route::Run(version)) = self.families.route(&task.family, &task.digest, task.state_version)
