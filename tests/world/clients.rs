@@ -181,7 +181,8 @@ async fn wait(house: &House, prompt: &str, patience: Duration) -> Result<(), Str
     if !house.is_open() {
         return Ok(());
     }
-    let task = found.map_err(|error| error.to_string())?.ok_or(format!("I9: {} is gone", promise.task))?;
+    let task =
+        found.map_err(|error| error.to_string())?.ok_or_else(|| format!("I9: {} is gone", promise.task))?;
     let waited = u128::from(world.time.gone() - before);
     if !task.status.is_final() && waited < patience.as_millis() && house.driver.is_ready() {
         return Err(format!("a wait for {} ended after {waited} ms with {:?}", task.id, task.status));
@@ -286,7 +287,7 @@ pub(crate) fn read_everything(house: &House) -> Result<(), String> {
     let now = world.time.gone();
     for (id, seen) in seen {
         let task = house.driver.store().task(id).map_err(|error| error.to_string())?;
-        let task = task.ok_or(format!("I9: {id} is gone"))?;
+        let task = task.ok_or_else(|| format!("I9: {id} is gone"))?;
         if task != seen.task || !task.status.is_final() {
             return Err(format!(
                 "I10, I14: it was last seen as {}, and is {}",

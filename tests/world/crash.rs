@@ -30,6 +30,7 @@ fn run(plan: &Plan, cuts: Vec<usize>, shelf: &mut Shelf) -> (Arc<World>, Result<
 }
 
 /// Cuts the power at every operation of a scenario. Somewhere, everything that `tried` names must have happened.
+#[expect(clippy::print_stdout, reason = "how many there were is worth knowing")]
 fn every_point(name: &str, plan: &Plan, tried: &[&str]) {
     let (dry, outcome) = run(plan, vec![], &mut Shelf::open());
     outcome.unwrap_or_else(|what| panic!("{name}, no cut: {what}\n{}", dry.log().join("\n")));
@@ -54,7 +55,10 @@ fn every_point(name: &str, plan: &Plan, tried: &[&str]) {
                     if let Err(what) = outcome {
                         panic!("{name}, cuts {cuts:?}: {what}\n{}", world.log().join("\n"));
                     }
-                    happened.lock().unwrap().extend(world.counts().into_keys());
+                    happened
+                        .lock()
+                        .expect("whoever panicked has said why")
+                        .extend(world.counts().into_keys());
                     let gone = world.counts().get("the power went").copied().unwrap_or(0);
                     cut.fetch_add(usize::from(gone > 0), Ordering::SeqCst);
                     twice.fetch_add(usize::from(gone > 1), Ordering::SeqCst);
@@ -66,7 +70,7 @@ fn every_point(name: &str, plan: &Plan, tried: &[&str]) {
     println!("{name}: {points} crash points, {twice} of them followed by a second crash");
     assert_eq!(cut, points, "{name}: as many cuts as the dry run has operations");
     assert!(twice > 0, "{name}: no second cut during recovery");
-    let happened = happened.into_inner().unwrap();
+    let happened = happened.into_inner().expect("nobody panicked");
     assert!(tried.iter().all(|what| happened.contains(what)), "{name}: expected {tried:?}, got {happened:?}");
 }
 

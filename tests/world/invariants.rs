@@ -52,7 +52,7 @@ impl Book {
             .map(|seen| seen.task.id)
             .collect();
         for id in gone {
-            let task = store.task(id).map_err(told)?.ok_or(format!("I9: {id} is gone"))?;
+            let task = store.task(id).map_err(told)?.ok_or_else(|| format!("I9: {id} is gone"))?;
             self.observe(world, task)?;
         }
         for task in live {
@@ -158,7 +158,7 @@ fn check_accounts(store: &Store, live: &[Task]) -> Result<(), String> {
     for (number, (name, paid)) in ACCOUNTS.iter().enumerate() {
         let id = account(number);
         let found = store.account(&id).map_err(|error| error.to_string())?;
-        let found = found.ok_or(format!("account {name} is gone"))?;
+        let found = found.ok_or_else(|| format!("account {name} is gone"))?;
         let held = sum(live.iter().filter(|task| task.account == id).map(|task| task.held));
         let whole = sum([found.available, found.reserved, found.spent].into_iter());
         if found.available < Credits::ZERO || found.reserved != held || whole != credits(*paid) {
@@ -256,7 +256,7 @@ fn check_end(task: &Task, taken: usize) -> Result<(), String> {
 pub(crate) fn opens(driver: &Driver, task: &Task) -> Result<(), String> {
     let result = driver.result(task, "http://house").ok_or("no result")?;
     let result: serde_json::Value = serde_json::from_slice(&result).map_err(|error| error.to_string())?;
-    let link = result["images"][0]["url"][0].as_str().ok_or(format!("no link in {result}"))?;
+    let link = result["images"][0]["url"][0].as_str().ok_or_else(|| format!("no link in {result}"))?;
     let (name, query) = link.rsplit_once('/').and_then(|(_, file)| file.split_once('?')).ok_or("no query")?;
     let value = |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)).unwrap_or_default();
     let file = driver.media(name, value("expires="), value("signature="), None).now_or_never();

@@ -1,7 +1,7 @@
 //! A disk that remembers every write, can play a power cut at any moment, and can be told to break.
 
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::{fmt, io};
 
 use redb::StorageBackend;
 
@@ -39,6 +39,20 @@ pub enum Fault {
     Read(usize),
     /// A change is made only if the one asked says so.
     Ask(Ask),
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::FailSync => f.write_str("FailSync"),
+            Self::PanicSync => f.write_str("PanicSync"),
+            Self::Gate(..) => f.write_str("Gate"),
+            Self::Change(ahead) => write!(f, "Change({ahead})"),
+            Self::Read(ahead) => write!(f, "Read({ahead})"),
+            Self::Ask(_) => f.write_str("Ask"),
+        }
+    }
 }
 
 /// What a backend is asked for.
@@ -174,8 +188,8 @@ pub(super) fn index(offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX)
 }
 
-impl std::fmt::Debug for Disk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Disk")
     }
 }
