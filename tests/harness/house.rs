@@ -197,6 +197,12 @@ impl House {
         self.outcome(&["account", "show", account]).await
     }
 
+    /// Lines of the audit record as `audit` has them, newest first.
+    pub async fn audit(&self, arguments: &[&str]) -> Vec<Value> {
+        let mut outcome = self.outcome(&[&["audit"], arguments].concat()).await;
+        serde_json::from_value(outcome["notes"].take()).expect("a list of lines")
+    }
+
     /// The account once none of its tasks is under way any more.
     pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
         for status in ["submitted", "pending", "processing"] {

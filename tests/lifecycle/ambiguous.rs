@@ -32,7 +32,18 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         assert!(task["error"]["message"].as_str().is_some_and(|text| text.contains("restarted")), "{task}");
         assert_eq!(task["cost"], 0.0);
         assert_eq!(submits(&sandbox).values().sum::<usize>(), 1);
+        // The operator can read what was decided, through the door and without a running gateway.
+        let id = task["id"].as_str().expect("an id").to_owned();
+        let through_door = house.audit(&["--task", &id]).await;
+        assert_eq!(through_door.len(), 1, "{through_door:?}");
+        assert_eq!(through_door[0]["task"], task["id"]);
+        let text = through_door[0]["text"].as_str().expect("text");
+        assert!(text.contains("ambiguous POST to bfl") && text.contains("refund"), "{text}");
+        assert_eq!(house.audit(&["--limit", "0"]).await.len(), 0);
         house.expect_clean_books().await;
         assert_eq!(house.account("acme").await["available"], 100_000_000);
+        assert_eq!(house.terminate().await, Some(0));
+        assert_eq!(house.audit(&["--task", &id]).await, through_door);
+        assert!(house.gatehouse(&["audit"]).await.contains(&id));
     });
 }

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{AccountId, Credits, Digest, KeyId, UnixMs};
+use gatehouse_model::{AccountId, Credits, Digest, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -62,6 +62,13 @@ pub enum Operation {
     },
     /// Re-sums the books and checks every hold against its task.
     Doctor,
+    /// Reads the audit record, newest lines first.
+    Audit {
+        /// Only lines about this task.
+        task: Option<TaskId>,
+        /// At most this many.
+        limit: u32,
+    },
     /// Lists plugin versions.
     PluginList,
     /// Takes a component through every stage of loading and switches its family to it.

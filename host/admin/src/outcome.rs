@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{Account, AccountId, Credits, Digest, Key, KeyId, UnixMs};
+use gatehouse_model::{Account, AccountId, Credits, Digest, Key, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,11 @@ pub enum Outcome {
     },
     /// What the doctor found.
     Examined(Examination),
+    /// Lines of the audit record, newest first.
+    Audit {
+        /// The lines.
+        notes: Vec<AuditNote>,
+    },
     /// A component passed every stage of loading.
     PluginChecked(PluginView),
     /// A version was deleted.
@@ -125,6 +130,17 @@ impl Examination {
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty() && self.imbalance == Credits::ZERO
     }
+}
+
+/// One line of the audit record: something the gateway had to decide without knowing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditNote {
+    /// When it was written.
+    pub at: UnixMs,
+    /// The task it is about.
+    pub task: Option<TaskId>,
+    /// What happened and what was done about it.
+    pub text: String,
 }
 
 /// One plugin version.

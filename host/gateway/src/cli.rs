@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{Credits, Digest, KeyId, UnixMs};
+use gatehouse_model::{Credits, Digest, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 
 const EXIT_CODES: &str = "\
@@ -47,6 +47,9 @@ pub(crate) enum Command {
     Account(AccountCommand),
     /// Re-sum the ledger and check every hold against its task
     Doctor(OutputArgs),
+    /// List what had to be decided without knowing, newest first
+    #[command(after_help = "Example:\n  gatehouse audit --task task_01jz3k8m4n5p6q7r8s9t0v1w2x --limit 5")]
+    Audit(AuditArgs),
     /// Check a configuration file, then print what it amounts to
     CheckConfig {
         /// The file [default: --config, or ./gatehouse.toml]
@@ -177,6 +180,19 @@ pub(crate) struct AmountArgs {
     /// A note for the ledger
     #[arg(long, default_value = "")]
     pub(crate) memo: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Which lines of the audit record.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Only lines about this task
+    #[arg(long)]
+    pub(crate) task: Option<TaskId>,
+    /// At most this many lines
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -312,6 +328,8 @@ mod tests {
             ("gatehouse account deposit a 5 --memo m", true),
             ("gatehouse account deposit a", false),
             ("gatehouse doctor --json", true),
+            ("gatehouse audit --limit 5 --json", true),
+            ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse plugin check f.wasm", true),
             ("gatehouse plugin", false),

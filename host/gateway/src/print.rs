@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
-use gatehouse_admin::{Examination, KeyView, Outcome, PluginState, PluginView};
+use gatehouse_admin::{AuditNote, Examination, KeyView, Outcome, PluginState, PluginView};
 use gatehouse_model::{Account, Credits, UnixMs};
 
 /// Writes an outcome as one JSON document.
@@ -24,6 +24,7 @@ pub(crate) fn text(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
         }
         Outcome::Keys { keys: all } => keys(out, all),
         Outcome::Examined(examination) => examined(out, examination),
+        Outcome::Audit { notes } => audit(out, notes),
         Outcome::PluginChecked(plugin) => {
             plugins(out, std::slice::from_ref(plugin))?;
             writeln!(out, "\nIt passed every stage.")
@@ -100,6 +101,14 @@ fn examined(out: &mut dyn Write, examination: &Examination) -> io::Result<()> {
     }
     writeln!(out, "{} findings:", examination.findings.len())?;
     examination.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))
+}
+
+fn audit(out: &mut dyn Write, notes: &[AuditNote]) -> io::Result<()> {
+    let row = |note: &AuditNote| {
+        let task = note.task.map_or_else(|| "-".to_owned(), |task| task.to_string());
+        vec![moment(note.at), task, note.text.clone()]
+    };
+    table(out, &["WHEN", "TASK", "WHAT"], notes.iter().map(row))
 }
 
 fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
@@ -185,6 +194,17 @@ longer-name  0          0         0      0
             shown(&Outcome::Examined(examination))
                 .ends_with("1 findings:\n  account a: a balance is negative\n")
         );
+    }
+
+    #[test]
+    fn audit_lines_name_moment_and_task() {
+        let note = |task, text: &str| AuditNote { at: UnixMs(0), task, text: text.to_owned() };
+        let notes = vec![note(None, "it was noticed")];
+        let expected = "\
+WHEN                  TASK  WHAT
+1970-01-01T00:00:00Z  -     it was noticed
+";
+        assert_eq!(shown(&Outcome::Audit { notes }), expected);
     }
 
     #[test]

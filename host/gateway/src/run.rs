@@ -152,6 +152,7 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
 fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
     match command {
         Command::Doctor(output) => Ok((Operation::Doctor, output)),
+        Command::Audit(args) => Ok((Operation::Audit { task: args.task, limit: args.limit }, args.output)),
         Command::Key(command) => Ok(key(command)),
         Command::Account(command) => Ok(account(command)),
         Command::Plugin(command) => plugin(command),

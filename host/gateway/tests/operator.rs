@@ -174,7 +174,9 @@ fn the_data_folder_is_its_owners_alone() {
 #[test]
 fn commands_without_a_store_say_so_and_make_none() {
     let folder = folder();
-    for words in [&["doctor"][..], &["key", "list"], &["account", "show", "a"], &["plugin", "list"]] {
+    for words in
+        [&["doctor"][..], &["audit"], &["key", "list"], &["account", "show", "a"], &["plugin", "list"]]
+    {
         assert!(refused(folder.path(), words, 1).contains("no store yet"), "{words:?}");
     }
     assert!(!folder.path().join("gatehouse-data").exists());

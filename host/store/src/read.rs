@@ -116,14 +116,19 @@ impl Store {
         }
     }
 
-    /// The last lines of the audit record, newest first.
+    /// The last lines of the audit record, newest first; with `task`, those about it alone.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn audit(&self, limit: usize) -> Result<Vec<Note>, StoreError> {
+    pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<Note>, StoreError> {
+        let wanted = |note: &Result<Note, _>| {
+            // A line that cannot be read is nobody's, and must not be passed over.
+            note.as_ref().map_or(true, |note: &Note| task.is_none() || note.task == task)
+        };
         self.read(|txn| {
             let table = txn.open_table(layout::AUDIT)?;
-            table.iter()?.rev().take(limit).map(|row| decode("audit", row?.1.value())).collect()
+            let notes = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));
+            notes.filter(wanted).take(limit).collect()
         })
     }
 

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gatehouse_admin::{Examination, Operation, OperationError, Operations, Outcome, Performing};
+use gatehouse_admin::{AuditNote, Examination, Operation, OperationError, Operations, Outcome, Performing};
 use gatehouse_driver::Driver;
 use gatehouse_families::Families;
-use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_model::{Clock, Pepper, Seed, TaskId};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Answer, Command, Rejection, Report};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -67,6 +67,7 @@ impl Desk {
             Operation::KeyShow { key } => self.show_key(&key),
             Operation::KeyRevoke { key } => self.revoke_key(key).await,
             Operation::Doctor => self.examine().await,
+            Operation::Audit { task, limit } => self.read_audit(task, limit).await,
             Operation::PluginList => self.list_plugins().await,
             Operation::PluginCheck { component } => self.check_plugin(component).await,
             Operation::PluginInstall { component, sha256 } => self.install_plugin(component, sha256).await,
@@ -80,6 +81,13 @@ impl Desk {
         let store = self.store.clone();
         let report = aside(move || store.examine()).await?.map_err(broken)?;
         Ok(Outcome::Examined(examination(report)))
+    }
+
+    async fn read_audit(&self, task: Option<TaskId>, limit: u32) -> Result<Outcome, OperationError> {
+        let (store, limit) = (self.store.clone(), usize::try_from(limit).unwrap_or(usize::MAX));
+        let notes = aside(move || store.audit(task, limit)).await?.map_err(broken)?;
+        let notes = notes.into_iter().map(|note| AuditNote { at: note.at, task: note.task, text: note.text });
+        Ok(Outcome::Audit { notes: notes.collect() })
     }
 
     async fn send(&self, command: Command) -> Result<Answer, OperationError> {

@@ -1,7 +1,7 @@
 //! What is listed, in which order, and in which pieces.
 
 use gatehouse_model::{Status, Task, TaskId};
-use gatehouse_tasks::sample::{START, change, completed, failed, task};
+use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
 use gatehouse_tasks::{Answer, Command};
 
 use super::{account, begin, key, memory_store, minute};
@@ -149,12 +149,21 @@ async fn ledger_and_audit_are_read_backwards() {
     assert_eq!(store.ledger_of(&account("account-0"), 700).unwrap(), entries[..700]);
     assert_eq!(store.ledger_of(&account("nobody"), 5).unwrap(), []);
 
-    for text in ["one", "two", "three"] {
-        let note = Command::Audit { task: None, text: text.into(), at: START };
+    let (some, other) = (Some(task_id(1)), Some(task_id(2)));
+    for (task, text) in [(some, "one"), (None, "two"), (other, "three"), (some, "four")] {
+        let note = Command::Audit { task, text: text.into(), at: START };
         store.execute(note).await.unwrap().unwrap();
     }
-    let texts: Vec<_> = store.audit(2).unwrap().into_iter().map(|note| note.text).collect();
-    assert_eq!(texts, ["three", "two"]);
+    for (task, limit, expected) in [
+        (None, 2, &["four", "three"][..]),
+        (some, 9, &["four", "one"]),
+        (some, 1, &["four"]),
+        (Some(task_id(3)), 9, &[]),
+    ] {
+        let notes = store.audit(task, limit).unwrap();
+        let texts: Vec<_> = notes.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(texts, expected);
+    }
 }
 
 #[tokio::test]
