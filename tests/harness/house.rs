@@ -1,6 +1,7 @@
 //! A gateway as an operator runs it: a process with a configuration file and a data folder.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -17,7 +18,12 @@ use crate::client::{Answer, send, try_send};
 pub struct Setup {
     binary: PathBuf,
     config: String,
+    socket: Option<TcpListener>,
 }
+
+/// Starts `$0` with its arguments and with what stands at standard input as the socket it is handed over, the
+/// way systemd does.
+const HAND_OVER: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\" 3<&0 </dev/null";
 
 impl Setup {
     /// The binary, and the addresses of a simulated context-image provider (its `submit`, `poll`,
@@ -37,7 +43,15 @@ impl Setup {
             poll = at("poll"),
             delivery = at("delivery"),
         );
-        Self { binary: binary.into(), config }
+        Self { binary: binary.into(), config, socket: None }
+    }
+
+    /// A gateway that is handed its public socket, as by systemd: the socket stays when the process ends, and
+    /// clients wait in its queue for the next one.
+    #[must_use]
+    pub fn handed_over(mut self) -> Self {
+        self.socket = Some(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        self
     }
 
     /// Something that starts the binary, instead of the binary itself.
@@ -81,6 +95,7 @@ impl Setup {
 /// A running gateway. Dropping it kills the process and removes its data.
 pub struct House {
     binary: PathBuf,
+    socket: Option<TcpListener>,
     folder: TempDir,
     child: Option<Child>,
     /// The public listener.
@@ -95,22 +110,36 @@ impl House {
         std::fs::write(&secret, "sandbox-key\n").expect("a secret");
         let config = setup.config.replace("SECRET", &secret.display().to_string());
         std::fs::write(folder.path().join("gatehouse.toml"), config).expect("a configuration");
-        let mut house =
-            Self { binary: setup.binary, folder, child: None, public: SocketAddr::from(([127, 0, 0, 1], 0)) };
+        let mut house = Self {
+            binary: setup.binary,
+            socket: setup.socket,
+            folder,
+            child: None,
+            public: SocketAddr::from(([127, 0, 0, 1], 0)),
+        };
         house.restart().await;
         house
     }
 
+    /// Starts the process and kills it before `span` is over, whatever it has come to by then.
+    pub async fn restart_cut_short(&mut self, span: Duration) {
+        let log = self.open_log();
+        let mut child = self.serve().stdout(Stdio::null()).stderr(log).spawn().expect("the gateway starts");
+        if let Ok(ended) = tokio::time::timeout(span, child.wait()).await {
+            panic!("the gateway ended by itself: {ended:?}");
+        }
+        child.kill().await.expect("killed");
+    }
+
     /// Starts the process (again) on the same data.
     pub async fn restart(&mut self) {
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a log file");
-        let mut command = self.command(&["serve"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the gateway starts");
+        let log = self.open_log();
+        let mut child = self.serve().stdout(Stdio::piped()).stderr(log).spawn().expect("the gateway starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         self.public = loop {
             let line = lines.next_line().await.expect("readable output");
             let line = line.expect("the gateway says where it listens");
-            if let Some(address) = line.split("http://").nth(1).filter(|_| line.contains("listens on")) {
+            if let Some(address) = line.split("://").nth(1).filter(|_| line.contains("listens on")) {
                 let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
                 let address = address.split(|c| !digits(c)).next().expect("an address");
                 break address.parse().expect("an address with a port");
@@ -144,11 +173,21 @@ impl House {
 
     /// SIGTERM; the exit code.
     pub async fn terminate(&mut self) -> Option<i32> {
+        self.signal("-TERM").await;
         let mut child = self.child.take().expect("a running gateway");
-        let pid = child.id().expect("a running gateway").to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().await.expect("kill runs");
-        assert!(sent.success());
         child.wait().await.expect("an exit").code()
+    }
+
+    /// Sends a signal, named as `kill` wants it.
+    pub async fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.pid().to_string()]).status().await;
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// What the gateway has said so far, all its processes together.
+    #[must_use]
+    pub fn said(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
     }
 
     /// Waits for a process that ends by itself; the exit code.
@@ -156,6 +195,12 @@ impl House {
         let mut child = self.child.take().expect("a running gateway");
         let end = tokio::time::timeout(Duration::from_secs(60), child.wait()).await;
         end.expect("the process ends by itself").expect("an exit").code()
+    }
+
+    /// Whether the process ends by itself within `span`.
+    pub async fn ends_within(&mut self, span: Duration) -> bool {
+        let child = self.child.as_mut().expect("a running gateway");
+        tokio::time::timeout(span, child.wait()).await.is_ok()
     }
 
     /// Runs a command of the same binary on the same configuration and data; its standard output.
@@ -230,6 +275,22 @@ impl House {
         self.folder.path().join("log")
     }
 
+    fn open_log(&self) -> std::fs::File {
+        std::fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a log file")
+    }
+
+    /// The command that serves, with the socket it is handed over where there is one.
+    fn serve(&self) -> Command {
+        let plain = self.command(&["serve"]);
+        let Some(socket) = &self.socket else { return plain };
+        let mut command = Command::new("sh");
+        let words = plain.as_std();
+        command.arg("-c").arg(HAND_OVER).arg(words.get_program()).args(words.get_args());
+        command.current_dir(self.folder.path()).kill_on_drop(true);
+        command.stdin(OwnedFd::from(socket.try_clone().expect("a second handle")));
+        command
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -250,7 +311,7 @@ impl Drop for House {
     #[expect(clippy::print_stdout, reason = "the test runner shows it with the failure")]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+            let log = self.said();
             let lines: Vec<&str> = log.lines().collect();
             println!("the gateway's last words:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }

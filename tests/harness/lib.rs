@@ -5,9 +5,11 @@
 
 mod client;
 mod house;
+mod line;
 
 pub use client::{Answer, send, send_to, try_send};
 pub use house::{Caller, House, Setup};
+pub use line::Line;
 
 use std::future::Future;
 

@@ -4,7 +4,9 @@
 mod ambiguous;
 mod full;
 mod kill;
+mod restarts;
 mod stop;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +21,20 @@ async fn sandbox(job_time: Duration) -> Sandbox {
 }
 
 fn setup(sandbox: &Sandbox) -> Setup {
-    Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &serde_json::to_value(sandbox.context()).expect("addresses"))
+    let binary = asked("GATEHOUSE_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").to_owned());
+    Setup::new(&binary, &serde_json::to_value(sandbox.context()).expect("addresses"))
+}
+
+/// How much of something a test does: a little by itself, the full figure when it is asked for by hand.
+fn setting(name: &str, usual: usize) -> usize {
+    asked(name).map_or(usual, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, not {text:?}"))
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "how a person asks a test for more")]
+fn asked(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn request(prompt: &str) -> Value {

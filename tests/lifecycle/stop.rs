@@ -1,8 +1,12 @@
 //! Graceful ends: SIGTERM finishes what is under way, a restart goes on with the rest.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use gatehouse_tests::{House, run};
+use tokio::io;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use crate::{request, sandbox, setup, submits};
 
@@ -27,6 +31,60 @@ fn a_restart_goes_on_where_the_last_process_stopped() {
         }
         assert!(submits(&sandbox).values().all(|count| *count == 1));
         house.expect_clean_books().await;
+    });
+}
+
+/// Passes on what comes in, and holds back what goes out until it is released.
+async fn hold_answers(of: SocketAddr) -> (SocketAddr, watch::Sender<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("a bound port");
+    let (released, watched) = watch::channel(false);
+    tokio::spawn(async move {
+        while let Ok((near, _)) = listener.accept().await {
+            let mut watched = watched.clone();
+            let far = TcpStream::connect(of).await.expect("a provider");
+            tokio::spawn(async move {
+                let ((mut near_in, mut near_out), (mut far_in, mut far_out)) =
+                    (near.into_split(), far.into_split());
+                let back = async {
+                    let _ = watched.wait_for(|released| *released).await;
+                    io::copy(&mut far_in, &mut near_out).await
+                };
+                let _ = tokio::join!(io::copy(&mut near_in, &mut far_out), back);
+            });
+        }
+    });
+    (address, released)
+}
+
+#[test]
+fn a_call_that_may_not_be_made_twice_is_waited_for() {
+    run(async {
+        let sandbox = sandbox(Duration::ZERO).await;
+        let provider = sandbox.context().submit.trim_start_matches("http://").parse().expect("an address");
+        let (address, released) = hold_answers(provider).await;
+        let held = format!("[providers.bfl]\nbase_url = \"http://{address}\"\n");
+        let mut house = House::start(setup(&sandbox).with(&held)).await;
+        let caller = house.open_account("acme", "100").await;
+        let receipt = caller.post("/v1/images/generations", &request("a red kite")).await.json();
+        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
+        while submits(&sandbox).is_empty() {
+            // The provider has the job; its answer is on the way.
+            caller.send("GET", &path, &[], "").await;
+        }
+        house.signal("-TERM").await;
+        while TcpStream::connect(house.public).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        // Longer than anything else is given: only the call can hold the process now.
+        assert!(!house.ends_within(Duration::from_secs(4)).await, "the answer was not waited for");
+        released.send_replace(true);
+        assert_eq!(house.ended().await, Some(0));
+        house.restart().await;
+        let caller = caller.at(house.public);
+        let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
+        assert_eq!(task["status"], "completed", "{task}");
+        assert_eq!((submits(&sandbox).values().sum::<usize>(), house.audit(&[]).await.len()), (1, 0));
     });
 }
 

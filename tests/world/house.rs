@@ -219,7 +219,7 @@ impl House {
 
     /// Stops as a gateway does when it is told to.
     async fn close(&self) {
-        self.driver.stop(Duration::from_secs(20)).await;
+        self.driver.stop(Duration::from_secs(20), Duration::ZERO).await;
         self.closed.store(true, Ordering::SeqCst);
         self.store.close();
         let writing = self.writing.lock().ok().and_then(|mut writing| writing.take());

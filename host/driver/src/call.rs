@@ -14,7 +14,7 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
 use gatehouse_upstream::{NoSlot, Slot};
 
-use crate::driver::Inner;
+use crate::driver::{Inner, Stage};
 use crate::step::{Turn, Visit};
 
 /// A parked task looks again by itself after this long, should nobody wake it.
@@ -24,13 +24,18 @@ const RETRY_AFTER_MAX: u64 = 600;
 
 impl Inner {
     pub(crate) async fn call(&self, visit: &mut Visit, call: Call) -> Result<Turn, StoreError> {
+        let journalled = call.replay != Replay::Safe;
+        if journalled && self.has_reached(Stage::Draining) {
+            // What must not be cut short is not begun either: it is written down and the next process makes it.
+            return self.queue(visit, call, self.now()).await;
+        }
         let slot = match self.place_or_park(visit, &call) {
             Ok(slot) => slot,
             Err(NoSlot::Unknown) => return self.refuse(visit, &call).await,
             Err(NoSlot::Until(due)) => return self.queue(visit, call, due).await,
             Err(NoSlot::Busy) => return self.queue(visit, call, self.now().plus(PARKED_PAUSE)).await,
         };
-        let journalled = call.replay != Replay::Safe;
+        let _calling = journalled.then(|| self.count_call());
         visit.task.seat =
             Some(Seat { provider: slot.provider().to_owned(), account: slot.account().to_owned() });
         if journalled {

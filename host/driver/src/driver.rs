@@ -49,6 +49,19 @@ pub struct Driver {
     pub(crate) inner: Arc<Inner>,
 }
 
+/// How far a shutdown has come. Each stage holds what the ones before it said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// Working.
+    Open,
+    /// Not ready any more, and nobody is made to wait for the end of a task; work is taken and done.
+    Leaving,
+    /// No step begins; what is submitted is kept for the next process.
+    Draining,
+    /// Nothing is taken.
+    Stopped,
+}
+
 pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) families: Families,
@@ -59,12 +72,13 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) live: Live,
-    /// Whether a shutdown has begun.
-    pub(crate) draining: watch::Sender<bool>,
+    /// How far a shutdown has come.
+    pub(crate) stage: watch::Sender<Stage>,
     pub(crate) keys_generation: AtomicU64,
     steps: Arc<Semaphore>,
     idle: Notify,
     running: AtomicU64,
+    calls: AtomicU64,
     background: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -99,10 +113,11 @@ impl Driver {
             clock,
             seed,
             live: Live::default(),
-            draining: watch::Sender::new(false),
+            stage: watch::Sender::new(Stage::Open),
             keys_generation: AtomicU64::new(0),
             idle: Notify::new(),
             running: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
             background: std::sync::Mutex::default(),
         });
         inner.recover().await?;
@@ -112,28 +127,26 @@ impl Driver {
         Ok(Self { inner })
     }
 
-    /// Refuses new work and starts no further step; what is under way may finish.
-    pub fn drain(&self) {
-        self.inner.draining.send_replace(true);
-        self.inner.live.changed.notify_one();
+    /// Begins a shutdown: [`Driver::is_ready`] says no, and who waits for a task's end is answered with what
+    /// there is. Work is still taken and done, for the sake of who has not heard yet.
+    pub fn leave(&self) {
+        self.inner.reach(Stage::Leaving);
     }
 
-    /// Drains, waits up to `grace` for the steps under way, and stops. A call still in flight then is
-    /// found again as ambiguous by the next start.
-    pub async fn stop(&self, grace: Duration) {
-        self.drain();
+    /// Starts no further step. What is under way may finish; what is still submitted is durable, and the next
+    /// process does it.
+    pub fn drain(&self) {
+        self.inner.reach(Stage::Draining);
+    }
+
+    /// Refuses new work, waits for what is under way, and stops: up to `steps` for whatever the next start can
+    /// repeat, up to `calls` beyond that for calls it may not. A call still in flight then is found again as
+    /// ambiguous by the next start.
+    pub async fn stop(&self, steps: Duration, calls: Duration) {
         let inner = &self.inner;
-        let deadline = inner.clock.pause(grace);
-        tokio::pin!(deadline);
-        while inner.running.load(Ordering::SeqCst) > 0 {
-            tokio::select! {
-                biased;
-                () = inner.idle.notified() => {}
-                () = &mut deadline => {
-                    tracing::warn!(steps = inner.running.load(Ordering::SeqCst), "steps cut short by shutdown");
-                    break;
-                }
-            }
+        inner.reach(Stage::Stopped);
+        if !inner.none_left(&inner.running, steps).await && !inner.none_left(&inner.calls, calls).await {
+            tracing::warn!(calls = inner.calls.load(Ordering::SeqCst), "calls cut short by shutdown");
         }
         let background =
             std::mem::take(&mut *inner.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -151,7 +164,7 @@ impl Driver {
     /// Ready to take work: the store is writable and no shutdown has begun.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.inner.is_draining() && !self.inner.store.has_failed()
+        *self.inner.stage.borrow() == Stage::Open && !self.inner.store.has_failed()
     }
 
     /// The store, for the operators' door.
@@ -172,8 +185,37 @@ impl Inner {
         self.clock.now()
     }
 
-    pub(crate) fn is_draining(&self) -> bool {
-        *self.draining.borrow()
+    pub(crate) fn has_reached(&self, stage: Stage) -> bool {
+        *self.stage.borrow() >= stage
+    }
+
+    /// Goes on to a stage of the shutdown, never back.
+    fn reach(&self, stage: Stage) {
+        self.stage.send_if_modified(|now| {
+            let further = *now < stage;
+            *now = (*now).max(stage);
+            further
+        });
+        self.live.changed.notify_one();
+    }
+
+    /// Whether `count` came down to zero within `grace`.
+    async fn none_left(&self, count: &AtomicU64, grace: Duration) -> bool {
+        let mut deadline = self.clock.pause(grace);
+        while count.load(Ordering::SeqCst) > 0 {
+            tokio::select! {
+                biased;
+                () = self.idle.notified() => {}
+                () = &mut deadline => return count.load(Ordering::SeqCst) == 0,
+            }
+        }
+        true
+    }
+
+    /// Counts a call that may not be repeated, until what is returned is dropped.
+    pub(crate) fn count_call(&self) -> Calling<'_> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        Calling(self)
     }
 
     /// Takes due tasks and steps them, as many at once as the configuration allows.
@@ -194,7 +236,7 @@ impl Inner {
 
     async fn next_due(&self) -> (TaskId, UnixMs) {
         loop {
-            let draining = self.is_draining();
+            let draining = self.has_reached(Stage::Draining);
             if !draining && let Some(due) = self.live.take_due(self.now()) {
                 return due;
             }
@@ -206,6 +248,17 @@ impl Inner {
                 },
                 None => self.live.changed.notified().await,
             }
+        }
+    }
+}
+
+/// A call under way that may not be repeated.
+pub(crate) struct Calling<'a>(&'a Inner);
+
+impl Drop for Calling<'_> {
+    fn drop(&mut self) {
+        if self.0.calls.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.idle.notify_one();
         }
     }
 }

@@ -16,7 +16,7 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
 use serde::Deserialize;
 
-use crate::driver::Inner;
+use crate::driver::{Inner, Stage};
 use crate::{Driver, IntakeError, Receipt, Request};
 
 impl Driver {
@@ -25,7 +25,7 @@ impl Driver {
     /// # Errors
     /// [`IntakeError`]; nothing was charged and nothing will happen.
     pub async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
-        if self.inner.is_draining() {
+        if self.inner.has_reached(Stage::Stopped) {
             return Err(IntakeError::Draining);
         }
         self.inner.submit(request).await

@@ -10,6 +10,7 @@ use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 use gatehouse_store::{StoreError, TaskQuery};
 
+use crate::driver::Stage;
 use crate::face::{ModelListing, TaskFilter};
 use crate::intake::may_use;
 use crate::{Driver, result};
@@ -59,13 +60,13 @@ impl Driver {
         let Some(end) = end.filter(|_| task.as_ref().is_some_and(|task| !task.status.is_final())) else {
             return Ok(task);
         };
-        let mut draining = self.inner.draining.subscribe();
+        let mut stage = self.inner.stage.subscribe();
         tokio::select! {
             biased;
             _ = end => {}
             () = self.inner.clock.pause(patience) => {}
             // A shutdown does not wait for somebody who only waits.
-            _ = draining.wait_for(|draining| *draining) => {}
+            _ = stage.wait_for(|stage| *stage >= Stage::Leaving) => {}
         }
         self.task(key, id)
     }

@@ -90,7 +90,7 @@ impl Life {
     }
 
     async fn end(self) {
-        self.driver.stop(Duration::from_secs(5)).await;
+        self.driver.stop(Duration::from_secs(5), Duration::ZERO).await;
         let store = self.store;
         tokio::task::spawn_blocking(move || store.close()).await.expect("closed");
     }

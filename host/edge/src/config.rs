@@ -24,6 +24,9 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
     pub cleartext_http2: bool,
+    /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` says no, every
+    /// answer ends its connection, and requests are served as ever.
+    pub leave_ms: u32,
     /// Networks whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Bounds on everything a client can make us hold or wait for.
@@ -68,6 +71,8 @@ pub struct Limits {
     pub requests_per_key: NonZeroU32,
     /// Seconds for the TLS handshake.
     pub tls_seconds: NonZeroU32,
+    /// TLS handshakes under way at once; more wait for their turn, within `tls_seconds`.
+    pub handshakes: NonZeroU32,
     /// HTTP/2 streams of one connection at once.
     pub streams: NonZeroU32,
     /// KiB of one HTTP/2 header list.
@@ -95,6 +100,7 @@ impl Default for Config {
             public_url: None,
             tls: None,
             cleartext_http2: false,
+            leave_ms: 1000,
             trusted_proxies: Vec::new(),
             limits: Limits::default(),
         }
@@ -116,6 +122,7 @@ impl Default for Limits {
             connections_per_ip: at_least_one(512),
             requests_per_key: at_least_one(512),
             tls_seconds: at_least_one(5),
+            handshakes: at_least_one(512),
             streams: at_least_one(128),
             header_list_kib: at_least_one(16),
             idle_seconds: at_least_one(75),

@@ -9,6 +9,7 @@ use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Pepper, Seed};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use crate::auth::Auth;
@@ -30,6 +31,9 @@ pub enum Error {
         /// What the system said; its kind tells an address in use from one that is not ours.
         source: io::Error,
     },
+    /// A socket that was handed over cannot be listened on.
+    #[error("a listening socket that was handed over: {0}")]
+    Inherited(io::Error),
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -40,13 +44,15 @@ pub struct Edge {
     addresses: Vec<SocketAddr>,
     certificates: Option<Certificates>,
     stage: watch::Sender<Stage>,
+    accepting: Vec<JoinHandle<()>>,
+    leave: Duration,
     permits: Arc<Semaphore>,
     connections: u32,
     clock: Arc<dyn Clock>,
 }
 
 impl Edge {
-    /// Binds every configured address and serves at once.
+    /// Binds every configured address and serves at once; with `inherited`, serves those sockets and binds none.
     ///
     /// `certificates` wins over the files of the configuration; without either the listeners speak cleartext.
     ///
@@ -59,8 +65,9 @@ impl Edge {
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
         certificates: Option<Certificates>,
+        inherited: Vec<std::net::TcpListener>,
     ) -> Result<Self, Error> {
-        Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates).await
+        Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates, inherited).await
     }
 
     pub(crate) async fn serve<B: Backend>(
@@ -70,6 +77,7 @@ impl Edge {
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
         certificates: Option<Certificates>,
+        inherited: Vec<std::net::TcpListener>,
     ) -> Result<Self, Error> {
         let certificates = match (certificates, &config.tls) {
             (Some(given), _) => Some(given),
@@ -78,21 +86,23 @@ impl Edge {
         };
         let tls = certificates.as_ref().map(Certificates::server_config).transpose()?;
         let tls = tls.map(|settings| TlsAcceptor::from(Arc::new(settings)));
-        let listeners = bind(&config.listen).await?;
+        let listeners = if inherited.is_empty() { bind(&config.listen).await? } else { adopt(inherited)? };
         let addresses = listeners.iter().map(|(address, _)| *address).collect();
         let (stage, watched) = watch::channel(Stage::Open);
         let connections = u32::try_from(count(config.limits.connections).min(Semaphore::MAX_PERMITS));
+        let leave = Duration::from_millis(u64::from(config.leave_ms));
         let auth = Auth::new(pepper);
         let front = Arc::new(Front::new(backend, config, auth, Arc::clone(&clock), seed, watched.clone()));
         let door = Arc::new(Door::new(front, tls, watched));
-        for (_, listener) in listeners {
-            tokio::spawn(Arc::clone(&door).accept(listener));
-        }
+        let accept = |(_, listener)| tokio::spawn(Arc::clone(&door).accept(listener));
+        let accepting = listeners.into_iter().map(accept).collect();
         let permits = Arc::clone(&door.permits);
         Ok(Self {
             addresses,
             certificates,
             stage,
+            accepting,
+            leave,
             permits,
             connections: connections.unwrap_or(u32::MAX),
             clock,
@@ -111,12 +121,27 @@ impl Edge {
         self.certificates.as_ref()
     }
 
+    /// Says goodbye for as long as the configuration says: `/readyz` refuses, every answer ends its connection,
+    /// and connections and requests are taken as ever. Nobody has to be refused by what follows.
+    pub async fn leave(&self) {
+        self.stage.send_replace(Stage::Leaving);
+        self.clock.pause(self.leave).await;
+    }
+
     /// Stops accepting, lets requests under way finish for at most `grace`, then drops what is left.
-    pub async fn drain(self, grace: Duration) {
+    pub async fn drain(mut self, grace: Duration) {
         self.stage.send_replace(Stage::Draining);
+        let accepting = std::mem::take(&mut self.accepting);
+        let end = async {
+            // First whoever accepts: what they let in last must have its place before places are counted.
+            for listener in accepting {
+                let _ = listener.await;
+            }
+            self.all_gone().await;
+        };
         tokio::select! {
             biased;
-            () = self.all_gone() => return,
+            () = end => return,
             () = self.clock.pause(grace) => {}
         }
         let left = self.connections as usize - self.permits.available_permits();
@@ -136,6 +161,16 @@ impl Drop for Edge {
     fn drop(&mut self) {
         self.stage.send_replace(Stage::Cut);
     }
+}
+
+/// Sockets somebody else opened, and keeps open when this process ends.
+fn adopt(sockets: Vec<std::net::TcpListener>) -> Result<Vec<(SocketAddr, TcpListener)>, Error> {
+    let adopted = sockets.into_iter().map(|socket| {
+        socket.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(socket)?;
+        Ok((listener.local_addr()?, listener))
+    });
+    adopted.collect::<io::Result<_>>().map_err(Error::Inherited)
 }
 
 async fn bind(addresses: &[SocketAddr]) -> Result<Vec<(SocketAddr, TcpListener)>, Error> {

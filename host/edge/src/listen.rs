@@ -29,6 +29,8 @@ use crate::wire::{Signs, Wire};
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// In a shutdown, how long a connection that has just been made, or was just used, may take to ask.
+const QUIET: Duration = Duration::from_secs(1);
 /// How often a silent HTTP/2 peer is asked whether it is still there.
 const PING: Duration = Duration::from_secs(20);
 
@@ -37,7 +39,9 @@ const PING: Duration = Duration::from_secs(20);
 pub(crate) enum Stage {
     /// Serving.
     Open,
-    /// Nothing new; requests under way are finished.
+    /// Serving, and every answer says goodbye.
+    Leaving,
+    /// No new connections; requests under way are finished.
     Draining,
     /// Whatever is left is dropped.
     Cut,
@@ -55,6 +59,7 @@ pub(crate) struct Door<B> {
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) stage: watch::Receiver<Stage>,
     per_ip: Tally<IpAddr>,
+    handshakes: Semaphore,
     http: Builder<TokioExecutor>,
 }
 
@@ -81,26 +86,26 @@ impl<B: Backend> Door<B> {
     pub(crate) fn new(front: Arc<Front<B>>, tls: Option<TlsAcceptor>, stage: watch::Receiver<Stage>) -> Self {
         let limits = &front.config.limits;
         let permits = Arc::new(Semaphore::new(count(limits.connections).min(Semaphore::MAX_PERMITS)));
+        let handshakes = Semaphore::new(count(limits.handshakes).min(Semaphore::MAX_PERMITS));
         let (per_ip, http) = (Tally::new(count(limits.connections_per_ip)), builder(limits));
-        Self { front, tls, permits, stage, per_ip, http }
+        Self { front, tls, permits, stage, per_ip, handshakes, http }
     }
 
     /// Accepts until the shutdown begins.
     pub(crate) async fn accept(self: Arc<Self>, listener: TcpListener) {
         loop {
-            // Without a free place nothing more is accepted: the kernel's queue is the waiting room.
-            let accepted = async {
-                let (stream, peer) = listener.accept().await?;
-                let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(io::Error::other)?;
-                Ok::<_, io::Error>((permit, stream, peer))
-            };
             let accepted = tokio::select! {
                 biased;
                 () = reached(self.stage.clone(), Stage::Draining) => return,
-                accepted = accepted => accepted,
+                accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((permit, stream, peer)) => self.admit(permit, stream, peer),
+                // Without a free place nothing more is accepted: the kernel's queue is the waiting room. Who has
+                // been let in is served, even if a shutdown begins while they wait.
+                Ok((stream, peer)) => tokio::select! {
+                    Ok(permit) = Arc::clone(&self.permits).acquire_owned() => self.admit(permit, stream, peer),
+                    () = reached(self.stage.clone(), Stage::Cut) => return,
+                },
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     self.front.clock.pause(ACCEPT_PAUSE).await;
@@ -150,8 +155,13 @@ impl<B: Backend> Door<B> {
 
     async fn shake_hands(&self, acceptor: &TlsAcceptor, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
         let limit = seconds(self.front.config.limits.tls_seconds);
+        // The wait for a place counts too: the time is the client's, whoever holds it up.
+        let shaken = async {
+            let _place = self.handshakes.acquire().await.map_err(io::Error::other)?;
+            acceptor.accept(stream).await
+        };
         tokio::select! {
-            shaken = acceptor.accept(stream) => match shaken {
+            shaken = shaken => match shaken {
                 Ok(stream) => return Some(stream),
                 Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
             },
@@ -169,7 +179,7 @@ impl<B: Backend> Door<B> {
         let (signs, busy) = (Arc::new(Signs::default()), Busy::default());
         let head = (protocol != Protocol::Http2).then(|| seconds(limits.head_seconds));
         let wire = Wire::new(io, Arc::clone(clock), Arc::clone(&signs), head, seconds(limits.write_seconds));
-        let peer = Peer { address: ip, scheme, signs, busy: busy.clone() };
+        let peer = Peer { address: ip, scheme, signs: Arc::clone(&signs), busy: busy.clone() };
         let front = Arc::clone(&self.front);
         let service = service_fn(move |request| {
             let (front, peer) = (Arc::clone(&front), peer.clone());
@@ -181,7 +191,8 @@ impl<B: Backend> Door<B> {
             Protocol::Either => self.http.clone(),
         };
         let connection = std::pin::pin!(http.serve_connection(TokioIo::new(wire), service));
-        if let Err(error) = self.attend(connection, &busy).await {
+        let state = State { signs, busy, says_goodbye: protocol == Protocol::Http2 };
+        if let Err(error) = self.attend(connection, &state).await {
             tracing::debug!(%error, "a connection broke");
         }
     }
@@ -190,41 +201,81 @@ impl<B: Backend> Door<B> {
     async fn attend<C: GracefulConnection>(
         &self,
         mut connection: Pin<&mut C>,
-        busy: &Busy,
+        state: &State,
     ) -> Result<(), C::Error> {
-        let (limits, clock) = (&self.front.config.limits, &*self.front.clock);
+        let limits = &self.front.config.limits;
+        tokio::select! {
+            result = connection.as_mut() => return result,
+            () = state.quiet(&*self.front.clock, seconds(limits.idle_seconds)) => {}
+            () = reached(self.stage.clone(), Stage::Leaving) => {
+                if let Some(result) = self.take_leave(connection.as_mut(), state).await {
+                    return result;
+                }
+            }
+        }
+        connection.as_mut().graceful_shutdown();
         tokio::select! {
             result = connection.as_mut() => result,
-            () = idle(busy, clock, seconds(limits.idle_seconds)) => {
-                connection.as_mut().graceful_shutdown();
-                tokio::select! {
-                    result = connection.as_mut() => result,
-                    // A peer that neither closes nor asks is not waited for.
-                    () = idle(busy, clock, seconds(limits.head_seconds)) => Ok(()),
-                    () = reached(self.stage.clone(), Stage::Cut) => Ok(()),
-                }
-            }
-            () = reached(self.stage.clone(), Stage::Draining) => {
-                connection.as_mut().graceful_shutdown();
-                tokio::select! {
-                    result = connection.as_mut() => result,
-                    () = reached(self.stage.clone(), Stage::Cut) => Ok(()),
-                }
-            }
+            // A peer that neither closes nor asks is not waited for.
+            () = state.quiet(&*self.front.clock, seconds(limits.head_seconds)) => Ok(()),
+            () = reached(self.stage.clone(), Stage::Cut) => Ok(()),
+        }
+    }
+
+    /// Runs a connection through a shutdown until it may be closed without cutting anybody off; what it ended
+    /// with, where it ended by itself.
+    ///
+    /// hyper closes an HTTP/1 connection at once when told to shut down between two requests, also if the next
+    /// one is half here or on its way. So it is told only once nothing has come for a while. Clients who asked
+    /// meanwhile were told in their answers that the connection ends.
+    async fn take_leave<C: GracefulConnection>(
+        &self,
+        mut connection: Pin<&mut C>,
+        state: &State,
+    ) -> Option<Result<(), C::Error>> {
+        let before = state.busy.moves();
+        if state.says_goodbye && before > 0 {
+            connection.as_mut().graceful_shutdown();
+        }
+        tokio::select! {
+            result = connection.as_mut() => return Some(result),
+            () = reached(self.stage.clone(), Stage::Draining) => {}
+        }
+        if before > 0 && state.busy.moves() == before && state.is_idle() {
+            return None;
+        }
+        tokio::select! {
+            result = connection.as_mut() => Some(result),
+            () = state.quiet(&*self.front.clock, QUIET) => None,
+            () = reached(self.stage.clone(), Stage::Cut) => Some(Ok(())),
         }
     }
 }
 
-/// Ends once nothing has been under way, but for answers nobody takes, at two looks `span` apart.
-async fn idle(busy: &Busy, clock: &dyn Clock, span: Duration) {
-    let mut seen = busy.moves();
-    loop {
-        clock.pause(span).await;
-        let moves = busy.moves();
-        if busy.is_idle() && moves == seen {
-            return;
+/// What is known of a connection from outside hyper.
+struct State {
+    signs: Arc<Signs>,
+    busy: Busy,
+    /// The protocol has a way to say goodbye that loses no request: HTTP/2, whose GOAWAY names the last one.
+    says_goodbye: bool,
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.busy.is_idle() && !self.signs.is_mid_head()
+    }
+
+    /// Ends once nothing has been under way, but for answers nobody takes, at two looks `span` apart.
+    async fn quiet(&self, clock: &dyn Clock, span: Duration) {
+        let mut seen = self.busy.moves();
+        loop {
+            clock.pause(span).await;
+            let moves = self.busy.moves();
+            if self.is_idle() && moves == seen {
+                return;
+            }
+            seen = moves;
         }
-        seen = moves;
     }
 }
 

@@ -3,9 +3,11 @@
 //! Owns reading PEM files and the server's TLS settings; never a socket. A replacement that cannot be read
 //! changes nothing: the old certificate keeps serving.
 
-use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+use std::{fmt, fs};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
@@ -38,19 +40,30 @@ pub enum TlsError {
         source: pem::Error,
     },
     /// The key does not belong to the certificate, or its kind is not supported.
-    #[error("certificate and key do not go together: {0}")]
-    Mismatch(rustls::Error),
+    #[error("certificate and key do not go together{}: {source}", named(files.as_deref()))]
+    Mismatch {
+        /// As configured; `None` for a pair that came from no file.
+        files: Option<Box<Tls>>,
+        /// What is wrong with them.
+        source: rustls::Error,
+    },
     /// The protocol versions on offer need what the crypto provider lacks.
     #[error("TLS cannot be offered: {0}")]
     Settings(rustls::Error),
 }
 
-/// The certificate in use. Clones share it.
+/// The certificate in use. Clones share it. It is shown whatever name a client asks for.
 #[derive(Clone)]
 pub struct Certificates {
     current: Arc<ArcSwap<CertifiedKey>>,
     files: Option<Tls>,
+    /// What the files looked like when they were last read, whatever came of it.
+    read: Arc<Mutex<Looks>>,
 }
+
+/// Two files from outside: when each was last written, how long it is, and which it is. `None` where there is
+/// none, or none that can be looked at.
+type Looks = [Option<(SystemTime, u64, u64)>; 2];
 
 impl Certificates {
     /// From PEM files, which [`Certificates::reload`] reads again.
@@ -58,8 +71,10 @@ impl Certificates {
     /// # Errors
     /// [`TlsError`] naming the file that cannot be used.
     pub fn from_files(files: Tls) -> Result<Self, TlsError> {
+        // Looked at before they are read: a change in between is seen as one the next time.
+        let read = Arc::new(Mutex::new(look(&files)));
         let current = Arc::new(ArcSwap::from_pointee(load(&files)?));
-        Ok(Self { current, files: Some(files) })
+        Ok(Self { current, files: Some(files), read })
     }
 
     /// From a chain (leaf first) and its key, as made by the process itself; nothing to reload.
@@ -70,8 +85,9 @@ impl Certificates {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
-        let certified = certify(chain, key)?;
-        Ok(Self { current: Arc::new(ArcSwap::from_pointee(certified)), files: None })
+        let certified = certify(chain, key).map_err(|source| TlsError::Mismatch { files: None, source })?;
+        let current = Arc::new(ArcSwap::from_pointee(certified));
+        Ok(Self { current, files: None, read: Arc::default() })
     }
 
     /// Reads the files again; new handshakes see the new certificate. Without files there is nothing to do.
@@ -80,12 +96,30 @@ impl Certificates {
     /// [`TlsError`]; the certificate in use stays.
     pub fn reload(&self) -> Result<(), TlsError> {
         if let Some(files) = &self.files {
+            *self.looks() = look(files);
             self.current.store(Arc::new(load(files)?));
         }
         Ok(())
     }
 
-    /// TLS 1.2 and 1.3, HTTP/2 preferred over HTTP/1.1.
+    /// Reads the files again if they look different from the last time; whether they did.
+    ///
+    /// # Errors
+    /// [`TlsError`], once for each change; the certificate in use stays.
+    pub fn reload_if_changed(&self) -> Result<bool, TlsError> {
+        let changed = self.files.as_ref().is_some_and(|files| *self.looks() != look(files));
+        if changed {
+            self.reload()?;
+        }
+        Ok(changed)
+    }
+
+    fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls
+    /// knows no older version, no renegotiation and no compression; early data stays off, for it can be replayed.
     pub(crate) fn server_config(&self) -> Result<ServerConfig, TlsError> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -109,6 +143,13 @@ impl fmt::Debug for Certificates {
     }
 }
 
+fn look(files: &Tls) -> Looks {
+    [&files.certificate, &files.key].map(|path| {
+        let file = fs::metadata(path).ok()?;
+        Some((file.modified().ok()?, file.len(), file.ino()))
+    })
+}
+
 fn load(files: &Tls) -> Result<CertifiedKey, TlsError> {
     let wrong_chain = |source| TlsError::Certificate { path: files.certificate.clone(), source };
     let chain: Vec<_> = CertificateDer::pem_file_iter(&files.certificate)
@@ -120,19 +161,23 @@ fn load(files: &Tls) -> Result<CertifiedKey, TlsError> {
     }
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|source| TlsError::Key { path: files.key.clone(), source })?;
-    certify(chain, key)
+    certify(chain, key).map_err(|source| TlsError::Mismatch { files: Some(Box::new(files.clone())), source })
+}
+
+fn named(files: Option<&Tls>) -> String {
+    let pair = |files: &Tls| format!(" ({}, {})", files.certificate.display(), files.key.display());
+    files.map(pair).unwrap_or_default()
 }
 
 fn certify(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-) -> Result<CertifiedKey, TlsError> {
-    CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(TlsError::Mismatch)
+) -> Result<CertifiedKey, rustls::Error> {
+    CertifiedKey::from_der(chain, key, &ring::default_provider())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::Path;
 
     use super::*;
@@ -168,20 +213,51 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_noticed_once_whatever_comes_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = pair();
+        let files = write(folder.path(), &certificate, &key);
+        let certificates = Certificates::from_files(files.clone()).unwrap();
+        assert!(!certificates.reload_if_changed().unwrap());
+        let first = certificates.current.load_full();
+
+        // As certificate clients replace files: written aside and renamed, one after the other.
+        let (certificate, key) = pair();
+        let rename = |text: &str, to: &Path| {
+            fs::write(folder.path().join("new"), text).unwrap();
+            fs::rename(folder.path().join("new"), to).unwrap();
+        };
+        rename(&certificate, &files.certificate);
+        assert!(matches!(certificates.reload_if_changed(), Err(TlsError::Mismatch { files: Some(_), .. })));
+        assert!(!certificates.reload_if_changed().unwrap(), "said once");
+        assert_eq!(certificates.current.load_full().cert, first.cert);
+        rename(&key, &files.key);
+        assert!(certificates.reload_if_changed().unwrap());
+        assert_ne!(certificates.current.load_full().cert, first.cert);
+
+        fs::remove_file(&files.key).unwrap();
+        assert!(matches!(certificates.reload_if_changed(), Err(TlsError::Key { .. })));
+        assert!(!certificates.reload_if_changed().unwrap());
+    }
+
+    #[test]
     fn what_cannot_serve_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let ((certificate, key), (_, other_key)) = (pair(), pair());
         for (certificate, key, said) in [
             ("", key.as_str(), "tls.certificate"),
             (&certificate, "", "tls.key"),
-            (&certificate, &other_key, "do not go together"),
+            (&certificate, &other_key, "do not go together (/"),
         ] {
             let error =
                 Certificates::from_files(write(folder.path(), certificate, key)).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-        assert!(matches!(Certificates::from_material(vec![], key), Err(TlsError::Mismatch(_))));
+        assert!(matches!(
+            Certificates::from_material(vec![], key),
+            Err(TlsError::Mismatch { files: None, .. })
+        ));
         let missing = Tls { certificate: folder.path().join("no"), key: folder.path().join("no") };
         assert!(Certificates::from_files(missing).unwrap_err().to_string().contains("tls.certificate"));
     }

@@ -26,6 +26,7 @@ pub(crate) struct Signs {
     ambiguous: AtomicBool,
     blind: AtomicBool,
     linger: AtomicBool,
+    mid_head: AtomicBool,
 }
 
 impl Signs {
@@ -37,6 +38,11 @@ impl Signs {
     /// The request under way must be the last of this HTTP/1 connection.
     pub(crate) fn is_last(&self) -> bool {
         self.blind.load(Ordering::Acquire)
+    }
+
+    /// Part of a request has come that hyper, which counts from a head's end, knows nothing of.
+    pub(crate) fn is_mid_head(&self) -> bool {
+        self.mid_head.load(Ordering::Acquire)
     }
 
     /// A request was answered before its body was read: closing at once would destroy the answer.
@@ -94,6 +100,7 @@ impl<IO> Wire<IO> {
         if head_ended {
             self.head.running = None;
         }
+        self.signs.mid_head.store(framing.is_mid_head(), Ordering::Release);
         if framing.is_mid_head() && self.head.running.is_none() {
             self.head.start(&*self.clock);
         }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! config -> telemetry -> data folder -> store -> families -> upstream, media -> driver -> edge -> admin -> banner
-//! stop:  edge drains -> driver stops -> admin closes -> store closes
+//! stop:  edge leaves -> edge drains -> driver stops -> admin closes -> store closes
 //! ```
 
 mod ask;
@@ -17,6 +17,7 @@ mod data;
 mod embedded;
 mod environment;
 mod exit;
+mod inherited;
 mod operations;
 mod print;
 mod real;

@@ -17,8 +17,8 @@ use crate::cli::{
 use crate::config::{Loaded, SandboxConfig, load};
 use crate::embedded::PLUGINS;
 use crate::exit::Exit;
-use crate::serve::ServeError;
-use crate::{SystemClock, ask, environment, print, rooms, sandbox, serve};
+use crate::serve::{ServeError, Start};
+use crate::{SystemClock, ask, environment, inherited, print, rooms, sandbox, serve};
 
 /// Runs the program; the whole of `main`.
 #[must_use]
@@ -40,8 +40,16 @@ fn serving(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    let sockets = match inherited::sockets() {
+        Ok(sockets) => sockets,
+        Err(error) => {
+            complain(&format!("LISTEN_FDS: expected listening TCP sockets to be handed over: {error}"));
+            return Exit::Mistake;
+        }
+    };
     let Some(runtime) = runtime() else { return Exit::Broken };
-    let ended = runtime.block_on(serve::serve(&loaded, data, args, started));
+    let start = Start { data, args, sockets, started };
+    let ended = runtime.block_on(serve::serve(&loaded, start));
     // Whatever still runs has been told to stop, or was given up on.
     runtime.shutdown_background();
     ended.unwrap_or_else(|error| {

@@ -1,7 +1,8 @@
 //! `serve`: starts the rooms in order, waits for an end, and closes them in order.
 
+use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +32,9 @@ use crate::{sandbox, telemetry, tls};
 
 /// Ports tried after a taken one, where nobody asked for a certain port.
 const SPARE_PORTS: u16 = 20;
+
+/// How often the certificate's files are looked at.
+const CERTIFICATE_LOOK: Duration = Duration::from_secs(60);
 
 /// Why the gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +81,8 @@ impl ServeError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Config(_) | Self::Driver(StartError::Prices(_)) | Self::Logs(_) => Exit::Mistake,
-            Self::Edge(gatehouse_edge::Error::Tls(_)) | Self::Media(_) => Exit::Mistake,
+            Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_)) => Exit::Mistake,
+            Self::Media(_) => Exit::Mistake,
             Self::Driver(StartError::Store(_)) => Exit::Store,
             Self::Store(OpenError::Locked { .. }) => Exit::Refused,
             Self::Store(_) => Exit::Store,
@@ -86,34 +91,44 @@ impl ServeError {
     }
 }
 
+/// How this process was started, besides its configuration.
+pub(crate) struct Start<'a> {
+    /// The data folder, whatever the configuration says.
+    pub(crate) data: Option<PathBuf>,
+    /// The command line.
+    pub(crate) args: &'a ServeArgs,
+    /// Sockets to serve instead of listening.
+    pub(crate) sockets: Vec<TcpListener>,
+    /// The first line of the program.
+    pub(crate) started: Instant,
+}
+
 /// Runs the gateway until a signal, or until the store fails.
-pub(crate) async fn serve(
-    loaded: &Loaded,
-    data: Option<PathBuf>,
-    args: &ServeArgs,
-    started: Instant,
-) -> Result<Exit, ServeError> {
+pub(crate) async fn serve(loaded: &Loaded, start: Start<'_>) -> Result<Exit, ServeError> {
     telemetry::start_logs(&loaded.config.log).map_err(|error| ServeError::Logs(error.to_string()))?;
     let mut signals = Signals::take().map_err(ServeError::Signals)?;
     let mut hangups = signal(SignalKind::hangup()).map_err(ServeError::Signals)?;
     let house = tokio::select! {
-        house = open(loaded, data, args, started) => house?,
+        house = open(loaded, start) => house?,
         signal = signals.next() => {
             tracing::info!(signal, "stopped while starting");
             return Ok(Exit::Done);
         }
     };
-    tokio::select! {
-        signal = signals.next() => tracing::info!(signal, "stopping; a second signal stops at once"),
+    let hurry = tokio::select! {
+        signal = signals.next() => {
+            tracing::info!(signal, "stopping; a second signal stops at once");
+            signal == Signals::BY_HAND
+        }
         () = house.driver.failed() => {
             // Nothing that is still under way could be written down, so nothing is waited for.
             tracing::error!("the store failed; the next start recovers");
             return Ok(Exit::Store);
         }
-        () = reload_on_demand(&house.edge, &mut hangups) => {}
-    }
+        never = renew(&house.edge, &*house.clock, &mut hangups) => match never {},
+    };
     tokio::select! {
-        () = house.close() => Ok(Exit::Done),
+        () = house.close(hurry) => Ok(Exit::Done),
         signal = signals.next() => {
             tracing::warn!(signal, "stopped at once");
             Ok(Exit::Broken)
@@ -121,30 +136,38 @@ pub(crate) async fn serve(
     }
 }
 
-/// Reads the certificate's files again at every SIGHUP; never ends.
-async fn reload_on_demand(edge: &Edge, hangups: &mut Signal) {
-    while hangups.recv().await.is_some() {
-        match edge.certificates().map(Certificates::reload) {
-            Some(Ok(())) => tracing::info!("certificate read again"),
-            Some(Err(error)) => tracing::error!(%error, "the certificate in use stays"),
-            None => tracing::info!("there is no certificate to read again"),
+/// Reads the certificate's files again at every SIGHUP, and when they have changed; never ends.
+async fn renew(edge: &Edge, clock: &dyn Clock, hangups: &mut Signal) -> Infallible {
+    loop {
+        let read = tokio::select! {
+            Some(()) = hangups.recv() => match edge.certificates().map(Certificates::reload) {
+                Some(read) => read.map(|()| true),
+                None => {
+                    tracing::info!("there is no certificate to read again");
+                    continue;
+                }
+            },
+            () = clock.pause(CERTIFICATE_LOOK) => {
+                edge.certificates().map_or(Ok(false), Certificates::reload_if_changed)
+            }
+        };
+        match read {
+            Ok(true) => tracing::info!("certificate read again"),
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "the certificate in use stays"),
         }
     }
-    std::future::pending::<()>().await;
 }
 
 /// Starts every room, in the order each needs the ones before.
-async fn open(
-    loaded: &Loaded,
-    data: Option<PathBuf>,
-    args: &ServeArgs,
-    started: Instant,
-) -> Result<House, ServeError> {
+async fn open(loaded: &Loaded, start: Start<'_>) -> Result<House, ServeError> {
+    let Start { data, args, sockets, started } = start;
     let mut config = loaded.config.clone();
     let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
     let sandbox = simulations(&mut config).await?;
     let usual = config.server.listen == gatehouse_edge::Config::default().listen;
     let any_port = usual && !loaded.from_file && args.listen.is_none();
+    let public = Public { self_signed: args.tls_self_signed, any_port, sockets };
     if let Some(listen) = args.listen {
         config.server.listen = vec![listen];
     }
@@ -153,7 +176,7 @@ async fn open(
     let driver = rooms.join(&config).await?;
     let desk = rooms.desk();
     let key = if sandbox.is_some() { Some(sandbox::welcome(&desk).await?) } else { None };
-    let edge = listen(&config, &driver, &rooms, args.tls_self_signed, any_port).await?;
+    let edge = listen(&config, &driver, &rooms, public).await?;
     let upkeep = keep_metrics(metrics.clone(), rooms.clock.clone());
     let (admin, door) =
         operators_door(&config, &rooms, Serving { desk, driver: driver.clone(), metrics }).await?;
@@ -167,8 +190,8 @@ async fn open(
         key: key.as_deref(),
     };
     crate::run::say(&banner.text());
-    let data = rooms.folder.root().to_owned();
-    Ok(House { edge, driver, admin, door, data, upkeep, store: rooms.store, sandbox })
+    let (data, clock) = (rooms.folder.root().to_owned(), rooms.clock);
+    Ok(House { clock, edge, driver, admin, door, data, upkeep, store: rooms.store, sandbox })
 }
 
 /// Starts the simulated providers where they are wanted; without them, providers without an account rest.
@@ -190,22 +213,32 @@ async fn simulations(config: &mut Config) -> Result<Option<Sandbox>, ServeError>
     Ok(running)
 }
 
-/// Opens the public listeners, on the next free port where nobody asked for a certain one.
+/// How the public listeners come about.
+struct Public {
+    /// With a certificate made up for them.
+    self_signed: bool,
+    /// On the next free port, where nobody asked for a certain one.
+    any_port: bool,
+    /// From these sockets, if there are any.
+    sockets: Vec<TcpListener>,
+}
+
+/// Opens the public listeners.
 async fn listen(
     config: &Config,
     driver: &Driver,
     rooms: &Rooms,
-    self_signed: bool,
-    any_port: bool,
+    mut public: Public,
 ) -> Result<Edge, ServeError> {
     let mut server = config.server.clone();
-    let mut spare = if any_port { SPARE_PORTS } else { 0 };
+    let mut spare = if public.any_port { SPARE_PORTS } else { 0 };
     loop {
-        let certificates = if self_signed { Some(made_up(&server)?) } else { None };
+        let certificates = if public.self_signed { Some(made_up(&server)?) } else { None };
         let (clock, seed) = (rooms.clock.clone(), rooms.seed.clone());
-        let edge =
-            Edge::start(server.clone(), driver.clone(), rooms.pepper.clone(), clock, seed, certificates);
-        match edge.await {
+        // Those are never in use elsewhere, so no second attempt will miss them.
+        let sockets = std::mem::take(&mut public.sockets);
+        let (driver, pepper) = (driver.clone(), rooms.pepper.clone());
+        match Edge::start(server.clone(), driver, pepper, clock, seed, certificates, sockets).await {
             Err(gatehouse_edge::Error::Bind { address, source })
                 if spare > 0 && source.kind() == io::ErrorKind::AddrInUse =>
             {

@@ -82,7 +82,7 @@ pub(super) async fn read<B: Backend>(
                 biased;
                 task = front.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
                 // A shutdown does not wait for anybody's patience.
-                () = reached(front.stage.clone(), Stage::Draining) => front.backend.task(key, id),
+                () = reached(front.stage.clone(), Stage::Leaving) => front.backend.task(key, id),
             }
         }
     };

@@ -11,6 +11,7 @@ mod log;
 mod shutdown;
 mod surfaces;
 mod timers;
+mod tls;
 mod transport;
 
 use std::sync::Arc;
@@ -56,7 +57,8 @@ impl Stand {
         let (clock, seed, pepper) = (StillClock::new(), Arc::new(Counting::default()), Pepper::new([7; 32]));
         let key = ApiKey::mint(&*seed);
         let house = Arc::new(Fake::new(key.id(), key.digest(&pepper)));
-        let edge = Edge::serve(config, Arc::clone(&house), pepper, clock.clone(), seed, certificates);
+        let edge =
+            Edge::serve(config, Arc::clone(&house), pepper, clock.clone(), seed, certificates, Vec::new());
         let edge = edge.await.unwrap();
         Self { edge, house, clock, key: key.reveal().to_owned() }
     }
