@@ -67,6 +67,14 @@ async fn who_leaves_serves_as_ever_and_says_goodbye() {
     assert!(TcpStream::connect(address).await.is_err());
 }
 
+/// Returns once `connections` are given their last second to ask, and `client` is still one of them.
+async fn not_cut_off(clock: &super::clock::StillClock, connections: usize, client: &mut Client) {
+    tokio::select! {
+        () = clock.armed_times(1, connections) => {}
+        cut = client.closes() => panic!("closed: {cut}"),
+    }
+}
+
 #[tokio::test]
 async fn a_request_that_has_begun_to_arrive_is_answered() {
     let stand = Stand::plain().await;
@@ -78,7 +86,7 @@ async fn a_request_that_has_begun_to_arrive_is_answered() {
     stand.clock.armed(10).await;
     let draining = tokio::spawn(stand.edge.drain(Duration::from_secs(30)));
     // Told to shut down now, hyper would close between two requests: it has not seen a whole one.
-    stand.clock.armed(1).await;
+    not_cut_off(&stand.clock, 1, &mut client).await;
     client.send(rest).await;
     let reply = client.read().await.expect("an answer");
     assert_eq!((reply.status, reply.header("connection")), (200, Some("close")));
@@ -92,7 +100,7 @@ async fn a_connection_just_made_may_still_ask_and_one_that_says_nothing_ends() {
     let (mut asks, mut silent) = (stand.connect().await, stand.connect().await);
     stand.clock.armed_times(10, 2).await;
     let draining = tokio::spawn(stand.edge.drain(Duration::from_secs(30)));
-    stand.clock.armed_times(1, 2).await;
+    not_cut_off(&stand.clock, 2, &mut silent).await;
     let reply = asks.ask(LIVE).await;
     assert_eq!((reply.status, reply.header("connection")), (200, Some("close")));
     stand.clock.advance(1);
@@ -112,7 +120,10 @@ async fn whoever_was_let_in_gets_a_place_though_the_shutdown_has_begun() {
     }
     second.send(stand.get(&format!("/v1/tasks/{id}"), "")).await;
     let draining = tokio::spawn(stand.edge.drain(Duration::from_secs(33)));
-    stand.clock.armed(33).await;
+    tokio::select! {
+        () = stand.clock.armed(33) => {}
+        cut = second.closes() => panic!("closed: {cut}"),
+    }
     drop(first);
     assert_eq!(second.read().await.map(|reply| reply.status), Some(200));
     draining.await.unwrap();
