@@ -13,8 +13,8 @@ pub enum Fault {
         /// What was expected and what came.
         why: String,
     },
-    /// Every plugin thread is busy and the queue is full; nothing ran. The only fault worth a retry.
-    #[error("all plugin threads are busy")]
+    /// The queue of the family's calls is full; nothing ran. The only fault worth a retry.
+    #[error("too many calls of this family are waiting for a plugin thread")]
     Busy,
     /// The plugin used up its processor time.
     #[error("the plugin used more than {limit_ms} ms of processor time")]

@@ -26,6 +26,7 @@ mod room;
 mod run;
 mod shelf;
 mod threads;
+mod turns;
 mod v1;
 mod version;
 mod versions;

@@ -249,7 +249,7 @@ impl Families {
         let answer = self
             .inner
             .threads
-            .run(move || {
+            .run(&family, move || {
                 let begun = Instant::now();
                 let answer = body(&version);
                 metrics::histogram!(metric::PLUGIN_SECONDS, "family" => version.family().to_owned())

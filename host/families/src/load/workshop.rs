@@ -24,6 +24,9 @@ use crate::v1::{self, FamilyPre};
 use crate::version::Version;
 use crate::wasi;
 
+/// One thread, one queue: who comes to be examined waits its turn, whatever its family.
+const ALL: &str = "";
+
 pub(crate) struct Workshop {
     pub(crate) engine: Engine,
     linker: Linker<Guest>,
@@ -85,7 +88,7 @@ impl Workshop {
     fn describe(&self, pre: &FamilyPre<Guest>, limits: Limits) -> Result<About, DescribeError> {
         let once = || {
             let pre = pre.clone();
-            self.bench.run_blocking(move || {
+            self.bench.run_blocking(ALL, move || {
                 let speaker = Speaker { family: "(unnamed)".into(), version: "".into(), task: None };
                 let frame = Frame { limits: &limits, speaker, budget_ms: limits.load_ms.get() };
                 call(&pre, frame, v1::describe)
@@ -104,7 +107,7 @@ impl Workshop {
     pub(crate) fn rehearse(&self, version: &Arc<Version>) -> Result<usize, StageError> {
         let under_test = Arc::clone(version);
         let tested: Result<Result<usize, SelfTestError>, Fault> =
-            self.bench.run_blocking(move || Ok(selftest::rehearse(&under_test)));
+            self.bench.run_blocking(ALL, move || Ok(selftest::rehearse(&under_test)));
         match tested {
             Ok(outcome) => Ok(outcome?),
             Err(fault) => Err(StageError::Host(fault.to_string())),
@@ -116,6 +119,6 @@ impl Workshop {
         &self,
         work: impl FnOnce() -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, Fault> {
-        self.bench.run_blocking(work)
+        self.bench.run_blocking(ALL, work)
     }
 }
