@@ -19,6 +19,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 const LONGEST_CALL_MS: u32 = 15 * 60 * 1000;
 /// Headers, form parts, probes or products of one answer.
 const MOST_ITEMS: usize = 64;
+/// A call's target, a header's value, a form part's names: what servers take in one line.
+const LINE_BYTES: usize = 8192;
 const MOST_CHARGE_KEYS: usize = 16;
 /// A text for clients; longer ones are cut, because a good reason must not become a fault.
 const MESSAGE_BYTES: usize = 4096;
@@ -31,6 +33,9 @@ pub(crate) fn accepted(mut yes: Accepted, about: &About, limits: &Limits) -> Res
         return Err(Fault::bad("model", why));
     }
     charge(&yes.charge, about)?;
+    if yes.charge.quantity == 0 {
+        return Err(Fault::bad("charge", "expected at least one unit, got 0"));
+    }
     progress(yes.progress)?;
     state(&yes.state, limits)?;
     if let Some(why) = &mut yes.doomed {
@@ -59,7 +64,7 @@ pub(crate) fn step(mut step: Step, now: UnixMs, about: &About, limits: &Limits) 
         Action::Call(next) => call(next, about)?,
         Action::Probe(probes) => probe(probes)?,
         Action::Wait(until) => wait(*until, now)?,
-        Action::Done(end) => outcome(end, about)?,
+        Action::Done(end) => outcome(end, about, limits)?,
         Action::Fail(Failure { message, .. }) => trim(message),
     }
     Ok(step)
@@ -125,8 +130,16 @@ fn source(what: &'static str, source: &str) -> Result<(), Fault> {
     Err(Fault::bad(what, format!("expected an http(s), data or blob source, got {shown:?}")))
 }
 
-fn outcome(end: &Outcome, about: &About) -> Result<(), Fault> {
-    json("public record", &end.public)?;
+fn outcome(end: &Outcome, about: &About, limits: &Limits) -> Result<(), Fault> {
+    // A follow-up is handed both records, so together they must be something that may be handed over.
+    let limit = limits.input();
+    if end.public.len() + end.private.len() > limit {
+        return Err(Fault::TooLarge { what: "public and private record", limit });
+    }
+    // Whoever reads the result parses it whole; a check that is any milder would let a paid task end with a
+    // result nobody can read.
+    serde_json::from_slice::<serde_json::Value>(&end.public)
+        .map_err(|error| not_json("public record", &error))?;
     json("private record", &end.private)?;
     few("products", end.products.len())?;
     end.products.iter().try_for_each(|product| source("products", &product.source))?;
@@ -134,9 +147,21 @@ fn outcome(end: &Outcome, about: &About) -> Result<(), Fault> {
 }
 
 fn json(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
-    serde_json::from_slice::<IgnoredAny>(bytes)
-        .map(drop)
-        .map_err(|error| Fault::bad(what, format!("expected JSON: {error}")))
+    // What is skipped over is not looked at: without the first test a string could hold any bytes.
+    let text = str::from_utf8(bytes).map_err(|error| Fault::bad(what, format!("expected UTF-8: {error}")))?;
+    serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| not_json(what, &error))
+}
+
+fn not_json(what: &'static str, error: &serde_json::Error) -> Fault {
+    Fault::bad(what, format!("expected JSON: {error}"))
+}
+
+fn line(what: &'static str, text: &str) -> Result<(), Fault> {
+    if text.len() > LINE_BYTES {
+        let why = format!("at most {LINE_BYTES} bytes are allowed, got {}", text.len());
+        return Err(Fault::bad(what, why));
+    }
+    Ok(())
 }
 
 fn call(call: &Call, about: &About) -> Result<(), Fault> {
@@ -157,7 +182,13 @@ fn call(call: &Call, about: &About) -> Result<(), Fault> {
     match &call.body {
         Payload::None => Ok(()),
         Payload::Json(body) => json("call body", body),
-        Payload::Form(parts) => few("form parts", parts.len()),
+        Payload::Form(parts) => {
+            few("form parts", parts.len())?;
+            parts.iter().try_for_each(|part| {
+                let names = [Some(&part.name), part.filename.as_ref(), part.mime.as_ref()];
+                names.into_iter().flatten().try_for_each(|name| line("form parts", name))
+            })
+        }
     }
 }
 
@@ -166,6 +197,7 @@ fn target(target: &Target) -> Result<(), Fault> {
     let text = match target {
         Target::Path(text) | Target::Url(text) => text,
     };
+    line("call target", text)?;
     let shown = shorten(text, 200);
     let bad = |expected: &str| Err(Fault::bad("call target", format!("expected {expected}, got {shown:?}")));
     if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || byte == b'\\') {
@@ -183,13 +215,15 @@ fn target(target: &Target) -> Result<(), Fault> {
     }
 }
 
-/// URL parsers also read `%2e` as a dot.
+/// URL parsers also read `%2e` as a dot, and servers `%2f` and `%5c` as the end of a segment.
 fn climbs(path: &str) -> bool {
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    path.to_ascii_lowercase().replace("%2e", ".").split('/').any(|segment| matches!(segment, "." | ".."))
+    let path = path.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    path.split('/').any(|segment| matches!(segment, "." | ".."))
 }
 
 fn header(header: &Header) -> Result<(), Fault> {
+    line("headers", &header.name)?;
     let name = header.name.to_ascii_lowercase();
     let shown = shorten(&name, 100);
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
@@ -197,6 +231,11 @@ fn header(header: &Header) -> Result<(), Fault> {
     }
     if Header::is_hosts(&name) {
         return Err(Fault::bad("headers", format!("{shown:?} is set by the host alone")));
+    }
+    line("headers", &header.value)?;
+    if !header.value.is_ascii() {
+        // Servers disagree about such bytes, and some cut characters down to a line break.
+        return Err(Fault::bad("headers", format!("the value of {shown:?} is not plain ASCII")));
     }
     if header.value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
         return Err(Fault::bad("headers", format!("the value of {shown:?} has control characters")));

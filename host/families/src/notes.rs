@@ -1,6 +1,7 @@
 //! What a plugin says while it runs (`log`, standard output and error): bounded, passed on to tracing, and
 //! its last words kept for the fault that may follow.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ impl Notes {
 
     /// One line through the `log` import.
     pub(crate) fn line(&mut self, level: Level, message: &str, fields: &[(String, String)]) {
+        let message = &*visible(shorten(message, self.line_bytes));
         if level == Level::Error {
             self.remember(message);
         }
@@ -126,6 +128,21 @@ impl Notes {
     }
 }
 
+/// `text` with its control characters written out: a plugin's words may not begin a line of their own in the
+/// log, nor steer the terminal of whoever reads it.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_plain =
+        |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_plain(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
+    }
+    Cow::Owned(shown)
+}
+
 /// The longest beginning of `text` that has at most `most` bytes and ends between characters.
 pub(crate) fn shorten(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most.min(text.len()))]
@@ -147,6 +164,16 @@ mod tests {
         check("abc", 2, "ab");
         check("a\u{e9}c", 2, "a");
         check("", 0, "");
+    }
+
+    #[test]
+    fn control_characters_are_written_out() {
+        let check = |text, expected| assert_eq!(visible(text), expected);
+        check("quiet \u{e9}", "quiet \u{e9}");
+        check("a\r\n2026 ERROR b\u{1b}[2J\u{202e}", "a\\r\\n2026 ERROR b\\u{1b}[2J\\u{202e}");
+        let mut notes = notes();
+        notes.line(Level::Error, "one\ntwo", &[]);
+        assert_eq!(notes.close().as_deref(), Some("one\\ntwo"));
     }
 
     #[test]

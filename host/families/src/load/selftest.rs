@@ -7,6 +7,7 @@ use gatehouse_model::{
 };
 
 use crate::fault::Fault;
+use crate::notes::visible;
 use crate::version::Version;
 
 /// Why a self-test failed.
@@ -45,7 +46,9 @@ fn one(version: &Version, test: &SelfTest) -> Result<(), String> {
     })?;
     let came = verdict(&judged);
     if came != test.expect {
-        return Err(format!("it promised {:?} and answered {}", test.expect, describe(&judged)));
+        // A plugin's own words, on their way to an operator's terminal.
+        let answered = describe(&judged);
+        return Err(format!("it promised {:?} and answered {}", test.expect, visible(&answered)));
     }
     let Ok(Accepted { state, doomed: None, .. }) = judged else { return Ok(()) };
     let cx = context(version, Some(TaskId::new(NOW, &Constant)));
