@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use crate::Blobs;
 use crate::accounts::{Sign, Slot};
 use crate::exchange::{self, ExchangeError};
+use crate::mask::Mask;
 use crate::reply::{self, Cut};
 use crate::request::{self, Refused};
 use crate::upstream::{Provider, Upstream};
@@ -154,7 +155,7 @@ fn judge(slot: &Slot, reply: &Reply) {
 
 /// A log text without the secret, should some error quote the URL or a header.
 fn clean(slot: &Slot, detail: String) -> String {
-    String::from_utf8_lossy(&reply::masked(detail.into_bytes(), slot.secret())).into_owned()
+    String::from_utf8_lossy(&Mask::of(slot.secret()).clean(detail.into_bytes())).into_owned()
 }
 
 const fn outage_label(outage: Outage) -> &'static str {

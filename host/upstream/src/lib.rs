@@ -30,6 +30,7 @@ mod exchange;
 mod fetch;
 mod headers;
 mod link;
+mod mask;
 mod origin;
 mod pieces;
 mod reply;

@@ -69,7 +69,8 @@ pub(crate) async fn build(
         }
     };
     let (body, length) = pieces::body(pieces);
-    if length > 0 || !matches!(method, Method::GET | Method::HEAD | Method::DELETE) {
+    // Without it the body would be announced as chunked, even one that is not there.
+    if length > 0 || !matches!(method, Method::GET | Method::HEAD) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
