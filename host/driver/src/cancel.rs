@@ -75,8 +75,14 @@ impl Inner {
             Ok((Action::Call(call), state)) => {
                 // The family knows how to stop its provider: that call becomes the task's next one.
                 let next = Task { state, phase: Phase::Call(call), ..task.clone() };
-                let mut visit =
-                    Visit { durable: task.clone(), task: next, place: None, not_before: None, permit: None };
+                let mut visit = Visit {
+                    durable: task.clone(),
+                    task: next,
+                    place: None,
+                    not_before: None,
+                    permit: None,
+                    steps: 0,
+                };
                 if self.commit(&mut visit, None).await?.is_none() {
                     self.live.wake(task.id, self.now());
                 }

@@ -19,6 +19,8 @@ pub struct Config {
     pub history_days: u32,
     /// Steps under way at once.
     pub concurrency: usize,
+    /// Steps a task's plugin may take altogether; one that takes more makes no progress, and the task fails.
+    pub steps: u32,
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Credits>,
@@ -32,6 +34,7 @@ impl Default for Config {
             idempotency_hours: 24,
             history_days: 30,
             concurrency: 512,
+            steps: 20_000,
             prices: BTreeMap::new(),
         }
     }

@@ -85,7 +85,10 @@ pub enum IntakeError {
     /// The process is shutting down.
     #[error("the gateway is restarting, retry in a moment")]
     Draining,
-    /// The plugin misbehaved, or the operator's configuration is short. The text is for the log.
+    /// The model's plugin misbehaved; how is for the log.
+    #[error("the plugin of model {0:?} failed on this request")]
+    Plugin(String),
+    /// The operator's configuration is short. The text is for the log.
     #[error("{0}")]
     Internal(String),
     /// The store failed; the process is about to stop.

@@ -43,6 +43,10 @@ impl Inner {
         let parent = self.parent(&request)?;
         let seed = self.seed.word();
         let (accepted, blobs) = self.judge(&request, &resolved, parent, cut, seed, now).await?;
+        // The plugin may answer with another of its models; the key's list holds for that one too.
+        if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
+            return Err(IntakeError::ModelForbidden(accepted.model));
+        }
         let task = self.new_task(&request, &resolved, accepted, seed, now)?;
         let idempotency =
             request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
@@ -148,7 +152,7 @@ impl Inner {
             }
             Err(fault) => {
                 tracing::error!(family = resolved.version.family(), %fault, "plugin fault while judging a request");
-                Err(IntakeError::Internal(format!("the plugin of model {:?} failed", resolved.model)))
+                Err(IntakeError::Plugin(resolved.model.clone()))
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_families::Version;
-use gatehouse_model::{TaskId, UnixMs, metric};
+use gatehouse_model::{Digest, TaskId, UnixMs, metric};
 use gatehouse_upstream::Place;
 use tokio::sync::{Notify, oneshot};
 
@@ -35,6 +35,10 @@ struct Kept {
     version: Option<Arc<Version>>,
     /// The task's place at its provider account.
     place: Option<Arc<Place>>,
+    /// Steps its plugin has taken in this process.
+    steps: u32,
+    /// The build that could not read the task's state; it is not asked again.
+    unread_by: Option<Digest>,
 }
 
 impl Live {
@@ -47,7 +51,7 @@ impl Live {
         due: UnixMs,
     ) {
         let mut state = self.lock();
-        state.kept.insert(task, Kept { version, place });
+        state.kept.insert(task, Kept { version, place, ..Kept::default() });
         state.schedule.arm(task, due);
         self.publish(&state);
         drop(state);
@@ -58,6 +62,26 @@ impl Live {
     pub(crate) fn pin(&self, task: TaskId, version: Arc<Version>) {
         if let Some(kept) = self.lock().kept.get_mut(&task) {
             kept.version = Some(version);
+        }
+    }
+
+    /// Counts a step of the task's plugin; how many there were with it.
+    pub(crate) fn count_step(&self, task: TaskId) -> u32 {
+        self.lock().kept.get_mut(&task).map_or(0, |kept| {
+            kept.steps = kept.steps.saturating_add(1);
+            kept.steps
+        })
+    }
+
+    /// Whether that build has failed to read the task's state before.
+    pub(crate) fn is_unread_by(&self, task: TaskId, build: Digest) -> bool {
+        self.lock().kept.get(&task).is_some_and(|kept| kept.unread_by == Some(build))
+    }
+
+    /// Remembers that a build cannot read the task's state.
+    pub(crate) fn mark_unread(&self, task: TaskId, build: Digest) {
+        if let Some(kept) = self.lock().kept.get_mut(&task) {
+            kept.unread_by = Some(build);
         }
     }
 

@@ -47,6 +47,11 @@ impl Inner {
     }
 
     pub(crate) async fn save(&self, visit: &mut Visit, outcome: Outcome) -> Result<Turn, StoreError> {
+        // Before anything is copied: what is copied for a task that then fails belongs to nobody.
+        let Some(cost) = cost(&visit.task, &outcome) else {
+            tracing::error!(task = %visit.task.id, settle = ?outcome.settle, "a plugin asked to bill more than was held");
+            return self.fail_internally(visit, "the model's plugin billed more than was agreed").await;
+        };
         visit.permit = None;
         let mut media = Vec::with_capacity(outcome.products.len());
         for product in &outcome.products {
@@ -64,10 +69,6 @@ impl Inner {
                 }
             }
         }
-        let Some(cost) = cost(&visit.task, &outcome) else {
-            tracing::error!(task = %visit.task.id, settle = ?outcome.settle, "a plugin asked to bill more than was held");
-            return self.fail_internally(visit, "the model's plugin billed more than was agreed").await;
-        };
         let ending = Ending::Completed { public: outcome.public, private: outcome.private, media, cost };
         self.finish(visit, ending, None).await
     }

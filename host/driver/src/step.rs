@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_families::{Fault as PluginFault, Route, Version};
+use gatehouse_families::{Fault as PluginFault, Missing, Route, Version};
 use gatehouse_model::{Action, Context, Event, Fault, FaultKind, Phase, Status, Step, Task, TaskId, UnixMs};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, is_overdue, timed_out};
@@ -25,6 +25,10 @@ use crate::driver::Inner;
 
 /// How long a step waits when the plugin threads are all busy.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
+/// Steps between two waits. More is a plugin that calls, probes or ends for ever.
+const MOST_STEPS: u32 = 256;
+/// The shortest wait there is: a plugin that always wants to be woken now would keep a processor busy.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 /// How long a task whose plugin version is missing waits before it is looked for again.
 const MISSING_PAUSE: Duration = Duration::from_secs(30);
 
@@ -37,6 +41,8 @@ pub(crate) struct Visit {
     pub(crate) not_before: Option<UnixMs>,
     /// Given back before waiting on the network, where other limits hold.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// Steps its plugin has taken in this visit.
+    pub(crate) steps: u32,
 }
 
 /// What follows a turn.
@@ -66,7 +72,8 @@ impl Inner {
             return Ok(Turn::Over);
         };
         let place = self.live.place(id);
-        let mut visit = Visit { durable: task.clone(), task, place, not_before: None, permit: Some(permit) };
+        let mut visit =
+            Visit { durable: task.clone(), task, place, not_before: None, permit: Some(permit), steps: 0 };
         loop {
             match self.turn(&mut visit).await? {
                 Turn::On => {}
@@ -104,9 +111,13 @@ impl Inner {
     }
 
     async fn run_plugin(&self, visit: &mut Visit, event: Event) -> Result<Turn, StoreError> {
-        let Some(version) = self.version_for(visit).await? else {
-            return Ok(Turn::Until(self.now().plus(MISSING_PAUSE).min(visit.task.deadline)));
+        let version = match self.version_for(visit).await {
+            Ok(version) => version,
+            Err(due) => return Ok(Turn::Until(due.min(visit.task.deadline))),
         };
+        if self.is_restless(visit) {
+            return self.fail_internally(visit, "the model's plugin made no progress on this task").await;
+        }
         let context = self.context(&visit.task, &version);
         match self.families.advance(&version, context, visit.task.state.clone(), event).await {
             Ok(step) => self.take_step(visit, step).await,
@@ -116,6 +127,18 @@ impl Inner {
                 self.fail_internally(visit, "the model's plugin failed on this task").await
             }
         }
+    }
+
+    /// Whether the plugin has had all the steps it may take, this one not counted.
+    fn is_restless(&self, visit: &mut Visit) -> bool {
+        let altogether = self.live.count_step(visit.task.id);
+        visit.steps += 1;
+        let restless = visit.steps > MOST_STEPS || altogether > self.config.steps;
+        if restless {
+            let (task, family, at_once) = (visit.task.id, &visit.task.family, visit.steps);
+            tracing::error!(%task, family, at_once, altogether, "the plugin takes step after step and comes to no end");
+        }
+        restless
     }
 
     pub(crate) fn context(&self, task: &Task, version: &Version) -> Context {
@@ -144,7 +167,8 @@ impl Inner {
                 Ok(Turn::On)
             }
             Action::Wait(until) => {
-                let due = self.with_jitter(until.max(visit.not_before.unwrap_or(until))).min(task.deadline);
+                let due = until.max(visit.not_before.unwrap_or(until)).max(self.now().plus(SHORTEST_WAIT));
+                let due = self.with_jitter(due).min(task.deadline);
                 task.phase = Phase::Wait(due);
                 self.commit(visit, None).await.map(|turn| turn.unwrap_or(Turn::Until(due)))
             }
@@ -168,22 +192,22 @@ impl Inner {
         due.plus(Duration::from_millis((wait * 0.25 * self.seed.unit()) as u64))
     }
 
-    /// The version this task's state belongs to; migrates the state where the active one reads it.
-    /// `None` while the version is nowhere to be found: the task waits, visibly, and never fails silently.
-    async fn version_for(&self, visit: &mut Visit) -> Result<Option<Arc<Version>>, StoreError> {
+    /// The version this task's state belongs to; migrates the state where the active one reads it. While there
+    /// is none the task waits until the moment in the error, visibly, and never fails silently.
+    async fn version_for(&self, visit: &mut Visit) -> Result<Arc<Version>, UnixMs> {
         let task = &visit.task;
         match self.families.route(&task.family, &task.digest, task.state_version) {
-            Ok(Route::Run(version)) => Ok(Some(version)),
-            Ok(Route::Migrate(active)) => Ok(Some(self.migrate(visit, active).await)),
-            Err(missing) => {
-                tracing::error!(task = %task.id, family = task.family, digest = %task.digest, %missing, "task waits for its plugin version");
-                Ok(None)
+            Ok(Route::Run(version)) => Ok(version),
+            Ok(Route::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
+                self.migrate(visit, active).await
             }
+            Ok(Route::Migrate(_)) => self.pinned(task),
+            Err(missing) => Err(self.without_version(task, &missing)),
         }
     }
 
     /// Rewrites the state for the active version, or stays with the pinned one where that fails.
-    async fn migrate(&self, visit: &mut Visit, active: Arc<Version>) -> Arc<Version> {
+    async fn migrate(&self, visit: &mut Visit, active: Arc<Version>) -> Result<Arc<Version>, UnixMs> {
         let task = &mut visit.task;
         let migrated = self.families.migrate(&active, task.state_version, task.state.clone()).await;
         let reason = match migrated {
@@ -192,13 +216,25 @@ impl Inner {
                 task.state_version = active.about().state_version;
                 task.digest = active.digest();
                 self.live.pin(task.id, Arc::clone(&active));
-                return active;
+                return Ok(active);
             }
             Ok(Err(reason)) => reason,
+            Err(PluginFault::Busy) => return Err(self.now().plus(BUSY_PAUSE)),
             Err(fault) => fault.to_string(),
         };
+        // Asked once: at every step again, a build that fails slowly would slow the task's own build down.
+        self.live.mark_unread(task.id, active.digest());
         tracing::warn!(task = %task.id, family = task.family, reason, "state not migrated, staying on the pinned version");
-        self.families.version(&task.digest).unwrap_or(active)
+        self.pinned(task)
+    }
+
+    fn pinned(&self, task: &Task) -> Result<Arc<Version>, UnixMs> {
+        self.families.version(&task.digest).map_err(|missing| self.without_version(task, &missing))
+    }
+
+    fn without_version(&self, task: &Task, missing: &Missing) -> UnixMs {
+        tracing::error!(task = %task.id, family = task.family, digest = %task.digest, %missing, "task waits for its plugin version");
+        self.now().plus(MISSING_PAUSE)
     }
 
     pub(crate) async fn fail_internally(&self, visit: &mut Visit, message: &str) -> Result<Turn, StoreError> {

@@ -144,7 +144,8 @@ fn refusal(error: IntakeError, visit: &Visit<'_>, submit: Submit) -> Problem {
         IntakeError::Busy => Problem::new(Kind::Busy, message),
         IntakeError::Draining => Problem::new(Kind::Draining, message),
         IntakeError::Store(error) => trouble(error),
-        // What a plugin had to say is for the operator.
+        IntakeError::Plugin(_) => Problem::new(Kind::Internal, message),
+        // What went wrong here is for the operator.
         other => Problem::internal(other),
     }
 }
