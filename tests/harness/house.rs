@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
@@ -154,6 +154,18 @@ impl House {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.as_ref().and_then(Child::id).expect("a running gateway")
+    }
+
+    /// Where its configuration, data (`data`) and log (`log`) are.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Everything it has logged so far.
+    #[must_use]
+    pub fn log_text(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.log()).expect("a log file")).into_owned()
     }
 
     /// The operators' listener, where the metrics are.

@@ -56,7 +56,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("redb", &["gatehouse-store"]),
     ("wasmtime", &["gatehouse-families"]),
     ("wasmtime-wasi", &["gatehouse-families"]),
-    ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-unruly"]),
+    ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-puppet", "gatehouse-fixture-unruly"]),
     ("object_store", &["gatehouse-media"]),
     ("clap", &["gatehouse"]),
     ("tracing-subscriber", &["gatehouse"]),

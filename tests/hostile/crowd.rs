@@ -1,0 +1,47 @@
+//! A family that uses up its time with every call delays the others by the call under way, and no more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gatehouse_tests::run;
+use serde_json::json;
+
+use crate::{Scene, honest};
+
+const HOSTILE: usize = 300;
+const HONEST: usize = 20;
+
+#[test]
+fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
+    run(async {
+        let scene = Scene::start("[plugins.limits_by_family.puppet]\ncall_ms = 30\n").await;
+        let answered = Arc::new(AtomicUsize::new(0));
+        let crowd: Vec<_> = (0..HOSTILE)
+            .map(|_| {
+                let (caller, answered) = (scene.caller.clone(), Arc::clone(&answered));
+                tokio::spawn(async move {
+                    let script = json!({"submit": {"deed": "loop"}});
+                    let body = json!({"model": "puppet-1", "prompt": "", "script": script});
+                    let answer = caller.post(crate::scene::IMAGES, &body).await;
+                    answered.fetch_add(1, Ordering::SeqCst);
+                    answer.status
+                })
+            })
+            .collect();
+        // The first answer shows that the threads are taken and the queue stands behind them.
+        while answered.load(Ordering::SeqCst) == 0 {
+            scene.caller.send("GET", "/v1/models", &[], "").await;
+        }
+        for _ in 0..HONEST {
+            honest::serve(&scene.caller).await;
+        }
+        let before = answered.load(Ordering::SeqCst);
+        assert!(before < HOSTILE, "the honest ones were served only after the whole crowd");
+        for one in crowd {
+            assert_eq!(one.await.expect("an answer"), 500);
+        }
+        let funds = scene.house.account("acme").await;
+        assert_eq!(funds["spent"], 20 * 4_000_000, "{funds}");
+        scene.house.expect_clean_books().await;
+    });
+}

@@ -1,0 +1,102 @@
+//! Components that must never serve: each is turned away by the stage that should, in words an operator can act
+//! upon, while the version that serves goes on and so does every other family.
+
+use gatehouse_tests::run;
+use serde_json::{Value, json};
+
+use crate::{Honest, Scene, puppet};
+
+/// Claims in a manifest, and the words that turn it away.
+fn liars() -> Vec<(Value, &'static str)> {
+    let test = |body: Value, expect: &str| json!({"self-tests": [{"surface": "images.generate", "body": body, "expect": expect}]});
+    let models = |models: Value| json!({"models": models});
+    let model =
+        |id: &str, alias: &str| json!({"id": id, "aliases": [alias], "surfaces": ["images.generate"]});
+    vec![
+        (json!({"deed": "loop"}), "describe: describe() failed: the plugin used more than 1000 ms"),
+        (json!({"deed": "grow"}), "describe: describe() failed: the plugin needs more than 32 MiB"),
+        (json!({"deed": "panic"}), "describe: describe() failed: the plugin trapped"),
+        (json!({"deed": "forge the log"}), "calm\\r\\n2026-01-01T00:00:00Z ERROR"),
+        (json!({"family": "../../etc"}), "manifest.family: expected kebab-case"),
+        (json!({"family": {"$repeat": ["a", 10_000]}}), "manifest.family: expected kebab-case"),
+        (json!({"offers": "nothing"}), "manifest.offers: expected jobs, text or both"),
+        (models(json!([model("ctx-pro", "mine")])), "belongs to the active family \"context-image\""),
+        (models(json!([model("puppet-1", "ctx-pro")])), "belongs to the active family \"context-image\""),
+        (models(json!([model("a\u{1b}[2Jb", "x")])), "visible ASCII"),
+        (json!({"models": {"$many": [model("m", "n"), 300]}}), "manifest.models"),
+        (json!({"surfaces": [{"name": "images.generate", "schema": {"$raw": "22ff22"}}]}), "is not UTF-8"),
+        (
+            json!({"surfaces": [{"name": "images.generate", "default-model": "ctx-pro", "schema": {}}]}),
+            "default-model: expected a model id that serves this surface, got \"ctx-pro\"",
+        ),
+        (json!({"providers": ["evil.example/../x"]}), "manifest.providers: expected kebab-case"),
+        (json!({"reads-state": [1]}), "manifest.reads-state: expected versions older than 1, got 1"),
+        (json!({"price-keys": {"$many": [{"$repeat": ["k", 1000]}, 20_000]}}), "describe() failed"),
+        (json!({"version": {"$repeat": ["1", 9_000_000]}}), "describe() failed"),
+        (test(json!({"script": {}}), "refused"), "it promised Refused and answered Accepted"),
+        (test(json!({"script": {"submit": {"refuse": "no\u{1b}[2J"}}}), "accepted"), "Refused: no\\u{1b}[2J"),
+        (
+            test(json!({"script": {"submit": {"deed": "loop"}}}), "accepted"),
+            "more than 1000 ms of processor time",
+        ),
+        (test(json!({"script": {"steps": [{"deed": "panic"}]}}), "accepted"), "advance with Start failed"),
+        (
+            test(json!({"script": {"submit": {"keys": ["free"]}}}), "accepted"),
+            "price key \"free\" is not in the manifest",
+        ),
+    ]
+}
+
+/// Imports and exports under another name, and the words that turn them away.
+const STRANGERS: &[(&str, &str, &str)] = &[
+    ("wasi:cli/environment@", "wasi:http/environmen@", "a plugin has no network"),
+    ("wasi:cli/environment@", "acme:cli/environment@", "the host has nothing of that name"),
+    ("wasi:cli/environment@0.2", "wasi:cli/environment@0.9", "only WASI 0.2 is linked"),
+    ("gatehouse:family/log@1.0.0", "gatehouse:family/log@1.7.0", "made for gatehouse:family 1.7.0"),
+    (
+        "gatehouse:family/jobs@1.0.0",
+        "gatehouse:family/jots@1.0.0",
+        "it does not export gatehouse:family/jobs",
+    ),
+    ("gatehouse:family/jobs@1.0.0", "gatehouse:family/jobs@2.0.0", "made for gatehouse:family 2.0.0"),
+];
+
+#[test]
+fn liars_and_strangers_are_turned_away() {
+    run(async {
+        let scene = Scene::start("").await;
+        let serving = scene.house.gatehouse(&["plugin", "list", "--json"]).await;
+        let honest = Honest::start(&scene.caller);
+        let mut broken = Vec::new();
+        let mut expect = async |what: String, wasm: &[u8], words: &str| {
+            let refused = scene.house.try_gatehouse(&["plugin", "install", &scene.component(wasm)]).await;
+            let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
+            if refused.status.code() != Some(1) || !text.contains(words) || text.contains('\u{1b}') {
+                broken.push(format!("  {what}: expected {words:?}, got {text:?}"));
+            }
+        };
+        for (claims, words) in liars() {
+            expect(claims.to_string(), &puppet::saying(&claims), words).await;
+        }
+        for (old, new, words) in STRANGERS {
+            expect((*new).to_owned(), &puppet::renamed(old, new), words).await;
+        }
+        let whole = puppet::truthful();
+        expect("half of it".to_owned(), &whole[..whole.len() / 2], "compile").await;
+        expect("a module".to_owned(), b"\0asm\x01\0\0\0", "this is a core module").await;
+        expect("machine code".to_owned(), b"\x7fELF\x02\x01\x01", "this is compiled code").await;
+        expect("nothing".to_owned(), b"", "not a WebAssembly component").await;
+        let large = [whole.as_slice(), &[0; 9 << 20]].concat();
+        expect("9 MiB more".to_owned(), &large, "8388608 are allowed").await;
+        assert!(broken.is_empty(), "{} wrong:\n{}", broken.len(), broken.join("\n"));
+
+        assert!(honest.stop().await > 0);
+        assert_eq!(
+            scene.house.gatehouse(&["plugin", "list", "--json"]).await,
+            serving,
+            "nothing has changed"
+        );
+        assert_eq!(scene.finish(&json!({})).await["status"], "completed");
+        scene.house.expect_clean_books().await;
+    });
+}
