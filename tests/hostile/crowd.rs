@@ -45,3 +45,25 @@ fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
         scene.house.expect_clean_books().await;
     });
 }
+
+#[test]
+fn a_crowd_of_slow_steps_does_not_hold_the_steps_of_others() {
+    run(async {
+        let more = "[tasks]\nconcurrency = 8\n\n[plugins.limits_by_family.puppet]\ncall_ms = 30\n";
+        let scene = Scene::start(more).await;
+        let script = json!({"steps": [{"deed": "loop"}]});
+        let mut receipts = Vec::new();
+        for _ in 0..HOSTILE {
+            receipts.push(scene.submit(&script).await.json());
+        }
+        honest::serve(&scene.caller).await;
+        // Steps are taken in the order in which they fall due: the last of the crowd was due before the honest one.
+        let last = receipts[HOSTILE - 1]["data"][0]["task_id"].as_str().expect("a receipt");
+        let read = scene.caller.send("GET", &format!("/v1/tasks/{last}"), &[], "").await.json();
+        assert_eq!(read["data"]["status"], "submitted", "the honest one came after the whole crowd: {read}");
+        for receipt in &receipts {
+            assert_eq!(crate::scene::end_of(&scene.caller, receipt).await["status"], "failed");
+        }
+        scene.house.expect_clean_books().await;
+    });
+}

@@ -71,6 +71,9 @@ impl Inner {
         let Some(task) = self.store.task(id)?.filter(|task| !task.status.is_final()) else {
             return Ok(Turn::Over);
         };
+        if self.is_crowded(&task) {
+            return Ok(Turn::Until(self.now().plus(BUSY_PAUSE)));
+        }
         let place = self.live.place(id);
         let mut visit =
             Visit { durable: task.clone(), task, place, not_before: None, permit: Some(permit), steps: 0 };
@@ -80,6 +83,13 @@ impl Inner {
                 rest => return Ok(rest),
             }
         }
+    }
+
+    /// Whether half of all steps wait for the plugin of this task's family already. It then comes again later:
+    /// a family that is slow may not hold the steps of all others.
+    fn is_crowded(&self, task: &Task) -> bool {
+        let must_end = task.fault.is_some() || is_overdue(task, self.now());
+        !must_end && self.families.waiting(&task.family) > self.config.concurrency / 2
     }
 
     async fn turn(&self, visit: &mut Visit) -> Result<Turn, StoreError> {

@@ -238,6 +238,12 @@ impl Families {
             .map_or_else(|| self.inner.config.settings_of(family), |active| active.settings())
     }
 
+    /// Calls of `family` that wait for a plugin thread.
+    #[must_use]
+    pub fn waiting(&self, family: &str) -> usize {
+        self.inner.threads.waiting(family)
+    }
+
     async fn call<R: Send + 'static>(
         &self,
         version: &Arc<Version>,

@@ -118,6 +118,11 @@ impl Threads {
         told.recv().unwrap_or_else(|_| Err(stopped()))
     }
 
+    /// Calls of that family that wait for a thread.
+    pub(crate) fn waiting(&self, family: &str) -> usize {
+        self.shared.lock().turns.waiting(family)
+    }
+
     fn queue(&self, family: &str, job: Job, most: usize) -> Result<(), Fault> {
         let queued = self.shared.lock().turns.queue(family, job, most);
         if !queued {

@@ -54,6 +54,11 @@ impl<J> Turns<J> {
         true
     }
 
+    /// Jobs of that family that wait.
+    pub(crate) fn waiting(&self, family: &str) -> usize {
+        self.lines.get(family).map_or(0, |line| line.jobs.len())
+    }
+
     /// The next job, and whose it is; [`Turns::charge`] must follow when it has ended.
     pub(crate) fn take(&mut self) -> Option<(Arc<str>, J)> {
         let waiting = self.lines.iter_mut().filter(|(_, line)| !line.jobs.is_empty());
@@ -128,6 +133,7 @@ mod tests {
     #[test]
     fn a_full_queue_is_its_own_familys_matter() {
         let mut turns = turns(3, 0);
+        assert_eq!((turns.waiting("slow"), turns.waiting("quick")), (3, 0));
         assert!(!turns.queue("slow", 9, 3));
         assert!(turns.queue("quick", 9, 3));
     }
