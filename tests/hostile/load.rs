@@ -19,6 +19,7 @@ fn liars() -> Vec<(Value, &'static str)> {
         (json!({"deed": "forge the log"}), "calm\\r\\n2026-01-01T00:00:00Z ERROR"),
         (json!({"family": "../../etc"}), "manifest.family: expected kebab-case"),
         (json!({"family": {"$repeat": ["a", 10_000]}}), "manifest.family: expected kebab-case"),
+        (json!({"version": {"$repeat": ["1", 1_000_000]}}), "manifest.version: \"1111"),
         (json!({"offers": "nothing"}), "manifest.offers: expected jobs, text or both"),
         (models(json!([model("ctx-pro", "mine")])), "belongs to the active family \"context-image\""),
         (models(json!([model("puppet-1", "ctx-pro")])), "belongs to the active family \"context-image\""),
@@ -71,7 +72,11 @@ fn liars_and_strangers_are_turned_away() {
         let mut expect = async |what: String, wasm: &[u8], words: &str| {
             let refused = scene.house.try_gatehouse(&["plugin", "install", &scene.component(wasm)]).await;
             let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
-            if refused.status.code() != Some(1) || !text.contains(words) || text.contains('\u{1b}') {
+            if refused.status.code() != Some(1)
+                || !text.contains(words)
+                || text.contains('\u{1b}')
+                || text.len() > 2000
+            {
                 broken.push(format!("  {what}: expected {words:?}, got {text:?}"));
             }
         };

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use gatehouse_model::{About, ModelInfo, SurfaceInfo};
 use serde::de::IgnoredAny;
 
+use crate::notes::shorten;
+
 /// Why a manifest is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -36,11 +38,15 @@ pub enum DescribeError {
 }
 
 const NAME_BYTES: usize = 128;
+/// Bytes of a wrong manifest that are shown.
+const SHOWN: usize = 400;
 const MOST_ENTRIES: usize = 256;
 const MOST_SELF_TESTS: usize = 64;
 
 fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
-    DescribeError::Field { field: field.into(), why: why.into() }
+    // It quotes the manifest, which may say anything at any length.
+    let (field, why) = (field.into(), why.into());
+    DescribeError::Field { field: shorten(&field, SHOWN).to_owned(), why: shorten(&why, SHOWN).to_owned() }
 }
 
 /// The manifest's own rules.
