@@ -76,7 +76,7 @@ impl Book {
     /// How often the audit record says that this prompt's call is sent again.
     fn resends(&self, store: &Store, prompt: &str) -> usize {
         let Some(id) = self.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
-        let notes = store.audit(1_000).unwrap_or_default();
+        let notes = store.audit(None, 1_000).unwrap_or_default();
         notes.iter().filter(|note| note.task == Some(id) && note.text.ends_with(": resend")).count()
     }
 
@@ -129,7 +129,7 @@ impl Book {
             check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
             let lost = task.fault.as_ref() == Some(&lost_answer());
             if lost
-                && !store.audit(1_000).is_ok_and(|notes| notes.iter().any(|note| note.task == Some(task.id)))
+                && !store.audit(None, 1_000).is_ok_and(|notes| notes.iter().any(|note| note.task == Some(task.id)))
             {
                 return Err(format!("I13: {} was given up without an audit record", task.id));
             }
