@@ -57,9 +57,16 @@ impl Mask {
     /// Where the secret stands, in order and apart from each other.
     fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let mut found = self.plain(bytes);
-        if !self.forms.is_empty() && memchr::memchr2(b'%', b'\\', bytes).is_some() {
-            let (text, starts) = unescaped(bytes);
-            found.extend(self.plain(&text).into_iter().map(|place| starts[place.start]..starts[place.end]));
+        let holds = |byte| !self.forms.is_empty() && memchr::memchr(byte, bytes).is_some();
+        let (percent, backslash) = (holds(b'%'), holds(b'\\'));
+        // Each kind of escape by itself too: a secret may hold the other kind's sign.
+        for kinds in [(percent, false), (false, backslash), (percent && backslash, percent && backslash)] {
+            if kinds != (false, false) {
+                let (text, starts) = unescaped(bytes, kinds);
+                found.extend(
+                    self.plain(&text).into_iter().map(|place| starts[place.start]..starts[place.end]),
+                );
+            }
         }
         found.sort_by_key(|place| place.start);
         let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
@@ -109,13 +116,14 @@ fn encoded(secret: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// The bytes with escapes resolved, and where each of them began; one more start marks the end. An escape that is
-/// none stands for itself.
-fn unescaped(bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
+/// The bytes with escapes resolved (those with a percent sign, those with a backslash), and where each of them
+/// began; one more start marks the end. An escape that is none stands for itself.
+fn unescaped(bytes: &[u8], (percent, backslash): (bool, bool)) -> (Vec<u8>, Vec<usize>) {
     let (mut text, mut starts) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let (meant, length) = escape(&bytes[at..]).unwrap_or((byte, 1));
+        let wanted = (percent && byte == b'%') || (backslash && byte == b'\\');
+        let (meant, length) = if wanted { escape(&bytes[at..]) } else { None }.unwrap_or((byte, 1));
         text.push(meant);
         starts.push(at);
         at += length;
@@ -204,7 +212,8 @@ mod tests {
             (format!("<{}>", percent.to_ascii_lowercase()), "<(secret)>"),
             (json, "\"(secret)\""),
             (format!("<{codes}>"), "<(secret)>"),
-            (format!("<{}>", SECRET.replace('/', "\\/").replace('+', "%2b")), "<(secret)>"),
+            (format!("<{}>", SECRET.replace('/', "%2f").replace('+', "%2b")), "<(secret)>"),
+            (format!("<{}>", codes.replace("\\u002b", "%2b").replace("\\u002f", "\\/")), "<(secret)>"),
             (format!("<{hex}{}>", hex.to_ascii_uppercase()), "<(secret)>"),
             (format!("<{backwards}>"), "<(secret)>"),
         ] {
