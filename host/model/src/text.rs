@@ -83,6 +83,19 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
+impl Usage {
+    /// Each kind of token by the name metrics use.
+    #[must_use]
+    pub fn kinds(&self) -> [(&'static str, u64); 4] {
+        [
+            ("input", self.input),
+            ("output", self.output),
+            ("cached", self.cached),
+            ("cache_write", self.cache_write),
+        ]
+    }
+}
+
 /// What stands in the way of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trouble {

@@ -130,7 +130,17 @@ impl Pool {
 
     /// A place and a first slot at the best account, or at the one `pinned`.
     pub(crate) fn enter(self: &Arc<Self>, pinned: Option<&str>) -> Result<(Place, Slot), NoSlot> {
-        let slot = self.slot(pinned, false)?;
+        let wanted = pinned.map_or(Wanted::Any(&[]), Wanted::One);
+        self.enter_wanted(wanted)
+    }
+
+    /// The same at an account that was not `tried` yet.
+    pub(crate) fn enter_other(self: &Arc<Self>, tried: &[String]) -> Result<(Place, Slot), NoSlot> {
+        self.enter_wanted(Wanted::Any(tried))
+    }
+
+    fn enter_wanted(self: &Arc<Self>, wanted: Wanted<'_>) -> Result<(Place, Slot), NoSlot> {
+        let slot = self.slot(wanted, false)?;
         self.lock()[slot.index].in_flight += 1;
         Ok((self.place(slot.index, &slot.account), slot))
     }
@@ -145,17 +155,17 @@ impl Pool {
 
     /// A slot for a further call of a job that has a place at `account`.
     pub(crate) fn acquire(self: &Arc<Self>, account: &str) -> Result<Slot, NoSlot> {
-        self.slot(Some(account), true)
+        self.slot(Wanted::One(account), true)
     }
 
     fn place(self: &Arc<Self>, index: usize, account: &str) -> Place {
         Place { pool: Arc::clone(self), index, account: account.to_owned() }
     }
 
-    fn slot(self: &Arc<Self>, pinned: Option<&str>, in_flight: bool) -> Result<Slot, NoSlot> {
+    fn slot(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<Slot, NoSlot> {
         let now = self.clock.now();
         let mut accounts = self.lock();
-        let candidates = candidates(&accounts, pinned, now);
+        let candidates = candidates(&accounts, wanted, now);
         let mut ready = vec![];
         let mut refusal = NoSlot::Unknown;
         for index in candidates {
@@ -244,15 +254,25 @@ impl Pool {
     }
 }
 
-/// Accounts to be asked, best priority first: the pinned one, else those without trouble, else all.
-fn candidates(accounts: &[Account], pinned: Option<&str>, now: UnixMs) -> Vec<usize> {
-    let whole = |account: &Account| account.trouble_until <= now;
-    let any_whole = accounts.iter().any(whole);
+/// Which accounts will do.
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    /// This one.
+    One(&'a str),
+    /// Any but these.
+    Any(&'a [String]),
+}
+
+/// Accounts to be asked, best priority first: the one wanted, else those without trouble, else all.
+fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usize> {
+    let meant = |account: &Account| match wanted {
+        Wanted::One(name) => account.name == name,
+        Wanted::Any(tried) => !tried.contains(&account.name),
+    };
+    let whole = |account: &Account| account.trouble_until <= now || matches!(wanted, Wanted::One(_));
+    let any_whole = accounts.iter().any(|account| meant(account) && whole(account));
     let mut candidates: Vec<usize> = (0..accounts.len())
-        .filter(|&index| match pinned {
-            Some(name) => accounts[index].name == name,
-            None => !any_whole || whole(&accounts[index]),
-        })
+        .filter(|&index| meant(&accounts[index]) && (!any_whole || whole(&accounts[index])))
         .collect();
     candidates.sort_by_key(|&index| accounts[index].priority);
     candidates
@@ -288,6 +308,10 @@ impl Place {
     #[must_use]
     pub fn account(&self) -> &str {
         &self.account
+    }
+
+    pub(crate) fn distrust(&self) {
+        self.pool.judge(self.index, Sign::Trouble);
     }
 }
 

@@ -36,6 +36,8 @@ mod reply;
 mod request;
 mod resolve;
 mod splice;
+mod sse;
+mod stream;
 mod tls;
 mod upstream;
 
@@ -50,4 +52,5 @@ pub use check::ConfigError;
 pub use config::{AccountConfig, Config, FetchConfig, ProviderConfig, SecretRef};
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use resolve::{Resolve, SystemResolver};
+pub use stream::{Events, Opening};
 pub use upstream::Upstream;

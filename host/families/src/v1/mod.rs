@@ -7,6 +7,7 @@ mod about;
 mod answer;
 mod given;
 mod log;
+pub(crate) mod text;
 
 use std::str::FromStr;
 
