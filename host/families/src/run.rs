@@ -24,7 +24,7 @@ pub(crate) struct Frame<'a> {
 
 /// Runs `body` on a fresh instance of `pre`, on this thread, which must be outside any async runtime.
 pub(crate) fn call<R>(
-    pre: &FamilyPre<Guest>,
+    pre: &FamilyPre,
     frame: Frame<'_>,
     body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
 ) -> Result<R, Fault> {
@@ -36,7 +36,7 @@ pub(crate) fn call<R>(
 }
 
 /// A store under the frame's limits, its deadline running.
-fn store(pre: &FamilyPre<Guest>, frame: Frame<'_>) -> Store<Guest> {
+fn store(pre: &FamilyPre, frame: Frame<'_>) -> Store<Guest> {
     let limits = frame.limits;
     let mut store = Store::new(pre.engine(), Guest::new(frame.speaker, limits));
     store.limiter(|guest| guest);
@@ -56,7 +56,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// Makes it, on a thread outside any async runtime, as every call of it.
-    pub(crate) fn new(pre: &FamilyPre<Guest>, frame: Frame<'_>) -> Result<Self, Fault> {
+    pub(crate) fn new(pre: &FamilyPre, frame: Frame<'_>) -> Result<Self, Fault> {
         let (limits, budget_ms) = (*frame.limits, frame.budget_ms);
         let mut store = store(pre, frame);
         match pre.instantiate(&mut store) {

@@ -20,7 +20,7 @@ pub struct Version {
     pub(crate) digest: Digest,
     pub(crate) limits: Limits,
     pub(crate) settings: Arc<[u8]>,
-    pub(crate) pre: FamilyPre<Guest>,
+    pub(crate) pre: FamilyPre,
     pub(crate) speaker: Speaker,
 }
 

@@ -4,10 +4,9 @@ use gatehouse_model as own;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
-use super::bindings::Family;
 use super::bindings::exports::gatehouse::family::text as wit;
-use super::bindings::gatehouse::family::upstream;
-use super::{answer, given};
+use super::bindings::gatehouse::family::{types, upstream};
+use super::{Family, answer, given};
 use crate::guest::Guest;
 
 /// `text.open`.
@@ -18,7 +17,8 @@ pub(crate) fn open(
     request: own::Inquiry,
 ) -> wasmtime::Result<Result<own::Opened, own::Refusal>> {
     let (cx, request) = (given::context(cx), inquiry(request));
-    let judged = family.gatehouse_family_text().call_open(store, &cx, &request)?;
+    let judged: Result<wit::Opened, types::Refusal> =
+        family.call(store, family.exports.open, (&cx, &request))?;
     Ok(judged.map(opened).map_err(answer::refusal))
 }
 
@@ -31,7 +31,8 @@ pub(crate) fn whole(
     reply: own::Reply,
 ) -> wasmtime::Result<Result<own::Answered, own::Rejection>> {
     let (cx, reply) = (given::context(cx), given::reply(reply));
-    let judged = family.gatehouse_family_text().call_answer(store, &cx, state, &reply)?;
+    let judged: Result<wit::Answered, wit::Rejection> =
+        family.call(store, family.exports.answer, (&cx, state, &reply))?;
     Ok(judged.map(answered).map_err(rejection))
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn relay(
     cx: &own::Context,
     state: &[u8],
 ) -> wasmtime::Result<ResourceAny> {
-    family.gatehouse_family_text().relay().call_constructor(store, &given::context(cx), state)
+    family.call(store, family.exports.relay, (&given::context(cx), state))
 }
 
 /// `text.relay.push`.
@@ -54,7 +55,8 @@ pub(crate) fn push(
 ) -> wasmtime::Result<Result<own::Chunk, own::Rejection>> {
     let events: Vec<wit::Sse> =
         events.into_iter().map(|event| wit::Sse { event: event.event, data: event.data }).collect();
-    let judged = family.gatehouse_family_text().relay().call_push(store, relay, &events)?;
+    let judged: Result<wit::Chunk, wit::Rejection> =
+        family.call(store, family.exports.push, (relay, events.as_slice()))?;
     Ok(judged.map(chunk).map_err(rejection))
 }
 
@@ -64,7 +66,7 @@ pub(crate) fn end(
     store: &mut Store<Guest>,
     relay: ResourceAny,
 ) -> wasmtime::Result<Result<own::Chunk, own::Rejection>> {
-    let judged = family.gatehouse_family_text().relay().call_end(store, relay)?;
+    let judged: Result<wit::Chunk, wit::Rejection> = family.call(store, family.exports.end, (relay,))?;
     Ok(judged.map(chunk).map_err(rejection))
 }
 
