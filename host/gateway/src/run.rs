@@ -180,6 +180,7 @@ fn create_key(args: CreateKeyArgs) -> (Operation, OutputArgs) {
         models: args.models,
         networks: args.networks,
         expires: args.expires.map(|expiry| expiry.moment(SystemClock.now())),
+        chat_format: args.chat_format,
     };
     (Operation::KeyCreate(new), args.output)
 }

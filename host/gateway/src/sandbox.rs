@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use gatehouse_admin::{NewKey, Operation, OperationError, Outcome};
-use gatehouse_model::{AccountId, Credits, Secret};
+use gatehouse_model::{AccountId, ChatFormat, Credits, Secret};
 use gatehouse_sandbox::{ContextAddresses, Sandbox, Settings};
 use gatehouse_upstream::{AccountConfig, SecretRef};
 
@@ -72,6 +72,7 @@ pub(crate) async fn welcome(desk: &Desk) -> Result<String, OperationError> {
         models: vec![],
         networks: vec![],
         expires: None,
+        chat_format: ChatFormat::Wrapped,
     };
     match desk.perform(Operation::KeyCreate(new)).await? {
         Outcome::KeyCreated { secret, .. } => Ok(secret.0),

@@ -20,7 +20,7 @@ mod text;
 mod time;
 
 pub use about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
-pub use account::{Account, Key};
+pub use account::{Account, ChatFormat, Key};
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use call::{Body, Call, Header, Outage, Part, Payload, Replay, Reply, Target};
 pub use contract::{

@@ -61,6 +61,7 @@ pub fn key(number: u8, account: u8, quota: Option<i64>) -> Key {
         networks: vec![],
         expires: None,
         revoked: None,
+        chat_format: gatehouse_model::ChatFormat::Wrapped,
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
 use gatehouse_driver::{IntakeError, TextAnswer, TextError, TextRequest};
-use gatehouse_model::{Header, Key, Trouble};
-use http::{HeaderMap, HeaderValue, Response, header};
+use gatehouse_model::{ChatFormat, Header, Key, Trouble};
+use http::{HeaderMap, Response, header};
 
 use crate::answer::{self, Content};
 use crate::backend::Backend;
@@ -34,7 +34,7 @@ pub(super) async fn ask<B: Backend>(
     let headers = &visit.parts.headers;
     body::check_type(headers)?;
     let form = Form::of(visit.parts.uri.path());
-    let wrapped = form == Form::Generic && is_wrapped(headers)?;
+    let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
     let whole = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
     body::check_json(&whole.bytes)?;
     let request = TextRequest {
@@ -62,16 +62,11 @@ pub(super) fn no_counting() -> Problem {
     Problem::new(Kind::NotFound, "counting tokens is not offered here")
 }
 
-/// Whether the answer goes into `{code, data}`.
-fn is_wrapped(headers: &HeaderMap) -> Result<bool, Problem> {
-    match headers.get(FORMAT).map(HeaderValue::as_bytes) {
-        None | Some(b"wrapped") => Ok(true),
-        Some(b"bare") => Ok(false),
-        Some(other) => {
-            let came = String::from_utf8_lossy(&other[..other.len().min(40)]).into_owned();
-            Err(Problem::field(FORMAT, format!("{FORMAT}: expected wrapped or bare, got {came:?}")))
-        }
-    }
+/// What the request says, else what its key says.
+fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Problem> {
+    let Some(value) = headers.get(FORMAT) else { return Ok(of_key) };
+    let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(40).collect();
+    text.parse().map_err(|why| Problem::field(FORMAT, format!("{FORMAT}: {why}")))
 }
 
 fn seen(headers: &HeaderMap, name: &'static str) -> Option<Header> {
@@ -126,21 +121,25 @@ fn again(problem: Problem, after: Option<Duration>) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]
     fn the_format_is_the_clients_choice() {
-        for (value, expected) in [
-            (None, Some(true)),
-            (Some("wrapped"), Some(true)),
-            (Some("bare"), Some(false)),
-            (Some("x"), None),
+        use ChatFormat::{Bare, Wrapped};
+        for (value, of_key, expected) in [
+            (None, Wrapped, Some(Wrapped)),
+            (None, Bare, Some(Bare)),
+            (Some("wrapped"), Bare, Some(Wrapped)),
+            (Some("bare"), Wrapped, Some(Bare)),
+            (Some("x"), Wrapped, None),
         ] {
             let mut headers = HeaderMap::new();
             if let Some(value) = value {
                 headers.insert(FORMAT, HeaderValue::from_static(value));
             }
-            assert_eq!(is_wrapped(&headers).ok(), expected, "{value:?}");
+            assert_eq!(format(&headers, of_key).ok(), expected, "{value:?}");
         }
     }
 

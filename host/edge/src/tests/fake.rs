@@ -51,6 +51,7 @@ impl Fake {
             networks: vec![],
             expires: None,
             revoked: None,
+            chat_format: gatehouse_model::ChatFormat::Wrapped,
         };
         Self {
             keys: Mutex::new(vec![key]),
