@@ -24,7 +24,9 @@ struct Words {
 
 impl Words {
     fn read(body: &str) -> Option<Self> {
-        let body = Object::parse(body)?;
+        // Gemini's clone puts its error into an array.
+        let first = || serde_json::from_str::<Vec<Object<'_>>>(body).ok()?.into_iter().next();
+        let body = Object::parse(body).or_else(first)?;
         let told =
             |object: &Object<'_>, name: &str| object.text(name).map(|text| text.decoded().into_owned());
         // `{"error":{...}}`, `{"error":"..."}`, and the bare forms of vLLM and FastAPI.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::{MODEL, answer};
 
 fn read(protocol: Protocol, body: &Value) -> (Value, Option<Usage>, u32) {
-    let answered = answer(protocol, 200, &body.to_string()).unwrap();
-    (serde_json::from_str(&answered.body).unwrap(), answered.usage, answered.written)
+    let answered = answer(protocol, 200, &body.to_string()).expect("an answer");
+    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.written)
 }
 
 fn usage(input: u64, output: u64, cached: u64, cache_write: u64) -> Option<Usage> {

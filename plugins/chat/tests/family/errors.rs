@@ -18,7 +18,7 @@ fn anthropic(kind: &str, message: &str) -> Value {
 
 fn becomes(status: u16, body: &Value, trouble: Trouble, message: &str) {
     for protocol in BOTH {
-        let rejection = answer(protocol, status, &body.to_string()).unwrap_err();
+        let rejection = answer(protocol, status, &body.to_string()).expect_err("a rejection");
         assert_eq!((rejection.trouble, rejection.message.as_str()), (trouble, message), "{status} {body}");
     }
 }
@@ -41,6 +41,12 @@ fn words_about_the_request_are_kept() {
         "bad",
     );
     becomes(400, &json!({"error": "bad"}), Trouble::Invalid, "bad");
+    becomes(
+        400,
+        &json!([{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]),
+        Trouble::Invalid,
+        "bad",
+    );
     becomes(409, &anthropic("conflict_error", "busy"), Trouble::Invalid, "busy");
     becomes(413, &anthropic("request_too_large", "32 MB"), Trouble::TooLarge, "32 MB");
     becomes(429, &anthropic("rate_limit_error", "slow down"), Trouble::RateLimited, "slow down");

@@ -12,7 +12,7 @@ fn sends(rules: Value, fields: Value, expected: Value) {
         "max_tokens": 8192,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
     });
-    for (name, value) in expected.as_object().unwrap() {
+    for (name, value) in expected.as_object().expect("an object") {
         whole[name] = value.clone();
     }
     assert_eq!(sent(Protocol::Messages, rules, fields.clone()), whole, "{fields}");
