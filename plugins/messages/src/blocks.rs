@@ -4,7 +4,7 @@
 use gatehouse_sdk::Refusal;
 
 use crate::at::{At, words};
-use crate::raw::{Edits, Fields, Raw, fields, is_string, items, text, text_len};
+use crate::raw::{Edits, Fields, Raw, fields, inner, is_string, items, text, text_len};
 
 /// Picture types the upstream reads.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -267,7 +267,7 @@ fn source<'a>(
 
 /// The `blob:<id>` the host left in place of base64; base64 itself never has a colon.
 pub(crate) fn blob(data: Raw<'_>) -> Option<&str> {
-    let name = data.get().trim_matches('"');
+    let name = inner(data);
     (name.starts_with("blob:") && !name.ends_with(":base64")).then_some(name)
 }
 

@@ -91,6 +91,12 @@ pub(crate) fn is_string(raw: Raw<'_>) -> bool {
     raw.get().starts_with('"')
 }
 
+/// What stands between a string's quotes, as it was written.
+pub(crate) fn inner(raw: Raw<'_>) -> &str {
+    let written = raw.get();
+    written.get(1..written.len().saturating_sub(1)).unwrap_or_default()
+}
+
 /// The value's text, if it is a string of whole characters.
 pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|Text(text)| text)
@@ -117,9 +123,8 @@ fn without_place(error: &serde_json::Error) -> String {
 
 /// Bytes of a string's text once its escapes are read: what the model reads, not what the line carries.
 pub(crate) fn text_len(raw: Raw<'_>) -> u64 {
-    let written = raw.get().as_bytes();
-    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
-    if !inner.contains(&b'\\') {
+    let inner = inner(raw);
+    if !inner.contains('\\') {
         return inner.len() as u64;
     }
     text(raw).map_or(inner.len() as u64, |text| text.len() as u64)

@@ -57,8 +57,12 @@ fn what_the_host_cut_out_goes_back_as_base64() {
     };
     let got = sent(fields("blob:blob_1"), Protocol::Messages, json!({}));
     assert_eq!(got["messages"], fields("blob:blob_1:base64")["messages"]);
-    let got = sent(fields("iVBORw0="), Protocol::Messages, json!({}));
-    assert_eq!(got["messages"], fields("iVBORw0=")["messages"]);
+    for data in ["iVBORw0=", "blob:blob_1:base64"] {
+        let got = sent(fields(data), Protocol::Messages, json!({}));
+        assert_eq!(got["messages"], fields(data)["messages"]);
+    }
+    let got = sent(fields("blob:\""), Protocol::Messages, json!({}));
+    assert_eq!(got["messages"], fields("blob:\":base64")["messages"]);
 }
 
 #[test]
