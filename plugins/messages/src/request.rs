@@ -64,7 +64,9 @@ impl<'a> Request<'a> {
         let thinking =
             fields.get("thinking").map(|raw| thinking::read(&at.key("thinking"), raw)).transpose()?;
         let plan = thinking::plan(thinking.as_ref(), alias, max_tokens, rules)?;
-        within_cap(plan.max_tokens, model, rules)?;
+        if plan.max_tokens > max_tokens {
+            within_cap(plan.max_tokens, model, rules)?;
+        }
         let system = match fields.get("system") {
             Some(raw) => blocks::system(&at.key("system"), raw, &mut notes)?,
             None => Vec::new(),
