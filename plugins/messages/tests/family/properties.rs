@@ -174,6 +174,19 @@ proptest! {
     }
 
     #[test]
+    fn text_weighs_what_it_reads_as_however_it_is_written(text in "[a\\\\\"/\u{1}é€😀]{1,12}", ascii: bool) {
+        let quoted = if ascii {
+            let units = text.encode_utf16().map(|unit| format!("\\u{unit:04X}"));
+            format!("\"{}\"", units.collect::<String>())
+        } else {
+            json!(text).to_string()
+        };
+        let asked = format!(r#"{{"max_tokens":9,"messages":[{{"role":"user","content":{quoted}}}]}}"#);
+        let opened = run::open::<Messages>(&cx(), inquiry(&asked, Protocol::Messages, json!({}))).expect("good");
+        prop_assert_eq!(opened.read as usize, text.len(), "{}", asked);
+    }
+
+    #[test]
     fn arbitrary_json_never_panics(value in any_json()) {
         ask_everything(&value.to_string());
     }
