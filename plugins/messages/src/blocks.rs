@@ -1,10 +1,12 @@
 //! Turns and their content blocks: judged once, kept as raw values. Blocks of kinds this build does not know
 //! are for a Messages upstream to judge; a Chat upstream cannot be told of them.
 
+use std::borrow::Cow;
+
 use gatehouse_sdk::Refusal;
 
 use crate::at::{At, words};
-use crate::raw::{Edits, Fields, Raw, fields, is_string, items, text, text_len};
+use crate::raw::{Edits, Fields, Raw, fields, inner, is_string, objects, text, text_len};
 
 /// Picture types the upstream reads.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -78,7 +80,7 @@ pub(crate) enum Source<'a> {
 
 /// The conversation.
 pub(crate) fn turns<'a>(at: &At<'_>, raw: Raw<'a>, notes: &mut Notes) -> Result<Vec<Turn<'a>>, Refusal> {
-    let list = items(at, raw)?;
+    let list = objects(at, raw)?;
     if list.is_empty() {
         return Err(at.says("at least one message is required"));
     }
@@ -91,12 +93,11 @@ pub(crate) fn turns<'a>(at: &At<'_>, raw: Raw<'a>, notes: &mut Notes) -> Result<
     let last = list.len() - 1;
     list.into_iter()
         .enumerate()
-        .map(|(index, raw)| turn(&at.item(index), raw, index == last, notes))
+        .map(|(index, given)| turn(&at.item(index), &given, index == last, notes))
         .collect()
 }
 
-fn turn<'a>(at: &At<'_>, raw: Raw<'a>, last: bool, notes: &mut Notes) -> Result<Turn<'a>, Refusal> {
-    let given = fields(at, raw)?;
+fn turn<'a>(at: &At<'_>, given: &Fields<'a>, last: bool, notes: &mut Notes) -> Result<Turn<'a>, Refusal> {
     let role = match given.need(at, "role")? {
         role if role.get() == r#""user""# => Role::User,
         role if role.get() == r#""assistant""# => Role::Assistant,
@@ -129,23 +130,27 @@ fn content<'a>(
     if !raw.get().starts_with('[') {
         return Err(at.wrong("a string or an array of blocks", raw));
     }
-    items(at, raw)?
+    objects(at, raw)?
         .into_iter()
         .enumerate()
-        .map(|(index, raw)| block(&at.item(index), raw, role, notes))
+        .map(|(index, given)| block(&at.item(index), &given, role, notes))
         .collect()
 }
 
-fn block<'a>(at: &At<'_>, raw: Raw<'a>, role: Option<Role>, notes: &mut Notes) -> Result<Block<'a>, Refusal> {
-    let given = fields(at, raw)?;
-    let kind = kind_of(at, &given)?;
-    match kind.as_str() {
-        "text" => text_block(at, &given, notes).map(Block::Text),
+fn block<'a>(
+    at: &At<'_>,
+    given: &Fields<'a>,
+    role: Option<Role>,
+    notes: &mut Notes,
+) -> Result<Block<'a>, Refusal> {
+    let kind = kind_of(at, given)?;
+    match kind.as_ref() {
+        "text" => text_block(at, given, notes).map(Block::Text),
         "image" => {
             notes.weight.pictures = notes.weight.pictures.saturating_add(1);
-            source(at, &given, Some(&PICTURES), notes).map(Block::Image)
+            source(at, given, Some(&PICTURES), notes).map(Block::Image)
         }
-        "document" => source(at, &given, None, notes).map(Block::Document),
+        "document" => source(at, given, None, notes).map(Block::Document),
         "thinking" if role.is_some() => {
             only(at, role, Role::Assistant, "thinking")?;
             given.string(at, "signature")?;
@@ -178,8 +183,8 @@ fn block<'a>(at: &At<'_>, raw: Raw<'a>, role: Option<Role>, notes: &mut Notes) -
             Ok(Block::ToolResult { id, blocks, failed })
         }
         _ => {
-            notes.weight.read += raw.get().len() as u64;
-            Ok(Block::Other(kind))
+            notes.weight.read += given.0.iter().map(|(_, value)| value.get().len() as u64).sum::<u64>();
+            Ok(Block::Other(kind.into_owned()))
         }
     }
 }
@@ -194,9 +199,8 @@ pub(crate) fn system<'a>(at: &At<'_>, raw: Raw<'a>, notes: &mut Notes) -> Result
         return Err(at.wrong("a string or an array of text blocks", raw));
     }
     let mut texts = Vec::new();
-    for (index, raw) in items(at, raw)?.into_iter().enumerate() {
+    for (index, given) in objects(at, raw)?.into_iter().enumerate() {
         let at = at.item(index);
-        let given = fields(&at, raw)?;
         if kind_of(&at, &given)? != "text" {
             return Err(at.key("type").wrong("`text`", given.need(&at, "type")?));
         }
@@ -235,7 +239,7 @@ fn source<'a>(
     if is_document && kind != "text" && kind != "content" {
         notes.weight.pictures = notes.weight.pictures.saturating_add(1);
     }
-    match kind.as_str() {
+    match kind.as_ref() {
         "base64" => {
             let (media_type, data) = (given.string(at, "media_type")?, given.string(at, "data")?);
             let named = text(media_type);
@@ -251,7 +255,7 @@ fn source<'a>(
             Ok(Source::Base64 { media_type, data })
         }
         "url" => given.string(at, "url").map(Source::Url),
-        "file" if !is_document => given.string(at, "file_id").map(|_| Source::Other(kind)),
+        "file" if !is_document => given.string(at, "file_id").map(|_| Source::Other(kind.into_owned())),
         "text" if is_document => {
             let data = given.string(at, "data")?;
             notes.weight.read += text_len(data);
@@ -259,7 +263,7 @@ fn source<'a>(
         }
         _ if is_document => {
             notes.weight.read += raw.get().len() as u64;
-            Ok(Source::Other(kind))
+            Ok(Source::Other(kind.into_owned()))
         }
         _ => Err(at.key("type").wrong("`base64`, `url` or `file`", given.need(at, "type")?)),
     }
@@ -267,7 +271,7 @@ fn source<'a>(
 
 /// The `blob:<id>` the host left in place of base64; base64 itself never has a colon.
 pub(crate) fn blob(data: Raw<'_>) -> Option<&str> {
-    let name = data.get().trim_matches('"');
+    let name = inner(data);
     (name.starts_with("blob:") && !name.ends_with(":base64")).then_some(name)
 }
 
@@ -279,7 +283,7 @@ fn only(at: &At<'_>, came: Option<Role>, may: Role, kind: &str) -> Result<(), Re
     Err(at.says(&format!("`{kind}` blocks can only be in `{role}` messages")))
 }
 
-fn kind_of(at: &At<'_>, given: &Fields<'_>) -> Result<String, Refusal> {
+fn kind_of<'a>(at: &At<'_>, given: &Fields<'a>) -> Result<Cow<'a, str>, Refusal> {
     let raw = given.string(at, "type")?;
-    text(raw).map(std::borrow::Cow::into_owned).ok_or_else(|| at.key("type").wrong("a string", raw))
+    text(raw).ok_or_else(|| at.key("type").wrong("a string", raw))
 }

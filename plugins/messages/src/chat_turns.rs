@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::blocks::{Block, Role, Source, Turn, blob};
 use crate::open_chat::{Called, File, Link, Message, Part, ToolCall, UserContent, speechless};
-use crate::raw::{Raw, text};
+use crate::raw::{Raw, inner, text};
 use crate::request::Request;
 use crate::rules::Rules;
 
@@ -173,7 +173,7 @@ fn joined<'a>(texts: &[Raw<'a>]) -> Words<'a> {
 
 /// A text; with half a character in it, as it was written.
 fn read(raw: Raw<'_>) -> Cow<'_, str> {
-    text(raw).unwrap_or_else(|| raw.get().trim_matches('"').into())
+    text(raw).unwrap_or_else(|| inner(raw).into())
 }
 
 impl Words<'_> {

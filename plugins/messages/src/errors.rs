@@ -122,6 +122,10 @@ fn judge(status: u16, told: Option<Told>) -> Rejection {
         (400..500, Some(words)) if about_model(status, &told, &words) => {
             Rejection::upstream("the provider does not know the model this gateway asks it for")
         }
+        // Clients that shorten a conversation know it is time by these words.
+        (400, Some(words)) if told.is("context_length_exceeded") => {
+            Rejection::new(Trouble::Invalid, format!("prompt is too long: {words}"))
+        }
         (400 | 409 | 422, Some(words)) => Rejection::new(Trouble::Invalid, words),
         // Any other 404 is a wrong path: the operator's base URL.
         (404, Some(words)) if told.is("not_found_error") => Rejection::new(Trouble::NotFound, words),

@@ -177,6 +177,8 @@ pub(crate) fn call(request: &Request<'_>, inquiry: &Inquiry, rules: &Rules) -> R
     let older = rules.max_tokens_field == MaxTokensField::MaxTokens;
     let config: Option<Fields<'_>> =
         request.fields.get("output_config").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    // Chat takes neither where there are no tools; a forced one is a mistake it may name.
+    let (choice, some) = (request.choice.as_ref(), !request.tools.is_empty());
     let order = Order {
         model: &inquiry.route.upstream,
         messages: chat_turns::messages(request, inquiry, rules)?,
@@ -189,8 +191,8 @@ pub(crate) fn call(request: &Request<'_>, inquiry: &Inquiry, rules: &Rules) -> R
         stream_options: (request.stream && rules.include_usage)
             .then_some(StreamOptions { include_usage: true }),
         tools: functions(&request.tools)?,
-        tool_choice: request.choice.as_ref().map(tool_choice),
-        parallel_tool_calls: request.choice.as_ref().and_then(|choice| choice.single.then_some(false)),
+        tool_choice: choice.filter(|choice| some || choice.forces()).map(tool_choice),
+        parallel_tool_calls: choice.filter(|choice| some && choice.single).map(|_| false),
         user: request.user,
         reasoning_effort: effort(request, config.as_ref()),
         response_format: config.as_ref().map(format).transpose()?.flatten(),

@@ -91,6 +91,12 @@ pub(crate) fn is_string(raw: Raw<'_>) -> bool {
     raw.get().starts_with('"')
 }
 
+/// What stands between a string's quotes, as it was written.
+pub(crate) fn inner(raw: Raw<'_>) -> &str {
+    let written = raw.get();
+    written.get(1..written.len().saturating_sub(1)).unwrap_or_default()
+}
+
 /// The value's text, if it is a string of whole characters.
 pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|Text(text)| text)
@@ -102,6 +108,16 @@ pub(crate) fn fields<'a>(at: &At<'_>, raw: Raw<'a>) -> Result<Fields<'a>, Refusa
         return Err(at.wrong("an object", raw));
     }
     serde_json::from_str(raw.get()).map_err(|error| at.says(&without_place(&error)))
+}
+
+/// The array's items, all of them objects. One pass reads them; only a mistake is looked for item by item.
+pub(crate) fn objects<'a>(at: &At<'_>, raw: Raw<'a>) -> Result<Vec<Fields<'a>>, Refusal> {
+    match serde_json::from_str(raw.get()) {
+        Ok(objects) => Ok(objects),
+        Err(_) => {
+            items(at, raw)?.into_iter().enumerate().map(|(index, raw)| fields(&at.item(index), raw)).collect()
+        }
+    }
 }
 
 /// The array's items.
@@ -117,12 +133,31 @@ fn without_place(error: &serde_json::Error) -> String {
 
 /// Bytes of a string's text once its escapes are read: what the model reads, not what the line carries.
 pub(crate) fn text_len(raw: Raw<'_>) -> u64 {
-    let written = raw.get().as_bytes();
-    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
-    if !inner.contains(&b'\\') {
+    let inner = inner(raw);
+    if !inner.contains('\\') {
         return inner.len() as u64;
     }
-    text(raw).map_or(inner.len() as u64, |text| text.len() as u64)
+    let (mut bytes, mut rest) = (0, inner.as_bytes());
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        // `\uXXXX` is two or three bytes of text, or half of four; any other escape is one.
+        let (read, skipped) = match (rest.get(at + 1), rest.get(at + 2..at + 6)) {
+            (Some(b'u'), Some(digits)) => (escaped_len(digits), 6),
+            _ => (1, 2),
+        };
+        bytes += at as u64 + read;
+        rest = rest.get(at + skipped..).unwrap_or_default();
+    }
+    bytes + rest.len() as u64
+}
+
+/// Bytes of the character four hexadecimal digits name; of half a pair, its half.
+fn escaped_len(digits: &[u8]) -> u64 {
+    let digits = std::str::from_utf8(digits).ok();
+    match digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()) {
+        Some(..0x80) => 1,
+        Some(0x80..0x800 | 0xD800..0xE000) => 2,
+        _ => 3,
+    }
 }
 
 /// Replacements of values inside one text.

@@ -8,7 +8,11 @@ use crate::relay_messages::FromMessages;
 use crate::{State, Wire};
 
 /// A stream under way.
-pub struct Stream(From);
+pub struct Stream {
+    from: From,
+    /// Why it ends: told after what came before it, however the events were handed over.
+    failed: Option<Rejection>,
+}
 
 enum From {
     Messages(FromMessages),
@@ -17,10 +21,11 @@ enum From {
 
 impl Stream {
     pub(crate) fn new(cx: &Context, state: State) -> Self {
-        Self(match state.wire {
+        let from = match state.wire {
             Wire::Messages => From::Messages(FromMessages::new(state)),
             Wire::Chat => From::Chat(Box::new(FromChat::new(cx, state))),
-        })
+        };
+        Self { from, failed: None }
     }
 }
 
@@ -28,16 +33,26 @@ impl Relay for Stream {
     fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
         let mut chunk = Chunk::default();
         for event in events {
-            match &mut self.0 {
-                From::Messages(from) => from.event(event, &mut chunk)?,
-                From::Chat(from) => from.event(&event, &mut chunk)?,
+            if self.failed.is_some() {
+                break;
             }
+            let step = match &mut self.from {
+                From::Messages(from) => from.event(event, &mut chunk),
+                From::Chat(from) => from.event(&event, &mut chunk),
+            };
+            self.failed = step.err();
         }
-        Ok(chunk)
+        match &self.failed {
+            Some(failed) if chunk == Chunk::default() => Err(failed.clone()),
+            _ => Ok(chunk),
+        }
     }
 
     fn end(&mut self) -> Result<Chunk, Rejection> {
-        match &mut self.0 {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        match &mut self.from {
             // What was owed is already sent; without a `message_stop` the stream is cut.
             From::Messages(_) => Ok(Chunk::default()),
             From::Chat(from) => from.end(),

@@ -64,7 +64,9 @@ impl<'a> Request<'a> {
         let thinking =
             fields.get("thinking").map(|raw| thinking::read(&at.key("thinking"), raw)).transpose()?;
         let plan = thinking::plan(thinking.as_ref(), alias, max_tokens, rules)?;
-        within_cap(plan.max_tokens, model, rules)?;
+        if plan.max_tokens > max_tokens {
+            within_cap(plan.max_tokens, model, rules)?;
+        }
         let system = match fields.get("system") {
             Some(raw) => blocks::system(&at.key("system"), raw, &mut notes)?,
             None => Vec::new(),
@@ -140,6 +142,9 @@ impl<'a> Request<'a> {
 /// The body's fields.
 fn top(body: &str) -> Result<Fields<'_>, Refusal> {
     let whole = |message: String| Refusal::Invalid { field: None, message };
+    if let Ok(fields) = serde_json::from_str(body) {
+        return Ok(fields);
+    }
     let raw: Raw<'_> = serde_json::from_str(body)
         .map_err(|error| whole(format!("The request body is not valid JSON: {error}")))?;
     if !raw.get().starts_with('{') {

@@ -50,6 +50,13 @@ pub(crate) struct Choice<'a> {
     pub(crate) single: bool,
 }
 
+impl Choice<'_> {
+    /// Whether the model has to use a tool.
+    pub(crate) fn forces(&self) -> bool {
+        matches!(self.which, Which::Any | Which::Named(_))
+    }
+}
+
 /// As [`Choice`].
 #[derive(Debug)]
 pub(crate) enum Which<'a> {

@@ -63,9 +63,18 @@ fn every_field_finds_its_place() {
         (json!({"thinking": {"type": "disabled"}}), "thinking", Value::Null),
         (json!({"system": "be brief"}), "system", Value::Null),
     ];
-    for (fields, name, expected) in table {
+    for (mut fields, name, expected) in table {
+        if name.contains("tool_c") {
+            assert_eq!(asked(fields.clone()).get("parallel_tool_calls"), None, "there are no tools");
+            fields["tools"] = json!([{"name": "f", "input_schema": {}}]);
+        }
         assert_eq!(asked(fields.clone())[name], expected, "{fields}");
     }
+    assert_eq!(
+        asked(json!({"tool_choice": {"type": "auto"}})).get("tool_choice"),
+        None,
+        "there are no tools"
+    );
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn every_error_has_its_owner() {
                 "This model's maximum context length is 8192 tokens.",
             ),
             Trouble::Invalid,
-            None,
+            Some("prompt is too long: This model's maximum context length is 8192 tokens."),
         ),
         (
             422,

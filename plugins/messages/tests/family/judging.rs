@@ -215,6 +215,11 @@ fn the_rules_of_a_model_speak_the_upstreams_words() {
             "max_tokens: 65537 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
         ),
         (
+            json!({"max_tokens": 64_001}),
+            json!({"max_output": 64_000}),
+            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
+        ),
+        (
             json!({"temperature": 0.5, "top_p": 0.9}),
             json!({"sampling": "either"}),
             "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
@@ -273,6 +278,23 @@ fn the_rules_of_a_model_speak_the_upstreams_words() {
     ];
     for (fields, rules, expected) in table {
         check(fields, rules, expected);
+    }
+}
+
+#[test]
+fn a_limit_may_be_reached() {
+    let table = [
+        (json!({"max_tokens": 64_000}), json!({"max_output": 64_000})),
+        (json!({"temperature": 1, "top_k": 0, "stop_sequences": ["1", "2", "3", "4"]}), json!({})),
+        (json!({"temperature": 0.0, "top_p": 1.0}), json!({})),
+        (json!({"max_tokens": 1}), json!({})),
+        (json!({"thinking": {"type": "enabled", "budget_tokens": 4095}}), json!({})),
+        (json!({"tools": [{"name": "f".repeat(128), "input_schema": {}}]}), json!({})),
+    ];
+    for (fields, rules) in table {
+        for protocol in [Protocol::Messages, Protocol::Chat] {
+            assert!(open(&body(fields.clone()), protocol, rules.clone()).is_ok(), "{protocol:?} {fields}");
+        }
     }
 }
 

@@ -141,6 +141,14 @@ impl Played {
 
 /// Plays a stream, in pushes of the sizes given, the rest in one.
 fn play_in(state: &[u8], events: &[Sse], sizes: &[usize]) -> Result<Played, Rejection> {
+    match play_until(state, events, sizes) {
+        (played, None) => Ok(played),
+        (_, Some(rejection)) => Err(rejection),
+    }
+}
+
+/// The same, with what came before it failed, if it did.
+fn play_until(state: &[u8], events: &[Sse], sizes: &[usize]) -> (Played, Option<Rejection>) {
     let mut relay = run::relay::<Messages>(&cx(), state);
     let mut played = Played::default();
     let mut rest = events;
@@ -148,11 +156,17 @@ fn play_in(state: &[u8], events: &[Sse], sizes: &[usize]) -> Result<Played, Reje
         let (now, later) = rest.split_at(size.min(rest.len()));
         rest = later;
         if !now.is_empty() {
-            played.take(relay.push(now.to_vec())?);
+            match relay.push(now.to_vec()) {
+                Ok(chunk) => played.take(chunk),
+                Err(rejection) => return (played, Some(rejection)),
+            }
         }
     }
-    played.take(relay.end()?);
-    Ok(played)
+    match relay.end() {
+        Ok(chunk) => played.take(chunk),
+        Err(rejection) => return (played, Some(rejection)),
+    }
+    (played, None)
 }
 
 /// Plays a stream event by event.

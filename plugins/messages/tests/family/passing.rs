@@ -57,8 +57,12 @@ fn what_the_host_cut_out_goes_back_as_base64() {
     };
     let got = sent(fields("blob:blob_1"), Protocol::Messages, json!({}));
     assert_eq!(got["messages"], fields("blob:blob_1:base64")["messages"]);
-    let got = sent(fields("iVBORw0="), Protocol::Messages, json!({}));
-    assert_eq!(got["messages"], fields("iVBORw0=")["messages"]);
+    for data in ["iVBORw0=", "blob:blob_1:base64"] {
+        let got = sent(fields(data), Protocol::Messages, json!({}));
+        assert_eq!(got["messages"], fields(data)["messages"]);
+    }
+    let got = sent(fields("blob:\""), Protocol::Messages, json!({}));
+    assert_eq!(got["messages"], fields("blob:\":base64")["messages"]);
 }
 
 #[test]
@@ -178,7 +182,10 @@ fn thinking_follows_the_model() {
     }
     let own = json!({"thinking": enabled(2048), "output_config": {"effort": "max", "format": 1}});
     let rules = json!({"thinking": ["adaptive"], "pass": ["output_config"]});
-    let got = sent(own.clone(), Protocol::Messages, rules);
+    let opened = open(&body(own.clone()), Protocol::Messages, rules).expect("good");
+    let text = written(&opened.call);
+    assert_eq!(text.matches("output_config").count(), 1, "{text}");
+    let got: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(got["output_config"], own["output_config"], "the client's own effort stands");
 }
 

@@ -5,7 +5,7 @@ use messages::Messages;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{body, cx, done, frames, inquiry, play_in, state, written};
+use crate::{body, cx, done, frames, inquiry, play_in, play_until, state, written};
 
 /// JSON of any shape, with the words of both protocols in it.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -129,7 +129,7 @@ proptest! {
         events in any_chat(), sizes in prop::collection::vec(0..5_usize, 0..12), thinking: bool,
     ) {
         let state = state(Protocol::Chat, thinking);
-        prop_assert_eq!(play_in(&state, &events, &sizes).ok(), play_in(&state, &events, &[]).ok());
+        prop_assert_eq!(play_until(&state, &events, &sizes), play_until(&state, &events, &[]));
     }
 
     #[test]
@@ -171,6 +171,19 @@ proptest! {
                 prop_assert!(opened.read as usize <= text.len());
             }
         }
+    }
+
+    #[test]
+    fn text_weighs_what_it_reads_as_however_it_is_written(text in "[a\\\\\"/\u{1}é€😀]{1,12}", ascii: bool) {
+        let quoted = if ascii {
+            let units = text.encode_utf16().map(|unit| format!("\\u{unit:04X}"));
+            format!("\"{}\"", units.collect::<String>())
+        } else {
+            json!(text).to_string()
+        };
+        let asked = format!(r#"{{"max_tokens":9,"messages":[{{"role":"user","content":{quoted}}}]}}"#);
+        let opened = run::open::<Messages>(&cx(), inquiry(&asked, Protocol::Messages, json!({}))).expect("good");
+        prop_assert_eq!(opened.read as usize, text.len(), "{}", asked);
     }
 
     #[test]

@@ -45,8 +45,7 @@ fn every_event_keeps_its_bytes_but_for_the_model() {
     let mut expected = whole();
     expected[0].data = expected[0].data.replace("claude-x", MODEL);
     let played = relayed(&whole());
-    let trimmed: Vec<Sse> = expected;
-    assert_eq!(played.sent, trimmed);
+    assert_eq!(played.sent, expected);
     assert_eq!(played.usage, Some(Usage { input: 12, output: 31, cached: 4, cache_write: 3 }));
     assert_eq!(played.written as usize, "hm".len() + r#"{"a":1}"#.len());
     assert!(played.last);
