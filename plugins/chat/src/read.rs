@@ -59,6 +59,14 @@ pub(crate) fn array<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<&'a R
     items(raw).ok_or_else(|| wrong(path, "an array", Some(raw)))
 }
 
+/// An array of objects, read in one pass; the second only finds which of them is none.
+pub(crate) fn objects<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<Object<'a>>> {
+    if let Ok(objects) = serde_json::from_str(raw.get()) {
+        return Ok(objects);
+    }
+    array(path, raw)?.into_iter().enumerate().map(|(at, raw)| object(&path.index(at), raw)).collect()
+}
+
 pub(crate) fn text<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Text<'a>> {
     Text::of(raw).ok_or_else(|| wrong(path, "a string", Some(raw)))
 }
