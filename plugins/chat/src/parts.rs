@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{Object, Text};
 use crate::messages::Reader;
-use crate::read::{Checked, Path, filled, needed, object, objects, text, word, wrong};
+use crate::read::{Checked, Path, filled, instead, needed, object, objects, text, word, wrong};
 
 pub(crate) const WORDS: [&str; 1] = ["text"];
 pub(crate) const OF_USERS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
@@ -140,7 +140,7 @@ impl<'a> Reader<'_, 'a> {
         let source = match (file.get("file_data"), file.get("file_id")) {
             (Some(raw), _) => Some(self.source(&path.key("file_data"), raw, expected)?),
             (None, Some(_)) => None,
-            (None, None) => return Err(wrong(path, "`file_data` or `file_id` in it", None)),
+            (None, None) => return Err(instead(path, "`file_data` or `file_id` in it", "neither")),
         };
         Ok(What::File { source, name: file.text("filename") })
     }

@@ -46,6 +46,11 @@ pub(crate) fn wrong(path: &Path<'_>, expected: &str, came: Option<&RawValue>) ->
     Refusal::invalid(path.to_string(), format!("expected {expected}, got {}", params::came(came.as_ref())))
 }
 
+/// The same where what came is known without looking.
+pub(crate) fn instead(path: &Path<'_>, expected: &str, came: &str) -> Refusal {
+    Refusal::invalid(path.to_string(), format!("expected {expected}, got {came}"))
+}
+
 /// A refusal in a provider's own words, which some clients look for.
 pub(crate) fn in_these_words(field: &str, message: impl Into<String>) -> Refusal {
     Refusal::Invalid { field: Some(field.to_owned()), message: message.into() }
