@@ -42,8 +42,16 @@ impl fmt::Display for Path<'_> {
 
 /// A refusal of what stands at `path`.
 pub(crate) fn wrong(path: &Path<'_>, expected: &str, came: Option<&RawValue>) -> Refusal {
-    let came = came.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Refusal::invalid(path.to_string(), format!("expected {expected}, got {}", params::came(came.as_ref())))
+    instead(path, expected, &came.map_or_else(|| params::came(None), shown))
+}
+
+/// What came. A number beyond all numbers, half of a surrogate pair and the deepest nests are JSON, and still
+/// no value.
+pub(crate) fn shown(raw: &RawValue) -> String {
+    match serde_json::from_str(raw.get()) {
+        Ok(value) => params::came(Some(&value)),
+        Err(_) => "what cannot be read".to_owned(),
+    }
 }
 
 /// The same where what came is known without looking.

@@ -1,13 +1,13 @@
 //! A request as its client wrote it, judged: every field of a chat completion, its shape and its limits.
 //! Fields nobody knows are kept for providers that know them. Never translates.
 
-use gatehouse_sdk::{Facts, Refusal, params};
+use gatehouse_sdk::{Facts, Refusal};
 use serde_json::value::RawValue;
 
 use crate::format::Format;
 use crate::json::{Object, Text, is_null};
 use crate::messages::{self, Message};
-use crate::read::{Checked, Path, array, flag, integer, number, object, text, word, wrong};
+use crate::read::{Checked, Path, array, flag, integer, number, object, shown, text, word, wrong};
 use crate::tools::{self, Choice, Tool};
 
 /// How hard to think, in this protocol's words.
@@ -144,10 +144,7 @@ impl<'a> Request<'a> {
 /// What is wrong with a body that is no object.
 fn no_object(json: &str) -> Refusal {
     let message = match serde_json::from_str::<&RawValue>(json) {
-        Ok(raw) => {
-            let came = serde_json::from_str(raw.get()).ok();
-            format!("expected a JSON object, got {}", params::came(came.as_ref()))
-        }
+        Ok(raw) => format!("expected a JSON object, got {}", shown(raw)),
         Err(error) => format!("The request body is not valid JSON: {error}"),
     };
     Refusal::Invalid { field: None, message }
