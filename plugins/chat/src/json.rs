@@ -181,12 +181,21 @@ pub(crate) fn items(raw: &RawValue) -> Option<Vec<&RawValue>> {
 
 /// Writes `text` as a JSON string.
 pub(crate) fn quote(text: &str, into: &mut String) {
-    into.push_str(&quoted(text));
+    let plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if plain {
+        into.push('"');
+        into.push_str(text);
+        into.push('"');
+    } else {
+        into.push_str(&serde_json::to_string(text).expect("a text is JSON"));
+    }
 }
 
 /// `text` as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is JSON")
+    let mut json = String::with_capacity(text.len() + 2);
+    quote(text, &mut json);
+    json
 }
 
 /// An object under construction: `,` where one is due.

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{Object, Text};
 use crate::parts::{self, Content};
-use crate::read::{Checked, Path, array, filled, needed, object, text, word, wrong};
+use crate::read::{Checked, Path, array, filled, needed, object, objects, text, word, wrong};
 use crate::request::Tally;
 
 const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
@@ -52,12 +52,12 @@ pub(crate) fn read<'a>(
     blobs: &[Facts],
     tally: &mut Tally<'a>,
 ) -> Checked<Vec<Message<'a>>> {
-    let all = array(path, raw)?;
+    let all = objects(path, raw)?;
     if all.is_empty() || all.len() > MOST {
         return Err(wrong(path, &format!("an array of 1 to {MOST} messages"), Some(raw)));
     }
     let mut reader = Reader { blobs, tally };
-    all.into_iter().enumerate().map(|(at, raw)| reader.message(&path.index(at), raw)).collect()
+    all.iter().enumerate().map(|(at, message)| reader.message(&path.index(at), message)).collect()
 }
 
 /// Who reads a message, and where it counts.
@@ -67,25 +67,24 @@ pub(crate) struct Reader<'t, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    fn message(&mut self, path: &Path<'_>, raw: &'a RawValue) -> Checked<Message<'a>> {
-        let message = object(path, raw)?;
+    fn message(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Message<'a>> {
         if let Some(name) = message.get("name") {
             text(&path.key("name"), name)?;
         }
-        let role = needed(path, &message, "role", &crate::read::one_of(&ROLES))?;
+        let role = needed(path, message, "role", &crate::read::one_of(&ROLES))?;
         match word(&path.key("role"), role, &ROLES)? {
-            "developer" | "system" => Ok(Message::System(self.content(path, &message, &parts::WORDS)?)),
-            "user" => Ok(Message::User(self.content(path, &message, &parts::OF_USERS)?)),
-            "assistant" => self.assistant(path, &message).map(Message::Assistant),
+            "developer" | "system" => Ok(Message::System(self.content(path, message, &parts::WORDS)?)),
+            "user" => Ok(Message::User(self.content(path, message, &parts::OF_USERS)?)),
+            "assistant" => self.assistant(path, message).map(Message::Assistant),
             "tool" => {
-                let id = needed(path, &message, "tool_call_id", "a string")?;
+                let id = needed(path, message, "tool_call_id", "a string")?;
                 Ok(Message::Tool {
                     call: filled(&path.key("tool_call_id"), id)?,
-                    content: self.content(path, &message, &parts::WORDS)?,
+                    content: self.content(path, message, &parts::WORDS)?,
                 })
             }
             _ => {
-                text(&path.key("name"), needed(path, &message, "name", "a string")?)?;
+                text(&path.key("name"), needed(path, message, "name", "a string")?)?;
                 if let Some(content) = message.get("content") {
                     self.tally.read += text(&path.key("content"), content)?.len();
                 }
@@ -114,8 +113,11 @@ impl<'a> Reader<'_, 'a> {
         let calls = match message.get("tool_calls") {
             None => Vec::new(),
             Some(raw) => {
-                let all = array(&place, raw)?.into_iter().enumerate();
-                all.map(|(at, raw)| self.call(&place.index(at), raw)).collect::<Checked<_>>()?
+                let all = objects(&place, raw)?;
+                all.iter()
+                    .enumerate()
+                    .map(|(at, call)| self.call(&place.index(at), call))
+                    .collect::<Checked<_>>()?
             }
         };
         for name in ["audio", "function_call"] {
@@ -132,13 +134,12 @@ impl<'a> Reader<'_, 'a> {
         Ok(Assistant { content, refusal, calls, thinking, function })
     }
 
-    fn call(&mut self, path: &Path<'_>, raw: &'a RawValue) -> Checked<ToolCall<'a>> {
-        let call = object(path, raw)?;
-        let id = filled(&path.key("id"), needed(path, &call, "id", "a string")?)?;
-        let kind = needed(path, &call, "type", "`function` or `custom`")?;
+    fn call(&mut self, path: &Path<'_>, call: &Object<'a>) -> Checked<ToolCall<'a>> {
+        let id = filled(&path.key("id"), needed(path, call, "id", "a string")?)?;
+        let kind = needed(path, call, "type", "`function` or `custom`")?;
         let kind = word(&path.key("type"), kind, &["function", "custom"])?;
         let place = path.key(kind);
-        let called = object(&place, needed(path, &call, kind, "an object")?)?;
+        let called = object(&place, needed(path, call, kind, "an object")?)?;
         let name = filled(&place.key("name"), needed(&place, &called, "name", "a string")?)?;
         let said = if kind == "function" { "arguments" } else { "input" };
         let arguments = text(&place.key(said), needed(&place, &called, said, "a string")?)?;

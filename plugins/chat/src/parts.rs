@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{Object, Text};
 use crate::messages::Reader;
-use crate::read::{Checked, Path, array, filled, needed, object, text, word, wrong};
+use crate::read::{Checked, Path, filled, instead, needed, object, objects, text, word, wrong};
 
 pub(crate) const WORDS: [&str; 1] = ["text"];
 pub(crate) const OF_USERS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
@@ -65,11 +65,11 @@ pub(crate) fn read<'a>(
     if !raw.get().starts_with('[') {
         return Err(wrong(path, "a string or an array of parts", Some(raw)));
     }
-    let all = array(path, raw)?;
+    let all = objects(path, raw)?;
     if all.is_empty() {
         return Err(wrong(path, "a string or an array of at least one part", Some(raw)));
     }
-    let parts = all.into_iter().enumerate().map(|(at, raw)| reader.part(&path.index(at), raw, kinds));
+    let parts = all.iter().enumerate().map(|(at, part)| reader.part(&path.index(at), part, kinds));
     parts.collect::<Checked<_>>().map(Content::Parts)
 }
 
@@ -80,19 +80,18 @@ impl<'a> Reader<'_, 'a> {
         self.tally.read += cut.map_or_else(|| text.len(), |facts| facts.bytes.saturating_mul(4) / 3);
     }
 
-    fn part(&mut self, path: &Path<'_>, raw: &'a RawValue, kinds: &[&'static str]) -> Checked<Part<'a>> {
-        let part = object(path, raw)?;
-        let kind = needed(path, &part, "type", &crate::read::one_of(kinds))?;
+    fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
+        let kind = needed(path, part, "type", &crate::read::one_of(kinds))?;
         let kind = word(&path.key("type"), kind, kinds)?;
         let place = path.key(kind);
         let what = match kind {
             "text" | "refusal" => {
-                let text = text(&place, needed(path, &part, kind, "a string")?)?;
+                let text = text(&place, needed(path, part, kind, "a string")?)?;
                 self.count(text);
                 if kind == "text" { What::Text(text) } else { What::Refusal(text) }
             }
             kind => {
-                let described = object(&place, needed(path, &part, kind, "an object")?)?;
+                let described = object(&place, needed(path, part, kind, "an object")?)?;
                 self.tally.pictures = self.tally.pictures.saturating_add(1);
                 match kind {
                     "image_url" => self.image(&place, &described)?,
@@ -141,7 +140,7 @@ impl<'a> Reader<'_, 'a> {
         let source = match (file.get("file_data"), file.get("file_id")) {
             (Some(raw), _) => Some(self.source(&path.key("file_data"), raw, expected)?),
             (None, Some(_)) => None,
-            (None, None) => return Err(wrong(path, "`file_data` or `file_id` in it", None)),
+            (None, None) => return Err(instead(path, "`file_data` or `file_id` in it", "neither")),
         };
         Ok(What::File { source, name: file.text("filename") })
     }

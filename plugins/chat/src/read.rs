@@ -42,8 +42,21 @@ impl fmt::Display for Path<'_> {
 
 /// A refusal of what stands at `path`.
 pub(crate) fn wrong(path: &Path<'_>, expected: &str, came: Option<&RawValue>) -> Refusal {
-    let came = came.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Refusal::invalid(path.to_string(), format!("expected {expected}, got {}", params::came(came.as_ref())))
+    instead(path, expected, &came.map_or_else(|| params::came(None), shown))
+}
+
+/// What came. A number beyond all numbers, half of a surrogate pair and the deepest nests are JSON, and still
+/// no value.
+pub(crate) fn shown(raw: &RawValue) -> String {
+    match serde_json::from_str(raw.get()) {
+        Ok(value) => params::came(Some(&value)),
+        Err(_) => "what cannot be read".to_owned(),
+    }
+}
+
+/// The same where what came is known without looking.
+pub(crate) fn instead(path: &Path<'_>, expected: &str, came: &str) -> Refusal {
+    Refusal::invalid(path.to_string(), format!("expected {expected}, got {came}"))
 }
 
 /// A refusal in a provider's own words, which some clients look for.
@@ -57,6 +70,14 @@ pub(crate) fn object<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Object<'
 
 pub(crate) fn array<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<&'a RawValue>> {
     items(raw).ok_or_else(|| wrong(path, "an array", Some(raw)))
+}
+
+/// An array of objects, read in one pass; the second only finds which of them is none.
+pub(crate) fn objects<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<Object<'a>>> {
+    if let Ok(objects) = serde_json::from_str(raw.get()) {
+        return Ok(objects);
+    }
+    array(path, raw)?.into_iter().enumerate().map(|(at, raw)| object(&path.index(at), raw)).collect()
 }
 
 pub(crate) fn text<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Text<'a>> {

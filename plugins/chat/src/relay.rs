@@ -46,41 +46,48 @@ impl Stream {
         }
     }
 
-    /// What is to be handed out. What stopped the stream waits until everything before it has been.
-    fn chunk(&mut self, out: Out) -> Result<Chunk, Rejection> {
+    /// What is to be handed out.
+    fn chunk(&mut self, out: Out) -> Chunk {
         self.over |= out.last;
-        match self.stopped.take_if(|_| out.send.is_empty()) {
-            Some(stopped) => {
-                self.stopped = Some(stopped.clone());
-                Err(stopped)
-            }
-            None => Ok(Chunk { send: out.send, usage: self.usage(), written: out.written, last: out.last }),
-        }
+        Chunk { send: out.send, usage: self.usage(), written: out.written, last: out.last }
     }
 }
 
 impl Relay for Stream {
+    /// What stopped the stream waits for its turn until everything before it has been handed out, so that
+    /// it does not matter in which pieces events arrive.
     fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
-        let mut out = Out::default();
+        if let Some(stopped) = &self.stopped {
+            return Err(stopped.clone());
+        }
+        let (mut out, known) = (Out::default(), self.usage());
         for event in &events {
-            if self.over || out.last || self.stopped.is_some() {
+            if self.over || out.last {
                 break;
             }
-            self.stopped = self.event(event, &mut out).err();
+            if let Err(stopped) = self.event(event, &mut out) {
+                self.stopped = Some(stopped.clone());
+                if out.send.is_empty() && self.usage() == known {
+                    return Err(stopped);
+                }
+                break;
+            }
         }
-        self.chunk(out)
+        Ok(self.chunk(out))
     }
 
     fn end(&mut self) -> Result<Chunk, Rejection> {
-        let mut out = Out::default();
-        if !self.over && self.stopped.is_none() {
-            let ended = match &mut self.side {
-                Side::Chat(side) => side.finish(&mut out),
-                Side::Messages(side) => side.finish(&mut out),
-            };
-            self.stopped = ended.err();
+        if let Some(stopped) = &self.stopped {
+            return Err(stopped.clone());
         }
-        self.chunk(out)
+        let mut out = Out::default();
+        if !self.over {
+            match &mut self.side {
+                Side::Chat(side) => side.finish(&mut out)?,
+                Side::Messages(side) => side.finish(&mut out)?,
+            }
+        }
+        Ok(self.chunk(out))
     }
 }
 

@@ -1,13 +1,13 @@
 //! A request as its client wrote it, judged: every field of a chat completion, its shape and its limits.
 //! Fields nobody knows are kept for providers that know them. Never translates.
 
-use gatehouse_sdk::Facts;
+use gatehouse_sdk::{Facts, Refusal};
 use serde_json::value::RawValue;
 
 use crate::format::Format;
 use crate::json::{Object, Text, is_null};
 use crate::messages::{self, Message};
-use crate::read::{Checked, Path, array, flag, integer, number, object, text, word, wrong};
+use crate::read::{Checked, Path, array, flag, integer, number, object, shown, text, word, wrong};
 use crate::tools::{self, Choice, Tool};
 
 /// How hard to think, in this protocol's words.
@@ -60,19 +60,7 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     /// Judges `json`; `blobs` are those the host cut out of it.
     pub(crate) fn read(json: &'a str, blobs: &[Facts]) -> Checked<Self> {
-        let root: &RawValue =
-            serde_json::from_str(json).map_err(|error| gatehouse_sdk::Refusal::Invalid {
-                field: None,
-                message: format!("The request body is not valid JSON: {error}"),
-            })?;
-        let Some(body) = Object::parse(root.get()) else {
-            let came = serde_json::from_str(root.get()).ok();
-            let came = gatehouse_sdk::params::came(came.as_ref());
-            return Err(gatehouse_sdk::Refusal::Invalid {
-                field: None,
-                message: format!("expected a JSON object, got {came}"),
-            });
-        };
+        let body = Object::parse(json).ok_or_else(|| no_object(json))?;
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::Root.key(name);
@@ -151,6 +139,15 @@ impl<'a> Request<'a> {
         }
         Ok(())
     }
+}
+
+/// What is wrong with a body that is no object.
+fn no_object(json: &str) -> Refusal {
+    let message = match serde_json::from_str::<&RawValue>(json) {
+        Ok(raw) => format!("expected a JSON object, got {}", shown(raw)),
+        Err(error) => format!("The request body is not valid JSON: {error}"),
+    };
+    Refusal::Invalid { field: None, message }
 }
 
 fn cap(path: &Path<'_>, raw: &RawValue, field: &'static str) -> Checked<Named> {

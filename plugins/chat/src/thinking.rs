@@ -76,8 +76,9 @@ pub(crate) fn decide(rules: &Rules, asked: &Asked) -> Checked<Depth> {
         );
         return Err(in_these_words(asked.field, words));
     }
+    // Below the cap either way: no share is the whole of it, and the cap is above the least.
     let budget = u64::from(asked.cap) * share(asked.effort) / 100;
-    let budget = u32::try_from(budget).unwrap_or(u32::MAX).clamp(LEAST, asked.cap - 1);
+    let budget = u32::try_from(budget).unwrap_or(u32::MAX).max(LEAST);
     Ok(Depth { thinking: Thinking::Budget(budget), effort: None })
 }
 

@@ -7,7 +7,7 @@ use crate::format::{self, Format};
 use crate::json::{Object, Text, Writer, quote, quoted};
 use crate::messages::Message;
 use crate::open::Order;
-use crate::read::{Checked, Path, wrong};
+use crate::read::{Checked, Path, instead, wrong};
 use crate::request::Request;
 use crate::thinking::{self, Depth, Thinking};
 use crate::tools::{Choice, Function, Tool};
@@ -43,6 +43,9 @@ pub(crate) fn write(request: &Request<'_>, order: &Order<'_>) -> Checked<String>
     Ok(out.done())
 }
 
+/// Custom tools are called with free text.
+pub(crate) const ONLY_FUNCTIONS: &str = "`function`, the only kind this model calls";
+
 /// The tool loop under way holds a turn of the model without its thinking.
 pub(crate) fn is_bare(messages: &[Message<'_>]) -> bool {
     let turns = messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
@@ -72,7 +75,7 @@ fn refuse_what_has_no_words(request: &Request<'_>) -> Checked<()> {
     }
     let tools = Path::Root.key("tools");
     if let Some(at) = request.tools.iter().position(|tool| matches!(tool, Tool::Custom)) {
-        return Err(wrong(&tools.index(at).key("type"), "`function`, the only kind this model calls", None));
+        return Err(instead(&tools.index(at).key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
     }
     let forced = request.choice.is_some_and(Choice::is_forced) && request.tools.is_empty();
     if matches!(request.choice, Some(Choice::Other)) || forced {

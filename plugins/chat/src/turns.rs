@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use crate::json::{Object, Text, Writer, quote, quoted};
 use crate::messages::{Assistant, Message, ToolCall};
 use crate::parts::{Content, Part, Source, What, unfit};
-use crate::read::{Checked, Path, in_these_words, wrong};
+use crate::read::{Checked, Path, in_these_words, instead, wrong};
 use crate::rules::Rules;
-use crate::translate::tool_id;
+use crate::translate::{ONLY_FUNCTIONS, tool_id};
 
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
@@ -29,7 +29,7 @@ impl<'a> Turns<'a> {
             turns.message(&place.index(at), message, rules)?;
         }
         if turns.role.is_none() {
-            return Err(wrong(&place, "at least one message of a user that is not empty", None));
+            return Err(instead(&place, "at least one message of a user that is not empty", "none"));
         }
         turns.json.push_str("]}]");
         if turns.role == Some("assistant") && !rules.prefill {
@@ -70,10 +70,10 @@ impl<'a> Turns<'a> {
             Message::Assistant(said) => self.assistant(path, said, rules)?,
             Message::Tool { call, content } => self.result(*call, content),
             Message::Function => {
-                return Err(wrong(
+                return Err(instead(
                     &path.key("role"),
                     "`tool`, this model takes functions as `tools` only",
-                    None,
+                    "the string \"function\"",
                 ));
             }
         }
@@ -125,13 +125,17 @@ impl<'a> Turns<'a> {
             What::Image(source) => picture(path, source, part.cache)?,
             What::File { source: Some(source), name } => document(path, source, *name, part.cache)?,
             What::File { source: None, .. } => {
-                return Err(wrong(&path.key("file").key("file_data"), "a base64 `data:` URI of a PDF", None));
+                return Err(instead(
+                    &path.key("file").key("file_data"),
+                    "a base64 `data:` URI of a PDF",
+                    "a `file_id`",
+                ));
             }
             What::Audio => {
-                return Err(wrong(
+                return Err(instead(
                     &path.key("type"),
                     "text, images or files, this model does not listen",
-                    None,
+                    "the string \"input_audio\"",
                 ));
             }
         };
@@ -142,7 +146,7 @@ impl<'a> Turns<'a> {
     fn assistant(&mut self, path: &Path<'_>, said: &Assistant<'a>, rules: &Rules) -> Checked<()> {
         if said.function {
             let expected = "nothing, this model takes functions as `tools` only";
-            return Err(wrong(&path.key("function_call"), expected, None));
+            return Err(instead(&path.key("function_call"), expected, "an object"));
         }
         for (raw, members) in said.thinking.iter().filter(|_| rules.thinks()) {
             let block = if members.count("index") == 0 { raw.get().to_owned() } else { unnumbered(members) };
@@ -157,7 +161,7 @@ impl<'a> Turns<'a> {
             let place = path.key("tool_calls");
             let place = place.index(at);
             let ToolCall::Function { id, name, arguments } = call else {
-                return Err(wrong(&place.key("type"), "`function`, the only kind this model calls", None));
+                return Err(instead(&place.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
             };
             let input = input(&place.key("function").key("arguments"), *arguments)?;
             let mut out = Writer::new(input.len() + 96);

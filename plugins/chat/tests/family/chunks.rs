@@ -272,6 +272,12 @@ fn errors_stop_it_after_what_came_before() {
         }
     }
     let state = state(Protocol::Chat, json!({"stream": true}));
+    // Tokens counted before it are known, though there was nothing to send.
+    let counted = relayed(&state, &data(&[COUNT, "<html>"]), 2);
+    assert_eq!((counted.usage, counted.stopped.is_some()), (USAGE, true));
+    let page = Sse { event: Some("error".into()), data: "<html>".into() };
+    let stopped = relayed(&state, &[page], 1).stopped.expect("a rejection");
+    assert!(stopped.message.starts_with("the provider's answer makes no sense"), "{}", stopped.message);
     let named =
         Sse { event: Some("error".into()), data: r#"{"message":"x","type":"rate_limit_error"}"#.into() };
     let stopped = relayed(&state, &[named], 1).stopped.unwrap();

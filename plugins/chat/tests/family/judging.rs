@@ -40,6 +40,9 @@ fn a_body_is_an_object() {
         let (_, said) = refusal(written(Protocol::Chat, json!({}), body));
         assert!(said.starts_with("The request body is not valid JSON: "), "{said}");
     }
+    let beyond = r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":1e999}"#;
+    let (_, said) = refusal(written(Protocol::Chat, json!({}), beyond));
+    assert_eq!(said, "`temperature`: expected a number, got what cannot be read");
     let twice = r#"{"model":"a","messages":[{"role":"user","content":"hi"}],"model":"b"}"#;
     let (field, said) = refusal(written(Protocol::Chat, json!({}), twice));
     assert_eq!(
@@ -248,7 +251,7 @@ fn parts_of_users() {
     );
     refused_part(
         json!({"type": "file", "file": {"filename": "a.pdf"}}),
-        &format!("{at}.file`: expected `file_data` or `file_id` in it, got nothing"),
+        &format!("{at}.file`: expected `file_data` or `file_id` in it, got neither"),
     );
     taken(json!({"messages": [{"role": "user", "content": [image("HTTPS://e.com/a.png")]}]}));
     taken(json!({"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "f-1"}}]}]}));

@@ -275,26 +275,35 @@ fn what_has_no_words_there_is_refused_by_name() {
     );
     refused(
         json!({"tools": [{"type": "custom", "custom": {"name": "c"}}]}),
-        "`tools[0].type`: expected `function`, the only kind this model calls, got nothing",
+        "`tools[0].type`: expected `function`, the only kind this model calls, got the string \"custom\"",
     );
     refused(
         json!({"tool_choice": "required"}),
         "`tool_choice`: expected `none`, `auto`, `required` or a function that stands in `tools`, got the string \"required\"",
     );
     let said = |message: Value| json!({"messages": [{"role": "user", "content": "x"}, message]});
+    let custom = json!({"id": "c", "type": "custom", "custom": {"name": "c", "input": "x"}});
+    refused(
+        said(json!({"role": "assistant", "tool_calls": [custom]})),
+        "`messages[1].tool_calls[0].type`: expected `function`, the only kind this model calls, got the string \"custom\"",
+    );
+    refused(
+        said(json!({"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}})),
+        "`messages[1].function_call`: expected nothing, this model takes functions as `tools` only, got an object",
+    );
     refused(
         said(json!({"role": "function", "name": "f", "content": "x"})),
-        "`messages[1].role`: expected `tool`, this model takes functions as `tools` only, got nothing",
+        "`messages[1].role`: expected `tool`, this model takes functions as `tools` only, got the string \"function\"",
     );
     refused(
         said(
             json!({"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "AA", "format": "mp3"}}]}),
         ),
-        "`messages[1].content[0].type`: expected text, images or files, this model does not listen, got nothing",
+        "`messages[1].content[0].type`: expected text, images or files, this model does not listen, got the string \"input_audio\"",
     );
     refused(
         said(json!({"role": "user", "content": [{"type": "file", "file": {"file_id": "f-1"}}]})),
-        "`messages[1].content[0].file.file_data`: expected a base64 `data:` URI of a PDF, got nothing",
+        "`messages[1].content[0].file.file_data`: expected a base64 `data:` URI of a PDF, got a `file_id`",
     );
     refused(
         said(
@@ -304,7 +313,7 @@ fn what_has_no_words_there_is_refused_by_name() {
     );
     refused(
         json!({"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": ""}]}),
-        "`messages`: expected at least one message of a user that is not empty, got nothing",
+        "`messages`: expected at least one message of a user that is not empty, got none",
     );
 }
 
