@@ -82,7 +82,11 @@ fn simulate(args: &SandboxArgs) -> Exit {
     let ended = runtime.block_on(async {
         let mut signals = crate::shutdown::Signals::take()?;
         let running = sandbox::start(&config).await?;
-        let addresses = serde_json::json!({ "context": running.context() });
+        let addresses = serde_json::json!({
+            "context": running.context(),
+            "messages": running.messages(),
+            "chat": running.chat(),
+        });
         say(&format!("{addresses}\n"));
         signals.next().await;
         running.stop().await;

@@ -175,7 +175,7 @@ async fn open(
 async fn simulations(config: &mut Config) -> Result<Option<Sandbox>, ServeError> {
     let running = if config.sandbox.enabled {
         let running = sandbox::start(&config.sandbox).await.map_err(ServeError::Sandbox)?;
-        sandbox::point(config, running.context());
+        sandbox::point(config, &running);
         Some(running)
     } else {
         None
