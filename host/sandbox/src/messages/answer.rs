@@ -86,7 +86,8 @@ impl Speaker<'_> {
         }
         let calls = self.calls();
         let forced = matches!(self.order.choice, Choice::Any | Choice::Named(_));
-        if !(forced && !calls.is_empty()) && !self.write(&calls) {
+        let is_silent = forced && !calls.is_empty();
+        if !is_silent && !self.write(&calls) {
             return;
         }
         for name in calls {

@@ -1,5 +1,6 @@
 //! The table of markers: every way a request to a text provider can ask for trouble.
 
+use self::Argument::{Maybe, None, Number, Times};
 use super::faults::Mark;
 
 /// What understands a marker.
@@ -46,8 +47,6 @@ const fn row(mark: Mark, name: &'static str, argument: Argument, says: &'static 
 const fn of(protocol: Protocol, row: Marker) -> Marker {
     Marker { protocol, ..row }
 }
-
-use Argument::{Maybe, None, Number, Times};
 
 /// Every marker. `:K` after a refusal limits it to the first K requests with the same last text; after a fault of
 /// a stream it says after how many deltas (one, where it is left out).

@@ -91,6 +91,16 @@ impl World {
     }
 }
 
+/// Waits for what comes in its own time; half a minute is given up on, so that a fault fails and does not hang.
+pub(crate) async fn eventually(mut holds: impl FnMut() -> bool) {
+    let wait = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), wait).await.expect("never came to be");
+}
+
 /// A question of one user, whole or streamed.
 pub(crate) fn question(wire: Wire, text: &str, stream: bool) -> Value {
     let messages = json!([{ "role": "user", "content": text }]);

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use gatehouse_sandbox::text::{MARKERS, Protocol};
 use serde_json::{Value, json};
 
-use crate::client::{End, Reply, Wire, World, events, question, said, with};
+use crate::client::{End, Reply, Wire, World, events, eventually, question, said, with};
 
 const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
 
@@ -164,9 +164,7 @@ async fn answers_that_are_held_up() {
         ] {
             let mut open = world.open(wire, &question(wire, text, streams)).await;
             open.until(before).await;
-            while world.truth(wire).held == 0 {
-                tokio::task::yield_now().await;
-            }
+            eventually(|| world.truth(wire).held > 0).await;
             let record = world.last(wire);
             assert_eq!((record.finished, record.hung_up), (false, false));
             assert_eq!(record.status.is_some(), !before.is_empty(), "{wire:?} {text}");

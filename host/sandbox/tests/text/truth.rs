@@ -3,7 +3,7 @@
 use gatehouse_sandbox::text::TextTruth;
 use gatehouse_sandbox::{Sandbox, Settings};
 
-use crate::client::{Conversation, JSON, START_MS, VERSION, Wire, World, question};
+use crate::client::{Conversation, JSON, START_MS, VERSION, Wire, World, eventually, question};
 
 #[tokio::test]
 async fn requests_are_remembered_to_the_byte() {
@@ -37,13 +37,9 @@ async fn clients_that_leave_are_noticed() {
             let before = world.truth(wire).count;
             let mut open = world.open(wire, &question(wire, text, true)).await;
             open.until(seen).await;
-            while world.truth(wire).held == 0 {
-                tokio::task::yield_now().await;
-            }
+            eventually(|| world.truth(wire).held > 0).await;
             drop(open);
-            while !world.last(wire).hung_up {
-                tokio::task::yield_now().await;
-            }
+            eventually(|| world.last(wire).hung_up).await;
             let record = world.last(wire);
             assert_eq!((record.number, record.finished), (before, false));
             assert_eq!(record.usage.is_some(), !seen.is_empty(), "billed once the answer has begun: {text}");
