@@ -1,11 +1,12 @@
 //! A [`Family`] behind the generated exports. Hidden: `export_family!` names it, nobody else does.
 
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Once;
 
 use crate::bindings::exports::gatehouse::family::{jobs, manifest, text};
 use crate::bindings::gatehouse::family::{types, upstream};
-use crate::{Family, Jobs, Text, convert, log, run};
+use crate::{Family, Jobs, Relay, Text, convert, log, run};
 
 /// The exports of a component that is the family `F`.
 pub struct Adapter<F>(PhantomData<F>);
@@ -50,34 +51,42 @@ impl<F: Family> jobs::Guest for Adapter<F> {
 }
 
 impl<F: Family> text::Guest for Adapter<F> {
-    fn open(cx: types::Context, dialect: String, body: Vec<u8>) -> Result<text::Opened, types::Refusal> {
+    type Relay = Stream<F>;
+
+    fn open(cx: types::Context, request: text::Inquiry) -> Result<text::Opened, types::Refusal> {
         report_panics();
-        let body = convert::body(&body)?;
-        run::open::<F>(&convert::context(cx), &dialect, body).map(convert::opened).map_err(convert::refusal)
+        let request = convert::inquiry(request)?;
+        run::open::<F>(&convert::context(cx), request).map(convert::opened).map_err(convert::refusal)
     }
 
-    fn whole(
+    fn answer(
         cx: types::Context,
         state: Vec<u8>,
         got: upstream::Reply,
-    ) -> Result<(Vec<u8>, text::Usage), types::Failure> {
+    ) -> Result<text::Answered, text::Rejection> {
         report_panics();
-        run::whole::<F>(&convert::context(cx), &state, convert::reply(got))
-            .map(|(body, usage)| (convert::json(&body), convert::usage(usage)))
-            .map_err(convert::failure)
+        run::answer::<F>(&convert::context(cx), &state, convert::reply(got))
+            .map(convert::answered)
+            .map_err(convert::rejection)
+    }
+}
+
+/// A stream under way, behind its handle.
+pub struct Stream<F: Family>(RefCell<<F::Text as Text>::Relay>);
+
+impl<F: Family> text::GuestRelay for Stream<F> {
+    fn new(cx: types::Context, state: Vec<u8>) -> Self {
+        report_panics();
+        Self(RefCell::new(run::relay::<F>(&convert::context(cx), &state)))
     }
 
-    fn relay(
-        cx: types::Context,
-        state: Vec<u8>,
-        got: Vec<text::Sse>,
-        ended: bool,
-    ) -> Result<text::Chunk, types::Failure> {
-        report_panics();
+    fn push(&self, got: Vec<text::Sse>) -> Result<text::Chunk, text::Rejection> {
         let events = got.into_iter().map(convert::sse_in).collect();
-        run::relay::<F>(&convert::context(cx), &state, events, ended)
-            .map(convert::chunk)
-            .map_err(convert::failure)
+        self.0.borrow_mut().push(events).map(convert::chunk).map_err(convert::rejection)
+    }
+
+    fn end(&self) -> Result<text::Chunk, text::Rejection> {
+        self.0.borrow_mut().end().map(convert::chunk).map_err(convert::rejection)
     }
 }
 

@@ -69,6 +69,8 @@ pub enum Payload {
     /// JSON. A string that is exactly `blob:<id>` is written as a `data:` URI, and `blob:<id>:base64`
     /// as bare base64, when it is sent.
     Json(Value),
+    /// The same, already written: it keeps its bytes, but for blobs.
+    Written(String),
     /// multipart/form-data.
     Form(Vec<Part>),
 }
@@ -153,6 +155,13 @@ impl Call {
     #[must_use]
     pub fn json(mut self, body: &impl Serialize) -> Self {
         self.body = Payload::Json(serde_json::to_value(body).expect("a body of a call is JSON"));
+        self
+    }
+
+    /// Carries JSON that is already written.
+    #[must_use]
+    pub fn written(mut self, body: String) -> Self {
+        self.body = Payload::Written(body);
         self
     }
 

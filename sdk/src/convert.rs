@@ -4,5 +4,5 @@
 mod inward;
 mod outward;
 
-pub(crate) use inward::{body, context, event, reply, sse_in, submission};
-pub(crate) use outward::{about, accepted, chunk, failure, json, opened, refusal, step, usage};
+pub(crate) use inward::{context, event, inquiry, reply, sse_in, submission};
+pub(crate) use outward::{about, accepted, answered, chunk, opened, refusal, rejection, step};

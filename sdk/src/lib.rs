@@ -43,5 +43,7 @@ pub use media::{Facts, Finding, MediaKind, Probe, Product};
 pub use params::Mistake;
 pub use reply::{Outage, Reply, Unreadable};
 pub use step::{Action, Outcome, Step};
-pub use text::{Chunk, Opened, Sse, Text, Usage};
+pub use text::{
+    Answered, Chunk, Inquiry, Opened, Protocol, Rejection, Relay, Route, Sse, Text, Trouble, Usage,
+};
 pub use words::{Blame, Charge, Context, Failure, Refusal, UnixMs};

@@ -3,11 +3,10 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::{
-    Accepted, Chunk, Context, Event, Failure, Family, Jobs, Opened, Refusal, Reply, Sse, Step, Submission,
-    Text, Usage,
+    Accepted, Answered, Context, Event, Family, Inquiry, Jobs, Opened, Refusal, Rejection, Reply, Step,
+    Submission, Text,
 };
 
 /// Judges a request; the state comes out encoded.
@@ -63,13 +62,14 @@ pub fn migrate<F: Family>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, St
 ///
 /// # Errors
 /// The family's own refusal.
-pub fn open<F: Family>(cx: &Context, dialect: &str, body: Value) -> Result<Opened<Vec<u8>>, Refusal> {
-    let opened = F::Text::open(cx, dialect, body)?;
+pub fn open<F: Family>(cx: &Context, request: Inquiry) -> Result<Opened<Vec<u8>>, Refusal> {
+    let opened = F::Text::open(cx, request)?;
     Ok(Opened {
-        model: opened.model,
-        charge: opened.charge,
         call: opened.call,
         streaming: opened.streaming,
+        read: opened.read,
+        pictures: opened.pictures,
+        most: opened.most,
         state: encode(&opened.state),
     })
 }
@@ -77,29 +77,21 @@ pub fn open<F: Family>(cx: &Context, dialect: &str, body: Value) -> Result<Opene
 /// Translates a whole answer.
 ///
 /// # Errors
-/// The family's own failure.
+/// The family's own rejection.
 ///
 /// # Panics
 /// As [`advance`].
-pub fn whole<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<(Value, Usage), Failure> {
-    F::Text::whole(cx, decode(state), reply)
+pub fn answer<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answered, Rejection> {
+    F::Text::answer(cx, decode(state), reply)
 }
 
-/// Translates the next events of a stream.
-///
-/// # Errors
-/// The family's own failure.
+/// Begins a stream.
 ///
 /// # Panics
 /// As [`advance`].
-pub fn relay<F: Family>(
-    cx: &Context,
-    state: &[u8],
-    events: Vec<Sse>,
-    ended: bool,
-) -> Result<Chunk<Vec<u8>>, Failure> {
-    let chunk = F::Text::relay(cx, decode(state), events, ended)?;
-    Ok(Chunk { state: encode(&chunk.state), send: chunk.send, usage: chunk.usage, last: chunk.last })
+#[must_use]
+pub fn relay<F: Family>(cx: &Context, state: &[u8]) -> <F::Text as Text>::Relay {
+    F::Text::relay(cx, decode(state))
 }
 
 /// JSON, so that an operator can read a stuck task and a new field needs only `#[serde(default)]`.

@@ -1,116 +1,227 @@
 //! Text: one upstream call, answered whole or as a stream of server-sent events. The host owns framing,
-//! back-pressure and the money; a family translates.
+//! back-pressure, routing and the money; a family translates.
+//!
+//! Bodies are text, not values: what a family passes on (a signed thinking block) keeps its bytes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Call, Charge, Context, Failure, Refusal, Reply};
+use crate::{Call, Context, Facts, Refusal, Reply};
 
 /// A family of text models. One that offers none names `()` in [`Family::Text`](crate::Family::Text).
 ///
 /// ```
-/// use gatehouse_sdk::{Call, Charge, Chunk, Context, Failure, Opened, Refusal, Reply, Sse, Text, Usage};
-/// use serde_json::{Value, json};
+/// use gatehouse_sdk::{
+///     Answered, Call, Chunk, Context, Inquiry, Opened, Refusal, Rejection, Relay, Reply, Sse, Text,
+/// };
 ///
 /// struct Plain;
 ///
 /// impl Text for Plain {
 ///     type State = ();
+///     type Relay = Through;
 ///
-///     fn open(_: &Context, _dialect: &str, body: Value) -> Result<Opened<()>, Refusal> {
-///         let call = Call::post("plain", "/v1/complete").json(&body);
-///         Ok(Opened { model: "plain-1".into(), charge: Charge::keys(["plain-1"]), call, streaming: false, state: () })
+///     fn open(_: &Context, request: Inquiry) -> Result<Opened<()>, Refusal> {
+///         let call = Call::post(request.route.provider, "/v1/complete").written(request.body);
+///         Ok(Opened { call, streaming: false, read: 0, pictures: 0, most: 100, state: () })
 ///     }
 ///
-///     fn whole(_: &Context, (): (), reply: Reply) -> Result<(Value, Usage), Failure> {
-///         let body = reply.json().map_err(|_| Failure::upstream("the answer does not read"))?;
-///         Ok((body, Usage::default()))
+///     fn answer(_: &Context, (): (), reply: Reply) -> Result<Answered, Rejection> {
+///         if !reply.is_success() {
+///             return Err(Rejection::upstream("the provider did not answer"));
+///         }
+///         Ok(Answered { body: reply.text().into_owned(), usage: None, written: 0 })
 ///     }
 ///
-///     fn relay(_: &Context, (): (), events: Vec<Sse>, ended: bool) -> Result<Chunk<()>, Failure> {
-///         Ok(Chunk { state: (), send: events, usage: None, last: ended })
+///     fn relay(_: &Context, (): ()) -> Through {
+///         Through
+///     }
+/// }
+///
+/// struct Through;
+///
+/// impl Relay for Through {
+///     fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
+///         Ok(Chunk { send: events, ..Chunk::default() })
+///     }
+///
+///     fn end(&mut self) -> Result<Chunk, Rejection> {
+///         Ok(Chunk { last: true, ..Chunk::default() })
 ///     }
 /// }
 /// ```
 pub trait Text: 'static {
-    /// What the family remembers during one stream, kept as JSON.
+    /// What `open` leaves for the answer, kept as JSON.
     type State: Serialize + DeserializeOwned;
+    /// A stream under way.
+    type Relay: Relay;
 
     /// Whether this half of the contract is real; only `()` says no.
     const OFFERED: bool = true;
 
-    /// Judges a request and translates it. `dialect` names the surface it came through.
+    /// Judges a request and translates it. Asked again, with another route, when an account fails.
     ///
     /// # Errors
     /// A [`Refusal`] becomes an HTTP error at once, and nothing is charged.
-    fn open(cx: &Context, dialect: &str, body: Value) -> Result<Opened<Self::State>, Refusal>;
+    fn open(cx: &Context, request: Inquiry) -> Result<Opened<Self::State>, Refusal>;
 
-    /// Translates a whole answer.
+    /// Translates a whole answer. Also handed every answer outside 200 to 299, of a stream too.
     ///
     /// # Errors
-    /// A [`Failure`] becomes an HTTP error, and the hold is released.
-    fn whole(cx: &Context, state: Self::State, reply: Reply) -> Result<(Value, Usage), Failure>;
+    /// A [`Rejection`] becomes an HTTP error, unless another account answers; the hold is released.
+    fn answer(cx: &Context, state: Self::State, reply: Reply) -> Result<Answered, Rejection>;
 
-    /// Translates the next events of a stream; `ended` when the provider has closed it.
-    ///
-    /// # Errors
-    /// A [`Failure`] ends the stream.
-    fn relay(
-        cx: &Context,
-        state: Self::State,
-        events: Vec<Sse>,
-        ended: bool,
-    ) -> Result<Chunk<Self::State>, Failure>;
+    /// Begins a stream.
+    fn relay(cx: &Context, state: Self::State) -> Self::Relay;
 }
 
-/// No text.
-impl Text for () {
-    type State = ();
+/// One stream: the provider's events in, the client's out. It lives in an instance of its own, so it may
+/// simply remember.
+pub trait Relay: 'static {
+    /// The provider's next events, one or more.
+    ///
+    /// # Errors
+    /// A [`Rejection`] ends the stream; the host writes the error event.
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection>;
 
-    const OFFERED: bool = false;
+    /// The provider has closed the stream. Without [`Chunk::last`] the host takes it for cut.
+    ///
+    /// # Errors
+    /// As [`Relay::push`].
+    fn end(&mut self) -> Result<Chunk, Rejection>;
+}
 
-    fn open(_: &Context, dialect: &str, _: Value) -> Result<Opened<()>, Refusal> {
-        Err(Refusal::NotFound(format!("this family does not serve {dialect:?}")))
-    }
+/// What a text provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// `POST /v1/messages` and its events.
+    Messages,
+    /// `POST /v1/chat/completions` and its chunks.
+    Chat,
+}
 
-    fn whole(_: &Context, (): (), _: Reply) -> Result<(Value, Usage), Failure> {
-        Err(Failure::upstream("this family has no text"))
-    }
+/// Who serves the model this time, and what the operator's table says of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// The public id: what clients ask for and read back.
+    pub model: String,
+    /// What the provider calls it.
+    pub upstream: String,
+    /// A provider's name, for [`Call`].
+    pub provider: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// The model's `rules`; an empty object when there are none.
+    pub rules: Value,
+}
 
-    fn relay(_: &Context, (): (), _: Vec<Sse>, _: bool) -> Result<Chunk<()>, Failure> {
-        Err(Failure::upstream("this family has no text"))
+/// A text request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inquiry {
+    /// "messages.create" or "chat.completions".
+    pub surface: String,
+    /// JSON as the client wrote it, byte for byte but for blobs. Its `model` may be an alias of the route's.
+    pub body: String,
+    /// `anthropic-version` and `anthropic-beta`, lower-case, if the client sent them.
+    pub headers: Vec<(String, String)>,
+    /// Facts about the blobs cut out of `body`, in order of appearance.
+    pub blobs: Vec<Facts>,
+    /// Who serves it.
+    pub route: Route,
+}
+
+impl Inquiry {
+    /// The client's header of that lower-case name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// A yes to a text request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened<S> {
-    /// The model's own id, never an alias.
-    pub model: String,
-    /// The upper estimate to hold.
-    pub charge: Charge,
     /// The upstream request.
     pub call: Call,
-    /// Whether the answer is a stream.
+    /// Whether the client is answered with a stream; the provider is then asked for one.
     pub streaming: bool,
-    /// The family's state.
+    /// Bytes of text the model will read; the host estimates the input from it.
+    pub read: u32,
+    /// Pictures the model will read.
+    pub pictures: u32,
+    /// Tokens the model may write at most.
+    pub most: u32,
+    /// For the answer.
     pub state: S,
 }
 
-/// Tokens, as the provider counted them.
+/// Tokens, as the provider counted them; none is in two of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Read.
+    /// Read, neither from a cache nor into one.
     pub input: u64,
-    /// Written.
+    /// Written, thinking included.
     pub output: u64,
     /// Read from a cache.
     pub cached: u64,
+    /// Read and put into a cache.
+    pub cache_write: u64,
+}
+
+/// What stands in the way of an answer: decides the status code, and whether another account is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// The request itself, in the provider's judgement.
+    Invalid,
+    /// What it names does not exist at the provider.
+    NotFound,
+    /// It is too large for the provider.
+    TooLarge,
+    /// The provider takes no more requests for now.
+    RateLimited,
+    /// The operator's account: credentials, permissions, credit. Never the client's fault.
+    Account,
+    /// The provider.
+    Upstream,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// What stands in the way.
+    pub trouble: Trouble,
+    /// For the client; the provider's own words where they are about the request.
+    pub message: String,
+}
+
+impl Rejection {
+    /// Why there is no answer.
+    #[must_use]
+    pub fn new(trouble: Trouble, message: impl Into<String>) -> Self {
+        Self { trouble, message: message.into() }
+    }
+
+    /// The provider's trouble.
+    #[must_use]
+    pub fn upstream(message: impl Into<String>) -> Self {
+        Self::new(Trouble::Upstream, message)
+    }
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The client's body, JSON, unwrapped.
+    pub body: String,
+    /// `None` when the provider reported none: the host then estimates.
+    pub usage: Option<Usage>,
+    /// Bytes of text the model wrote.
+    pub written: u32,
 }
 
 /// One server-sent event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sse {
     /// Its `event:` line.
     pub event: Option<String>,
@@ -118,15 +229,44 @@ pub struct Sse {
     pub data: String,
 }
 
-/// What to pass on after some events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk<S> {
-    /// The new state.
-    pub state: S,
+/// What a stream goes on with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chunk {
     /// Events for the client.
     pub send: Vec<Sse>,
-    /// Usage, as soon as it is known.
+    /// All tokens so far, as soon and as often as they are known; the latest counts.
     pub usage: Option<Usage>,
-    /// Nothing follows.
+    /// Bytes of text the model wrote in these events.
+    pub written: u32,
+    /// The client has its terminal event; nothing follows.
     pub last: bool,
+}
+
+/// No text.
+impl Text for () {
+    type State = ();
+    type Relay = ();
+
+    const OFFERED: bool = false;
+
+    fn open(_: &Context, request: Inquiry) -> Result<Opened<()>, Refusal> {
+        Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)))
+    }
+
+    fn answer(_: &Context, (): (), _: Reply) -> Result<Answered, Rejection> {
+        Err(Rejection::upstream("this family has no text"))
+    }
+
+    fn relay(_: &Context, (): ()) {}
+}
+
+/// No stream.
+impl Relay for () {
+    fn push(&mut self, _: Vec<Sse>) -> Result<Chunk, Rejection> {
+        Err(Rejection::upstream("this family has no text"))
+    }
+
+    fn end(&mut self) -> Result<Chunk, Rejection> {
+        Err(Rejection::upstream("this family has no text"))
+    }
 }

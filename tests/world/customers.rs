@@ -47,6 +47,7 @@ pub(crate) fn keys() -> &'static [Arc<Key>] {
                 networks: Vec::new(),
                 expires: None,
                 revoked: None,
+                chat_format: gatehouse_model::ChatFormat::Wrapped,
             })
         };
         KEYS.iter().enumerate().map(make).collect()

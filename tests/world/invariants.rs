@@ -129,7 +129,9 @@ impl Book {
             check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
             let lost = task.fault.as_ref() == Some(&lost_answer());
             if lost
-                && !store.audit(None, 1_000).is_ok_and(|notes| notes.iter().any(|note| note.task == Some(task.id)))
+                && !store
+                    .audit(None, 1_000)
+                    .is_ok_and(|notes| notes.iter().any(|note| note.task == Some(task.id)))
             {
                 return Err(format!("I13: {} was given up without an audit record", task.id));
             }

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{AccountId, Credits, Digest, KeyId, TaskId, UnixMs};
+use gatehouse_model::{AccountId, ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -135,6 +135,9 @@ pub struct NewKey {
     pub networks: Vec<IpNet>,
     /// When it stops working.
     pub expires: Option<UnixMs>,
+    /// How its chat completions come unless a request says otherwise.
+    #[serde(default)]
+    pub chat_format: ChatFormat,
 }
 
 /// A component's bytes; base64 on the wire.

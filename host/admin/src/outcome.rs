@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{Account, AccountId, Credits, Digest, Key, KeyId, TaskId, UnixMs};
+use gatehouse_model::{Account, AccountId, ChatFormat, Credits, Digest, Key, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +83,8 @@ pub struct KeyView {
     pub expires: Option<UnixMs>,
     /// When it was revoked.
     pub revoked: Option<UnixMs>,
+    /// How its chat completions come unless a request says otherwise.
+    pub chat_format: ChatFormat,
 }
 
 impl From<Key> for KeyView {
@@ -98,6 +100,7 @@ impl From<Key> for KeyView {
             networks: key.networks,
             expires: key.expires,
             revoked: key.revoked,
+            chat_format: key.chat_format,
         }
     }
 }

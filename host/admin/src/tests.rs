@@ -223,6 +223,7 @@ fn every_operation_reads_back() {
         models: vec!["ctx-pro".to_owned()],
         networks: vec!["10.0.0.0/8".parse().unwrap()],
         expires: Some(UnixMs(5)),
+        chat_format: gatehouse_model::ChatFormat::Bare,
     };
     let all = [
         Operation::AccountOpen { account: account.clone() },

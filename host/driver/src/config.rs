@@ -1,9 +1,12 @@
-//! What an operator may set about tasks. Defaults are the specification's.
+//! What an operator may set about tasks and text. Defaults are the specification's.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use gatehouse_model::Credits;
 use serde::Deserialize;
+
+use crate::text::ModelConfig;
 
 /// The `[tasks]` and `[prices]` tables.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +27,44 @@ pub struct Config {
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Credits>,
+    /// The `[text]` table.
+    #[serde(skip)]
+    pub text: TextConfig,
+    /// The `[models]` table: text models by id.
+    #[serde(skip)]
+    pub models: BTreeMap<String, ModelConfig>,
+}
+
+/// The `[text]` table: requests that are answered while their client waits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TextConfig {
+    /// Seconds until the head of the provider's answer, and for the whole of one that is no stream.
+    pub time_limit_s: u32,
+    /// Seconds a stream may be silent.
+    pub idle_s: u32,
+    /// Seconds a provider is read on after the client has left, to learn what to charge.
+    pub drain_s: u32,
+}
+
+impl Default for TextConfig {
+    fn default() -> Self {
+        Self { time_limit_s: 600, idle_s: 300, drain_s: 30 }
+    }
+}
+
+impl TextConfig {
+    pub(crate) fn time_limit(&self) -> Duration {
+        Duration::from_secs(self.time_limit_s.into())
+    }
+
+    pub(crate) fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_s.into())
+    }
+
+    pub(crate) fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_s.into())
+    }
 }
 
 impl Default for Config {
@@ -36,6 +77,8 @@ impl Default for Config {
             concurrency: 512,
             steps: 20_000,
             prices: BTreeMap::new(),
+            text: TextConfig::default(),
+            models: BTreeMap::new(),
         }
     }
 }

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::Config;
 use crate::live::Live;
+use crate::text::{TextModels, UnderWay};
 
 /// The loop sleeps no longer than this at a time: the wall clock may be set meanwhile, and time limits go by it.
 const NAP: Duration = Duration::from_secs(5);
@@ -69,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) media: MediaStore,
     pub(crate) config: Config,
     pub(crate) prices: PriceBook,
+    pub(crate) models: TextModels,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) live: Live,
@@ -89,6 +91,14 @@ pub enum StartError {
     /// The price table is unusable.
     #[error("prices: {0}")]
     Prices(String),
+    /// The table of text models is unusable.
+    #[error("models.{path}: {why}")]
+    Models {
+        /// Below `models`.
+        path: String,
+        /// What was expected and what came.
+        why: String,
+    },
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -102,6 +112,8 @@ impl Driver {
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
         let Parts { store, families, upstream, media, config, clock, seed } = parts;
         let prices = prices(&config.prices)?;
+        let models =
+            TextModels::new(&config.models).map_err(|(path, why)| StartError::Models { path, why })?;
         let inner = Arc::new(Inner {
             steps: Arc::new(Semaphore::new(config.concurrency.max(1))),
             store,
@@ -110,6 +122,7 @@ impl Driver {
             media,
             config,
             prices,
+            models,
             clock,
             seed,
             live: Live::default(),
@@ -218,6 +231,27 @@ impl Inner {
         Calling(self)
     }
 
+    /// Counts a text request that is under way: work, and a call that may not be repeated.
+    pub(crate) fn enter_text(self: &Arc<Self>) -> UnderWay {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        UnderWay::new(Arc::clone(self))
+    }
+
+    /// One text request less.
+    pub(crate) fn leave_text(&self) {
+        self.calls.fetch_sub(1, Ordering::SeqCst);
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        self.idle.notify_one();
+    }
+
+    /// One step less.
+    fn leave(&self) {
+        if self.running.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.idle.notify_one();
+        }
+    }
+
     /// Takes due tasks and steps them, as many at once as the configuration allows.
     async fn run_loop(self: Arc<Self>) {
         loop {
@@ -278,9 +312,7 @@ impl Drop for Running<'_> {
             let now = inner.now();
             inner.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
         }
-        if inner.running.fetch_sub(1, Ordering::SeqCst) == 1 {
-            inner.idle.notify_one();
-        }
+        inner.leave();
     }
 }
 

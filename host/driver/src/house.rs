@@ -1,4 +1,4 @@
-//! Housekeeping: expired idempotency rows, old history, ended media links, forgotten blobs.
+//! Housekeeping: expired idempotency rows and holds, old history, ended media links, forgotten blobs.
 //!
 //! Slow and patient: nothing here is on a request's path, and every sweep is bounded.
 
@@ -23,7 +23,11 @@ impl Inner {
             round += 1;
             let now = self.now();
             let before_day = now.day().saturating_sub(self.config.history_days);
-            for command in [Command::Sweep { now, limit: BATCH }, Command::DropHistory { before_day }] {
+            for command in [
+                Command::Sweep { now, limit: BATCH },
+                Command::SweepHolds { now, limit: BATCH },
+                Command::DropHistory { before_day },
+            ] {
                 match self.store.execute(command).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(rejection)) => tracing::error!(?rejection, "housekeeping refused"),

@@ -38,7 +38,7 @@ impl Inner {
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
         // Not held a moment longer than it is needed: it may be 30 MB of pictures.
         let cut = self.cut(std::mem::take(&mut request.body)).await?;
-        let asked = asked_model(&request, &cut.json)?;
+        let asked = asked_model(request.model, &cut.json)?;
         let resolved = self.resolve(&request, asked)?;
         let parent = self.parent(&request)?;
         let seed = self.seed.word();
@@ -77,7 +77,7 @@ impl Inner {
         }
     }
 
-    async fn cut(&self, body: Bytes) -> Result<Cut, IntakeError> {
+    pub(crate) async fn cut(&self, body: Bytes) -> Result<Cut, IntakeError> {
         self.media.cut(body).await.map_err(|error| match error {
             CutError::Interrupted => IntakeError::Draining,
             error => IntakeError::Invalid { field: None, message: error.to_string() },
@@ -92,9 +92,7 @@ impl Inner {
                 (asked.clone(), resolved.ok_or(IntakeError::UnknownModel(asked))?)
             }
             None => {
-                let resolved = registry
-                    .default_model(request.surface)
-                    .ok_or_else(|| invalid("model", "expected the id of a model, nothing came"))?;
+                let resolved = registry.default_model(request.surface).ok_or_else(IntakeError::no_model)?;
                 (resolved.model.clone(), resolved)
             }
         };
@@ -209,7 +207,7 @@ impl Inner {
 }
 
 /// The body's `model`, and the proof that the body is one JSON object.
-fn asked_model(request: &Request, json: &[u8]) -> Result<Option<String>, IntakeError> {
+pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<String>, IntakeError> {
     #[derive(Deserialize)]
     struct Head {
         model: Option<serde_json::Value>,
@@ -224,7 +222,7 @@ fn asked_model(request: &Request, json: &[u8]) -> Result<Option<String>, IntakeE
         });
     }
     let head: Head = serde_json::from_slice(json).map_err(|error| broken_json(&error))?;
-    if let Some(model) = request.model {
+    if let Some(model) = implied {
         return Ok(Some(model.to_owned()));
     }
     match head.model {
@@ -238,6 +236,12 @@ fn broken_json(error: &serde_json::Error) -> IntakeError {
     IntakeError::Invalid { field: None, message: format!("the request body is not valid JSON: {error}") }
 }
 
+impl IntakeError {
+    pub(crate) fn no_model() -> Self {
+        invalid("model", "expected the id of a model, nothing came")
+    }
+}
+
 fn invalid(field: &str, message: &str) -> IntakeError {
     IntakeError::Invalid { field: Some(field.to_owned()), message: format!("{field}: {message}") }
 }
@@ -247,7 +251,7 @@ pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
     key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
 }
 
-fn refused(refusal: Refusal) -> IntakeError {
+pub(crate) fn refused(refusal: Refusal) -> IntakeError {
     match refusal {
         Refusal::Invalid { field, message } => IntakeError::Invalid { field, message },
         Refusal::NotFound(message) => IntakeError::NotFound(message),
@@ -261,7 +265,7 @@ fn fingerprint(request: &Request) -> Digest {
     Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), &request.body])
 }
 
-fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, IntakeError> {
+pub(crate) fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, IntakeError> {
     match outcome {
         Ok(Answer::Repeated(task)) => Ok(Receipt { task, repeated: true }),
         Err(Rejection::InsufficientBalance { needed, available }) => {

@@ -21,9 +21,11 @@ mod result;
 mod save;
 mod schedule;
 mod step;
+mod text;
 
-pub use config::Config;
+pub use config::{Config, TextConfig};
 pub use driver::{Driver, Parts, StartError};
 pub use face::{CancelError, IntakeError, ModelListing, Receipt, Request, TaskFilter};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::StoreError;
+pub use text::{ModelConfig, TextAnswer, TextError, TextRequest, TextStream, TokenPrices, check_models};

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
-use gatehouse_model::{Key, KeyDigest, Task, TaskId};
+use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskQuery};
 
 use crate::driver::Stage;
@@ -94,19 +94,27 @@ impl Driver {
     /// Models this key may use, aliases included.
     #[must_use]
     pub fn models(&self, key: &Key) -> Vec<ModelListing> {
-        self.inner
-            .families
-            .registry()
-            .models()
-            .into_iter()
-            .filter(|entry| may_use(key, &entry.id, &entry.model))
-            .map(|entry| ModelListing {
-                id: entry.id,
-                family: entry.family,
-                surfaces: entry.surfaces,
-                since: entry.since,
-            })
-            .collect()
+        let registry = self.inner.families.registry();
+        let jobs = registry.models().into_iter().map(|row| {
+            let listing =
+                ModelListing { id: row.id, family: row.family, surfaces: row.surfaces, since: row.since };
+            (listing, row.model)
+        });
+        let surfaces = registry.text_surfaces();
+        let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
+        let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
+        let texts = self.inner.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
+            let family = self.inner.models.provider(id);
+            let listing = ModelListing { id: name.to_owned(), family, surfaces: served.clone(), since };
+            (listing, id.to_owned())
+        });
+        let mut models: Vec<ModelListing> = jobs
+            .chain(texts)
+            .filter(|(listing, model)| may_use(key, &listing.id, model))
+            .map(|(listing, _)| listing)
+            .collect();
+        models.sort_by(|a, b| a.id.cmp(&b.id));
+        models
     }
 
     /// Opens a signed link: `/v1/media/<name>?expires=<unix s>&signature=<hex>`.

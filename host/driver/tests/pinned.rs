@@ -178,6 +178,7 @@ async fn customer(store: &Store) -> Key {
         networks: Vec::new(),
         expires: None,
         revoked: None,
+        chat_format: gatehouse_model::ChatFormat::Wrapped,
     };
     let commands = [
         Command::OpenAccount { id: account.clone(), at },

@@ -11,12 +11,16 @@ use http::{HeaderValue, Response, header};
 use http_body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
+use crate::events::EventBody;
+
 /// What follows an answer's head.
 pub(crate) enum Content {
     Empty,
     Whole(Bytes),
     /// Pieces, and how many bytes are still to come.
     Pieces(BoxStream<'static, io::Result<Bytes>>, u64),
+    /// Server-sent events, until they end.
+    Events(Box<EventBody>),
 }
 
 impl Body for Content {
@@ -39,6 +43,9 @@ impl Body for Content {
                 Some(Err(error)) => Poll::Ready(Some(Err(error))),
                 None => Poll::Ready(None),
             },
+            Self::Events(events) => {
+                events.poll_piece(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+            }
         }
     }
 
@@ -47,6 +54,7 @@ impl Body for Content {
             Self::Empty => true,
             Self::Whole(bytes) => bytes.is_empty(),
             Self::Pieces(_, left) => *left == 0,
+            Self::Events(events) => events.is_over(),
         }
     }
 
@@ -55,13 +63,19 @@ impl Body for Content {
             Self::Empty => 0,
             Self::Whole(bytes) => bytes.len() as u64,
             Self::Pieces(_, left) => *left,
+            Self::Events(_) => return SizeHint::default(),
         })
     }
 }
 
 /// A 200 with a JSON body nobody may keep.
 pub(crate) fn json(body: &impl Serialize) -> Response<Content> {
-    let mut response = Response::new(Content::Whole(json_bytes(body)));
+    json_text(json_bytes(body))
+}
+
+/// The same for JSON that is written already.
+pub(crate) fn json_text(body: impl Into<Bytes>) -> Response<Content> {
+    let mut response = Response::new(Content::Whole(body.into()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_driver::{
     CancelError, Driver, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError,
-    TaskFilter,
+    TaskFilter, TextAnswer, TextError, TextRequest,
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
@@ -26,6 +26,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
     fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
     fn keys_generation(&self) -> u64;
     fn submit(&self, request: Request) -> impl Future<Output = Result<Receipt, IntakeError>> + Send;
+    fn ask(&self, request: TextRequest) -> impl Future<Output = Result<TextAnswer, TextError>> + Send;
     fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError>;
     fn task_when_over(
         &self,
@@ -56,6 +57,9 @@ impl Backend for Driver {
     }
     async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
         Self::submit(self, request).await
+    }
+    async fn ask(&self, request: TextRequest) -> Result<TextAnswer, TextError> {
+        Self::ask(self, request).await
     }
     fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         Self::task(self, key, id)

@@ -81,6 +81,8 @@ pub struct Limits {
     pub idle_seconds: NonZeroU32,
     /// Seconds a client may refuse to take bytes of its answer.
     pub write_seconds: NonZeroU32,
+    /// Seconds of silence after which a streamed answer says that it is still there.
+    pub keep_alive_seconds: NonZeroU32,
 }
 
 /// An `http` or `https` address without query and without a slash at its end.
@@ -127,6 +129,7 @@ impl Default for Limits {
             header_list_kib: at_least_one(16),
             idle_seconds: at_least_one(75),
             write_seconds: at_least_one(60),
+            keep_alive_seconds: at_least_one(15),
         }
     }
 }

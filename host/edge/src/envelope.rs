@@ -38,6 +38,7 @@ pub(crate) enum Kind {
     HeadTooLarge,
     Internal,
     BadGateway,
+    UpstreamTimeout,
     Busy,
     Draining,
 }
@@ -73,7 +74,7 @@ const INVALID: &str = "invalid_request_error";
 
 /// One row for each [`Kind`]; the statuses above the specification's own share its word for a wrong request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 25] = [
+static TABLE: [ErrorRow; 26] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
@@ -97,6 +98,7 @@ static TABLE: [ErrorRow; 25] = [
     row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large", "request_too_large"),
     row(Kind::Internal,            500, "server_error",         "internal_error", "internal_error"),
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
+    row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
 ];
@@ -201,6 +203,14 @@ impl Problem {
             headers.insert(name, value);
         }
         response
+    }
+
+    /// The same as the last event of a stream whose head has long been sent.
+    pub(crate) fn into_event(self, form: Form, id: RequestId) -> Bytes {
+        let row = TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row");
+        let data = self.body(row, form, id);
+        let name: &[u8] = if form == Form::Messages { b"event: error\n" } else { b"" };
+        [name, b"data: ", &data, b"\n\n"].concat().into()
     }
 
     fn body(&self, row: &ErrorRow, form: Form, id: RequestId) -> Bytes {

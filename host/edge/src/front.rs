@@ -56,6 +56,8 @@ pub(crate) struct Visit<'r> {
     pub(crate) parts: &'r Parts,
     pub(crate) body: &'r mut Unread,
     pub(crate) entry: &'static Entry,
+    /// The request's id.
+    pub(crate) id: RequestId,
     /// The segment the route's pattern left open.
     pub(crate) open: &'r str,
     /// What links in the answer begin with.
@@ -121,7 +123,7 @@ impl<B: Backend> Front<B> {
         record.pattern = entry.pattern;
         record.surface = entry.surface;
         let key = if entry.route.is_open() { None } else { Some(self.identify(parts, peer, record)?) };
-        let visit = Visit { parts, body, entry, open, base };
+        let visit = Visit { parts, body, entry, id: record.id, open, base };
         match key {
             Some(key) => surfaces::answer(self, visit, key).await,
             None => surfaces::answer_open(self, visit).await,

@@ -19,6 +19,7 @@ mod body;
 mod config;
 mod edge;
 mod envelope;
+mod events;
 mod framing;
 mod front;
 mod head;

@@ -25,7 +25,7 @@ pub(crate) enum Route {
     /// All models; one of them.
     Models,
     Model,
-    /// A text endpoint, for as long as no family offers text.
+    /// A text endpoint, answered while the client waits.
     Text,
     /// Specified as not implemented.
     CountTokens,

@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gatehouse_model::{About, Accepted, Context, Event, Refusal, Step, Submission};
+use gatehouse_model::{
+    About, Accepted, Answered, Chunk, Context, Event, Inquiry, Opened, Refusal, Rejection, Reply, Sse, Step,
+    Submission,
+};
 use wasmtime::component::Component;
 
 use crate::config::{Config, Limits};
@@ -84,5 +87,55 @@ impl Bench {
     pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
         let version = Arc::clone(&self.version);
         self.workshop.run(move || version.migrate(from, &state))
+    }
+
+    /// Judges a text request in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn open(&self, cx: Context, request: Inquiry) -> Result<Result<Opened, Refusal>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.workshop.run(move || version.open(&cx, request))
+    }
+
+    /// Translates a whole answer in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn answer(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+    ) -> Result<Result<Answered, Rejection>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.workshop.run(move || version.answer(&cx, &state, reply))
+    }
+
+    /// Plays a whole stream in one instance: each batch of events, then the end unless a chunk was the
+    /// last or there was a rejection.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer to a call; those before it are lost.
+    pub fn relay(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        batches: Vec<Vec<Sse>>,
+    ) -> Result<Vec<Result<Chunk, Rejection>>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.workshop.run(move || {
+            let mut stream = version.relay(&cx, &state)?;
+            let over = |said: &Result<Chunk, Rejection>| said.as_ref().map_or(true, |chunk| chunk.last);
+            let mut answers = vec![];
+            for events in batches {
+                answers.push(stream.push(events)?);
+                if answers.last().is_some_and(over) {
+                    return Ok(answers);
+                }
+            }
+            answers.push(stream.end()?);
+            Ok(answers)
+        })
     }
 }

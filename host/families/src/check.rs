@@ -61,7 +61,7 @@ pub(crate) fn step(mut step: Step, now: UnixMs, about: &About, limits: &Limits) 
     state(&step.state, limits)?;
     progress(step.progress)?;
     match &mut step.next {
-        Action::Call(next) => call(next, about)?,
+        Action::Call(next) => call(next, &about.providers)?,
         Action::Probe(probes) => probe(probes)?,
         Action::Wait(until) => wait(*until, now)?,
         Action::Done(end) => outcome(end, about, limits)?,
@@ -76,7 +76,7 @@ pub(crate) fn state(state: &[u8], limits: &Limits) -> Result<(), Fault> {
     if state.len() > limit { Err(Fault::TooLarge { what: "state", limit }) } else { Ok(()) }
 }
 
-fn trim(text: &mut String) {
+pub(crate) fn trim(text: &mut String) {
     text.truncate(shorten(text, MESSAGE_BYTES).len());
 }
 
@@ -146,7 +146,7 @@ fn outcome(end: &Outcome, about: &About, limits: &Limits) -> Result<(), Fault> {
     end.settle.as_ref().map_or(Ok(()), |settle| charge(settle, about))
 }
 
-fn json(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
+pub(crate) fn json(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
     // What is skipped over is not looked at: without the first test a string could hold any bytes.
     let text = str::from_utf8(bytes).map_err(|error| Fault::bad(what, format!("expected UTF-8: {error}")))?;
     serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| not_json(what, &error))
@@ -164,9 +164,10 @@ fn line(what: &'static str, text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn call(call: &Call, about: &About) -> Result<(), Fault> {
-    if !about.providers.contains(&call.provider) {
-        let why = format!("provider {:?} is not in the manifest", call.provider);
+/// An upstream request to one of `providers`.
+pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
+    if !providers.contains(&call.provider) {
+        let why = format!("expected one of {providers:?} as its provider, got {:?}", call.provider);
         return Err(Fault::bad("call", why));
     }
     if !METHODS.contains(&call.method.as_str()) {

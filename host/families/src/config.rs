@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+/// Streams open at once unless an operator says otherwise.
+pub const STREAMS: usize = 4096;
+
 /// Settings of the whole room.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -14,6 +17,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Plugin threads; 0 means one for each processor.
     pub threads: usize,
+    /// Text streams open at once; each holds an instance.
+    pub streams: usize,
     /// Limits of every family not named in `limits_by_family`.
     pub limits: Limits,
     /// Limits of single families.
@@ -129,6 +134,7 @@ impl Config {
         Self {
             data_dir,
             threads: 0,
+            streams: STREAMS,
             limits: Limits::default(),
             limits_by_family: BTreeMap::new(),
             settings: BTreeMap::new(),

@@ -47,7 +47,10 @@ fn base() -> Config {
     config
 }
 
-/// The engine that runs calls: at most `calls` at once, memories up to `memory` bytes.
+/// Memories kept warm between calls; the many of a crowd of streams are given back when they end.
+const WARM: u32 = 64;
+
+/// The engine that runs calls: at most `calls` instances at once, memories up to `memory` bytes.
 pub(crate) fn serving(calls: usize, memory: usize) -> wasmtime::Result<Engine> {
     // Without pagemap_scan (Linux below 6.7) keeping pages resident means a blind memset at each call,
     // two to seven times slower than giving them back.
@@ -71,7 +74,7 @@ fn pooled(calls: usize, memory: usize, pagemap: Enabled, keep: usize) -> wasmtim
         .max_memory_size(memory)
         .linear_memory_keep_resident(keep)
         .table_keep_resident(keep.min(64 << 10))
-        .max_unused_warm_slots(calls * MEMORIES)
+        .max_unused_warm_slots((calls * MEMORIES).min(WARM))
         .decommit_batch_size(1)
         .pagemap_scan(pagemap);
     let mut config = base();

@@ -97,6 +97,7 @@ impl Notes {
         if self.dropped > 0 {
             let said = format!("{} more lines were dropped", self.dropped);
             self.emit(Level::Warn, &said, "");
+            self.dropped = 0;
         }
         let words = std::mem::take(&mut self.last_words);
         (!words.is_empty()).then_some(words)

@@ -76,6 +76,25 @@ impl Registry {
         self.resolve(surface, self.defaults.get(surface)?)
     }
 
+    /// The version whose text half serves `surface`.
+    #[must_use]
+    pub fn text(&self, surface: &str) -> Option<Arc<Version>> {
+        let serves =
+            |about: &About| about.offers.text && about.surfaces.iter().any(|own| own.name == surface);
+        self.active().find(|active| serves(active.version.about())).map(|active| Arc::clone(&active.version))
+    }
+
+    /// Every surface served by a text half, and since when.
+    #[must_use]
+    pub fn text_surfaces(&self) -> Vec<(String, UnixMs)> {
+        let texts = self.active().filter(|active| active.version.about().offers.text);
+        texts
+            .flat_map(|active| {
+                active.version.about().surfaces.iter().map(|own| (own.name.clone(), active.since))
+            })
+            .collect()
+    }
+
     /// Every name of every model, sorted.
     #[must_use]
     pub fn models(&self) -> Vec<ModelRow> {
@@ -118,6 +137,12 @@ impl Registry {
         for id in about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases)) {
             if let Some(name) = self.names.get(id).filter(|name| name.family != about.family) {
                 return clash("model", id, &name.family);
+            }
+        }
+        for surface in about.surfaces.iter().filter(|_| about.offers.text) {
+            let owner = self.text(&surface.name).filter(|owner| owner.family() != about.family);
+            if let Some(owner) = owner {
+                return clash("text surface", &surface.name, &owner.family().to_owned());
             }
         }
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {

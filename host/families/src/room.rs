@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gatehouse_model::{Accepted, Clock, Context, Digest, Event, Refusal, Step, Submission, UnixMs, metric};
+use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::fault::Fault;
@@ -16,6 +17,12 @@ use crate::versions::Inner;
 #[derive(Clone)]
 pub struct Families {
     inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Families {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Families")
+    }
 }
 
 /// Where a task's next step runs.
@@ -244,7 +251,11 @@ impl Families {
         self.inner.threads.waiting(family)
     }
 
-    async fn call<R: Send + 'static>(
+    pub(crate) fn streams(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.inner.streams)
+    }
+
+    pub(crate) async fn call<R: Send + 'static>(
         &self,
         version: &Arc<Version>,
         function: &'static str,

@@ -24,19 +24,58 @@ pub(crate) struct Frame<'a> {
 
 /// Runs `body` on a fresh instance of `pre`, on this thread, which must be outside any async runtime.
 pub(crate) fn call<R>(
-    pre: &FamilyPre<Guest>,
+    pre: &FamilyPre,
     frame: Frame<'_>,
     body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
 ) -> Result<R, Fault> {
+    let (limits, budget_ms) = (frame.limits, frame.budget_ms);
+    let mut store = store(pre, frame);
+    let answer = pre.instantiate(&mut store).and_then(|family| body(&family, &mut store));
+    let last_words = store.data().notes().close();
+    answer.map_err(|error| explain(&error, limits, budget_ms, last_words))
+}
+
+/// A store under the frame's limits, its deadline running.
+fn store(pre: &FamilyPre, frame: Frame<'_>) -> Store<Guest> {
     let limits = frame.limits;
     let mut store = Store::new(pre.engine(), Guest::new(frame.speaker, limits));
     store.limiter(|guest| guest);
-    store.set_hostcall_fuel(limits.crossing());
     store.set_max_component_handles(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
+    store.set_hostcall_fuel(limits.crossing());
     arm(&mut store, Duration::from_millis(frame.budget_ms.into()));
-    let answer = pre.instantiate(&mut store).and_then(|family| body(&family, &mut store));
-    let last_words = store.data().notes().close();
-    answer.map_err(|error| explain(&error, limits, frame.budget_ms, last_words))
+    store
+}
+
+/// An instance that outlives one call. After a fault it must not be called again.
+pub(crate) struct Instance {
+    store: Store<Guest>,
+    family: Family,
+    limits: Limits,
+    budget_ms: u32,
+}
+
+impl Instance {
+    /// Makes it, on a thread outside any async runtime, as every call of it.
+    pub(crate) fn new(pre: &FamilyPre, frame: Frame<'_>) -> Result<Self, Fault> {
+        let (limits, budget_ms) = (*frame.limits, frame.budget_ms);
+        let mut store = store(pre, frame);
+        match pre.instantiate(&mut store) {
+            Ok(family) => Ok(Self { store, family, limits, budget_ms }),
+            Err(error) => Err(explain(&error, &limits, budget_ms, store.data().notes().close())),
+        }
+    }
+
+    /// One call, with a call's processor time, crossing and log.
+    pub(crate) fn call<R>(
+        &mut self,
+        body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+    ) -> Result<R, Fault> {
+        self.store.set_hostcall_fuel(self.limits.crossing());
+        arm(&mut self.store, Duration::from_millis(self.budget_ms.into()));
+        let answer = body(&self.family, &mut self.store);
+        let last_words = self.store.data().notes().close();
+        answer.map_err(|error| explain(&error, &self.limits, self.budget_ms, last_words))
+    }
 }
 
 /// Ends the call once this thread has spent `budget` of processor time on it. Ticks are wall time and only

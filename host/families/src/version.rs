@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use gatehouse_model::{About, Accepted, Body, Context, Digest, Event, Refusal, Step, Submission, TaskId};
+use wasmtime::Store;
 
 use crate::check;
 use crate::config::Limits;
@@ -11,7 +12,7 @@ use crate::fault::Fault;
 use crate::guest::Guest;
 use crate::notes::Speaker;
 use crate::run::{Frame, call};
-use crate::v1::{self, FamilyPre};
+use crate::v1::{self, Family, FamilyPre};
 
 /// A loaded build. It stays loaded as long as somebody holds it: whoever pins a task to it keeps the `Arc`.
 pub struct Version {
@@ -19,7 +20,7 @@ pub struct Version {
     pub(crate) digest: Digest,
     pub(crate) limits: Limits,
     pub(crate) settings: Arc<[u8]>,
-    pub(crate) pre: FamilyPre<Guest>,
+    pub(crate) pre: FamilyPre,
     pub(crate) speaker: Speaker,
 }
 
@@ -60,8 +61,18 @@ impl Version {
         Arc::clone(&self.settings)
     }
 
-    fn frame(&self, task: Option<TaskId>, budget_ms: u32) -> Frame<'_> {
+    pub(crate) fn frame(&self, task: Option<TaskId>, budget_ms: u32) -> Frame<'_> {
         Frame { limits: &self.limits, speaker: Speaker { task, ..self.speaker.clone() }, budget_ms }
+    }
+
+    /// One call on a fresh instance.
+    pub(crate) fn call<R>(
+        &self,
+        task: Option<TaskId>,
+        budget_ms: u32,
+        body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+    ) -> Result<R, Fault> {
+        call(&self.pre, self.frame(task, budget_ms), body)
     }
 
     pub(crate) fn submit(
@@ -83,9 +94,8 @@ impl Version {
             let bytes = parent.public.len() + parent.private.len();
             self.admit("the parent task's record", bytes, self.limits.input())?;
         }
-        let judged = call(&self.pre, self.frame(cx.task, budget_ms), |family, store| {
-            v1::submit(family, store, cx, submission)
-        })?;
+        let judged =
+            self.call(cx.task, budget_ms, |family, store| v1::submit(family, store, cx, submission))?;
         match judged {
             Ok(yes) => check::accepted(yes, &self.about, &self.limits).map(Ok),
             Err(no) => Ok(Err(check::refused(no))),
@@ -109,9 +119,8 @@ impl Version {
         {
             self.admit("the upstream's reply", bytes.len(), self.limits.crossing())?;
         }
-        let step = call(&self.pre, self.frame(cx.task, budget_ms), |family, store| {
-            v1::advance(family, store, cx, state, event)
-        })?;
+        let step =
+            self.call(cx.task, budget_ms, |family, store| v1::advance(family, store, cx, state, event))?;
         check::step(step, cx.now, &self.about, &self.limits)
     }
 
@@ -120,15 +129,15 @@ impl Version {
             let why = format!("state version {from} is not among those it reads");
             return Err(Fault::Host(format!("{self:?}: {why}")));
         }
-        let frame = self.frame(None, self.limits.load_ms.get());
-        let migrated = call(&self.pre, frame, |family, store| v1::migrate(family, store, from, state))?;
+        let migrated = self
+            .call(None, self.limits.load_ms.get(), |family, store| v1::migrate(family, store, from, state))?;
         if let Ok(state) = &migrated {
             check::state(state, &self.limits)?;
         }
         Ok(migrated)
     }
 
-    fn admit(&self, what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
+    pub(crate) fn admit(&self, what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
         if bytes > limit { Err(Fault::InputTooLarge { what, bytes, limit }) } else { Ok(()) }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Clock, Digest};
+use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::load::{Candidate, Compiler, OpenError, Report, StageError, Workshop, admit};
@@ -23,6 +24,8 @@ pub(crate) struct Inner {
     compiler: Compiler,
     shelf: Arc<Shelf>,
     pub(crate) threads: Threads,
+    /// Streams that may be open at once; each holds an instance.
+    pub(crate) streams: Arc<Semaphore>,
     pub(crate) registry: ArcSwap<Registry>,
     /// Every version somebody still holds, active or pinned.
     loaded: Mutex<HashMap<Digest, Weak<Version>>>,
@@ -46,10 +49,11 @@ impl Inner {
             shelf.active().map_err(|source| OpenError::Folder { path: shelf.active_path(), source })?;
         let shelf = Arc::new(shelf);
         let count = config.thread_count();
-        let workshop = Workshop::open(count, &config.loosest())?;
+        let workshop = Workshop::open(count + config.streams, &config.loosest())?;
         let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let inner = Inner {
             compiler: Compiler::new(workshop.engine.clone(), Arc::clone(&shelf)),
+            streams: Arc::new(Semaphore::new(config.streams)),
             threads: if in_turn { threads.in_turn() } else { threads },
             workshop,
             shelf,

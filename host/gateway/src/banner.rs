@@ -57,6 +57,13 @@ Paste these lines into another terminal:
     | tee /dev/stderr | sed -n 's/.*"url":\["\([^"]*\)".*/\1/p')
   {curl} -o lighthouse.png "$URL" && ls -l lighthouse.png
 
+Text, whole and streamed, in either protocol:
+
+  {curl} {base}/v1/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{{"model":"sim-chat","messages":[{{"role":"user","content":"Say hello"}}]}}'
+  {curl} -N {base}/v1/messages -H "x-api-key: $KEY" -H 'Content-Type: application/json' \
+    -d '{{"model":"lm-sonnet-4-6","max_tokens":200,"stream":true,"messages":[{{"role":"user","content":"Say hello"}}]}}'
+
 "#
         )
     }

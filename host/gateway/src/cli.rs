@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{Credits, Digest, KeyId, TaskId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 
 const EXIT_CODES: &str = "\
@@ -140,6 +140,9 @@ pub(crate) struct CreateKeyArgs {
     /// When it stops working: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z [default: never]
     #[arg(long, value_name = "WHEN")]
     pub(crate) expires: Option<Expiry>,
+    /// How its chat completions come: wrapped in {code, data}, or bare as OpenAI clients expect
+    #[arg(long, value_name = "wrapped|bare", default_value = "wrapped")]
+    pub(crate) chat_format: ChatFormat,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

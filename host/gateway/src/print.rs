@@ -87,6 +87,7 @@ fn details(out: &mut dyn Write, key: &KeyView) -> io::Result<()> {
         ("created", moment(key.created)),
         ("expires", key.expires.map_or_else(|| "never".to_owned(), moment)),
         ("revoked", key.revoked.map_or_else(|| "no".to_owned(), moment)),
+        ("chat", key.chat_format.as_str().to_owned()),
     ];
     lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<9}{value}"))
 }

@@ -63,6 +63,8 @@ impl Rooms {
         )?;
         let mut tasks = config.tasks.clone();
         tasks.prices.clone_from(&config.prices);
+        tasks.text.clone_from(&config.text);
+        tasks.models.clone_from(&config.models);
         let driver = Driver::start(Parts {
             store: self.store.clone(),
             families: self.families.clone(),

@@ -90,7 +90,11 @@ fn simulate(args: &SandboxArgs) -> Exit {
     let ended = runtime.block_on(async {
         let mut signals = crate::shutdown::Signals::take()?;
         let running = sandbox::start(&config).await?;
-        let addresses = serde_json::json!({ "context": running.context() });
+        let addresses = serde_json::json!({
+            "context": running.context(),
+            "messages": running.messages(),
+            "chat": running.chat(),
+        });
         say(&format!("{addresses}\n"));
         signals.next().await;
         running.stop().await;
@@ -189,6 +193,7 @@ fn create_key(args: CreateKeyArgs) -> (Operation, OutputArgs) {
         models: args.models,
         networks: args.networks,
         expires: args.expires.map(|expiry| expiry.moment(SystemClock.now())),
+        chat_format: args.chat_format,
     };
     (Operation::KeyCreate(new), args.output)
 }

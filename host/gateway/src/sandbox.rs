@@ -8,8 +8,9 @@ use std::io;
 use std::time::Duration;
 
 use gatehouse_admin::{NewKey, Operation, OperationError, Outcome};
-use gatehouse_model::{AccountId, Credits, Secret};
-use gatehouse_sandbox::{ContextAddresses, Sandbox, Settings};
+use gatehouse_driver::ModelConfig;
+use gatehouse_model::{AccountId, ChatFormat, Credits, Secret};
+use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_upstream::{AccountConfig, SecretRef};
 
 use crate::config::{Config, SandboxConfig};
@@ -37,15 +38,49 @@ pub(crate) async fn start(config: &SandboxConfig) -> io::Result<Sandbox> {
     Sandbox::start(settings).await
 }
 
+/// Text models of the simulated chat completions, besides those the families come with.
+const CHAT_MODELS: &str = r#"
+[sim-chat]
+provider = "openai"
+protocol = "chat"
+upstream = "gpt-sim"
+prices = { input = "1", output = "4", cached = "0.1" }
+rules = { max_output = 16384 }
+
+[sim-reasoning]
+provider = "openai"
+protocol = "chat"
+upstream = "gpt-sim-reasoning"
+prices = { input = "2", output = "8", cached = "0.2" }
+rules = { max_output = 128000, sampling = "none" }
+
+[sim-clone]
+provider = "openai"
+protocol = "chat"
+upstream = "clone-sim"
+prices = { input = "1", output = "2" }
+rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = false }
+"#;
+
 /// Points the configuration's providers at the simulations; accounts of real ones are not used.
-pub(crate) fn point(config: &mut Config, context: &ContextAddresses) {
-    if let Some(provider) = config.providers.get_mut("bfl") {
-        provider.base_url.clone_from(&context.submit);
-        provider.origins = vec![context.poll.clone()];
-        provider.media_origins = vec![context.delivery.clone()];
+pub(crate) fn point(config: &mut Config, sandbox: &Sandbox) {
+    let context = sandbox.context();
+    let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
+    let places = [
+        ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
+        ("anthropic", text(&sandbox.messages().origin)),
+        ("openai", text(&sandbox.chat().origin)),
+    ];
+    for (name, (base, origins, media)) in places {
+        let Some(provider) = config.providers.get_mut(name) else { continue };
+        (provider.base_url, provider.origins, provider.media_origins) = (base, origins, media);
         let secret = Some(SecretRef::Given(Secret::new(PROVIDER_KEY.to_owned())));
         let account = AccountConfig { secret, ..AccountConfig::default() };
         provider.accounts = BTreeMap::from([("sandbox".to_owned(), account)]);
+    }
+    let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).expect("a test parses it");
+    for (id, model) in models {
+        config.models.entry(id).or_insert(model);
     }
     // So that the sample pictures can be used as references.
     let samples = context.samples.trim_start_matches("http://").to_owned();
@@ -72,6 +107,7 @@ pub(crate) async fn welcome(desk: &Desk) -> Result<String, OperationError> {
         models: vec![],
         networks: vec![],
         expires: None,
+        chat_format: ChatFormat::Wrapped,
     };
     match desk.perform(Operation::KeyCreate(new)).await? {
         Outcome::KeyCreated { secret, .. } => Ok(secret.0),
@@ -95,5 +131,17 @@ async fn fill_up(desk: &Desk, account: &AccountId) -> Result<(), OperationError>
             desk.perform(Operation::AccountDeposit { account, amount, memo }).await.map(drop)
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simulated_models_can_be_used() {
+        let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).unwrap();
+        assert_eq!(gatehouse_driver::check_models(&models), Ok(()));
+        assert!(models.values().all(|model| model.provider == "openai"));
     }
 }

@@ -80,7 +80,9 @@ impl ServeError {
     /// The exit code it ends the process with.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) | Self::Driver(StartError::Prices(_)) | Self::Logs(_) => Exit::Mistake,
+            Self::Config(_)
+            | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
+            | Self::Logs(_) => Exit::Mistake,
             Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_)) => Exit::Mistake,
             Self::Media(_) => Exit::Mistake,
             Self::Driver(StartError::Store(_)) => Exit::Store,
@@ -198,7 +200,7 @@ async fn open(loaded: &Loaded, start: Start<'_>) -> Result<House, ServeError> {
 async fn simulations(config: &mut Config) -> Result<Option<Sandbox>, ServeError> {
     let running = if config.sandbox.enabled {
         let running = sandbox::start(&config.sandbox).await.map_err(ServeError::Sandbox)?;
-        sandbox::point(config, running.context());
+        sandbox::point(config, &running);
         Some(running)
     } else {
         None

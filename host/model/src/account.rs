@@ -47,6 +47,43 @@ pub struct Key {
     pub expires: Option<UnixMs>,
     /// When it was revoked.
     pub revoked: Option<UnixMs>,
+    /// How its chat completions come unless a request says otherwise.
+    #[serde(default)]
+    pub chat_format: ChatFormat,
+}
+
+/// How a chat completion is answered (spec/decisions.md, "Chat completions").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatFormat {
+    /// Within `{code, data}`.
+    #[default]
+    Wrapped,
+    /// The object itself, as the protocol's own clients expect.
+    Bare,
+}
+
+impl ChatFormat {
+    /// Its word in commands, headers and outputs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wrapped => "wrapped",
+            Self::Bare => "bare",
+        }
+    }
+}
+
+impl std::str::FromStr for ChatFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "wrapped" => Ok(Self::Wrapped),
+            "bare" => Ok(Self::Bare),
+            other => Err(format!("expected wrapped or bare, got {other:?}")),
+        }
+    }
 }
 
 impl Key {

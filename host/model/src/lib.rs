@@ -16,10 +16,11 @@ mod ids;
 pub mod metric;
 mod secret;
 mod task;
+mod text;
 mod time;
 
 pub use about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
-pub use account::{Account, Key};
+pub use account::{Account, ChatFormat, Key};
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use call::{Body, Call, Header, Outage, Part, Payload, Replay, Reply, Target};
 pub use contract::{
@@ -31,4 +32,5 @@ pub use digest::Digest;
 pub use ids::{AccountId, BlobId, BrokenId, KeyId, MediaId, RequestId, Seed, TaskId};
 pub use secret::Secret;
 pub use task::{Fault, FaultKind, Media, Phase, Seat, Status, Task};
+pub use text::{Answered, Chunk, Inquiry, Opened, Protocol, Rejection, Sse, TextRoute, Trouble, Usage};
 pub use time::{Clock, Pause, UnixMs};

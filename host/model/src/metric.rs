@@ -8,6 +8,8 @@ pub const REQUESTS: &str = "gatehouse_http_requests_total";
 pub const REQUEST_SECONDS: &str = "gatehouse_http_request_seconds";
 /// Open client connections.
 pub const CONNECTIONS: &str = "gatehouse_http_connections";
+/// Tokens charged for, by `model` and `kind`.
+pub const TOKENS: &str = "gatehouse_tokens_total";
 /// Tasks accepted, by `model`.
 pub const TASKS_ACCEPTED: &str = "gatehouse_tasks_accepted_total";
 /// Tasks ended, by `model` and `outcome`.

@@ -17,7 +17,8 @@ pub(crate) fn wall() -> Now {
     })
 }
 
-/// Waits in real time, whatever [`Now`] says: used only to trickle bytes and after a failed accept.
+/// Waits in real time, whatever [`Now`] says: used only to pace and hold up bytes, and after a
+/// failed accept.
 #[expect(clippy::disallowed_methods, reason = "a provider has its own clock, apart from the gateway's")]
 pub(crate) async fn pause(span: Duration) {
     tokio::time::sleep(span).await;

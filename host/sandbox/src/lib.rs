@@ -5,18 +5,24 @@
 //! markers in the prompt. Never opens an outgoing socket, never binds anything but 127.0.0.1, and shares no
 //! code with a plugin or a room of the gateway: a mistake in one must not be repeated by the other.
 //!
-//! One module a provider; today [`context`] (FLUX.1 Kontext). They share [`Settings`], the HTTP server, the
-//! picture maker and the sample files.
+//! One module a provider: [`context`] (FLUX.1 Kontext), [`messages`] (Anthropic's Messages API) and [`chat`]
+//! (OpenAI's chat completions); what the two text providers share is in [`text`]. All share [`Settings`], the HTTP
+//! server, the picture maker and the sample files.
 
+pub mod chat;
 mod clock;
 pub mod context;
+mod line;
+pub mod messages;
 mod pixels;
 mod samples;
 mod sandbox;
 mod server;
 mod settings;
+pub mod text;
 
 pub use clock::Now;
 pub use context::ContextAddresses;
 pub use sandbox::Sandbox;
 pub use settings::{Ports, Settings};
+pub use text::TextAddresses;

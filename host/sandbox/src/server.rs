@@ -9,10 +9,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::clock;
+use crate::line::Line;
 
 /// Open connections of one listener; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 4096;
@@ -84,9 +85,14 @@ impl Door {
 
 /// One connection, from its first request to its last.
 async fn converse<S: Site>(stream: TcpStream, site: Arc<S>) {
-    let service = service_fn(move |request| Arc::clone(&site).answer(request));
+    let line = Line::new(stream);
+    let trip = line.trip();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(trip.clone());
+        Arc::clone(&site).answer(request)
+    });
     let served =
-        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(line), service).await;
     if let Err(error) = served {
         tracing::debug!(%error, "sandbox connection ended early");
     }
@@ -101,13 +107,23 @@ pub(crate) enum Unread {
     TooLarge,
 }
 
-/// The whole body, at most `limit` bytes.
-pub(crate) async fn read(body: Incoming, limit: usize) -> Result<Bytes, Unread> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Unread::TooLarge),
-        Err(_) => Err(Unread::Broken),
+/// The whole body, at most `limit` bytes. What is over it is read as well, up to as much again, and thrown away:
+/// a client that is still writing would otherwise lose the refusal to a reset.
+pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
+    let (mut kept, mut over) = (BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        if over > 0 || kept.len() + data.len() > limit {
+            over += data.len();
+            kept.clear();
+        } else {
+            kept.extend_from_slice(&data);
+        }
+        if over > limit {
+            break;
+        }
     }
+    if over > 0 { Err(Unread::TooLarge) } else { Ok(kept.freeze()) }
 }
 
 /// A body in one piece.

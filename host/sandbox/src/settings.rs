@@ -10,7 +10,8 @@ use crate::clock::{self, Now};
 /// What a sandbox is started with.
 #[derive(Clone)]
 pub struct Settings {
-    /// API keys that are accepted, each an account of its own with its own limits and credits.
+    /// API keys that are accepted, each an account of its own with its own limits and credits. To the text
+    /// providers a key with `-401`, `-403`, `-429`, `-529` or `-broke` behind it is its account's, but in that trouble.
     /// 8 to 128 letters, digits, `-` and `_`.
     pub keys: Vec<String>,
     /// How long a job takes; zero makes the first poll find it ready.
@@ -19,10 +20,12 @@ pub struct Settings {
     pub link_life: Duration,
     /// Jobs under way per account before submits are answered 429. The real one: 24.
     pub max_in_flight: usize,
-    /// `Retry-After` of every poll answer, in seconds. The real one: 1.
+    /// `Retry-After` of every poll answer and of a text provider's 429, in seconds. The real one: 1.
     pub retry_after_s: u64,
     /// What every account has to spend, in the provider's credits (a picture costs 4 or 8).
     pub credits: u64,
+    /// How long a text answer that is held up on purpose waits, unless it is let go before.
+    pub hold: Duration,
     /// Where to listen.
     pub ports: Ports,
     /// The provider's clock.
@@ -38,6 +41,7 @@ impl Default for Settings {
             max_in_flight: 24,
             retry_after_s: 1,
             credits: 1_000_000,
+            hold: Duration::from_secs(30),
             ports: Ports::default(),
             now: clock::wall(),
         }
@@ -64,6 +68,12 @@ pub struct Ports {
     pub delivery: u16,
     /// Sample pictures.
     pub samples: u16,
-    /// What the provider knows, for tests.
+    /// What the context provider knows, for tests.
     pub truth: u16,
+    /// The Messages API.
+    pub messages: u16,
+    /// The chat completions.
+    pub chat: u16,
+    /// What the text providers know, for tests.
+    pub text_truth: u16,
 }

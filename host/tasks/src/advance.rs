@@ -52,7 +52,7 @@ pub(crate) fn finish<B: Books>(
     let held = HoldId::Task(id);
     let hold = books.hold(held)?.ok_or(Stop::Rejected(Rejection::NoHold(held)))?;
     let settled = end(&mut task, ending, at);
-    let posting = resolution(books, &hold, settled, at)?;
+    let posting = resolution(books, &hold, settled, String::new(), at)?;
 
     posting.write(books)?;
     books.remove_hold(&hold)?;

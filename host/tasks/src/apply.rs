@@ -50,9 +50,9 @@ fn rule<B: Books>(books: &mut B, command: Command) -> Ruling<Answer, B> {
             funds::hold(books, id, key, amount, unit_price, (at, expires))
         }
         Command::OpenAccount { id, at } => funds::open_account(books, id, at),
-        Command::Release { id, at } => funds::resolve(books, id, None, at),
+        Command::Release { id, at } => funds::resolve(books, id, None, String::new(), at),
         Command::RevokeKey { id, at } => funds::revoke_key(books, id, at),
-        Command::Settle { id, amount, at } => funds::resolve(books, id, Some(amount), at),
+        Command::Settle { id, amount, memo, at } => funds::resolve(books, id, Some(amount), memo, at),
         Command::Submit { task, idempotency } => submit::submit(books, &task, idempotency),
         Command::Sweep { now, limit } => sweep::repetitions(books, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(books, now, limit),

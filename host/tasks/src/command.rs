@@ -106,6 +106,8 @@ pub enum Command {
         id: RequestId,
         /// What it cost; at most what is held.
         amount: Credits,
+        /// For people: what was counted.
+        memo: String,
         /// When.
         at: UnixMs,
     },

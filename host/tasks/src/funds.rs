@@ -110,11 +110,12 @@ pub(crate) fn resolve<B: Books>(
     books: &mut B,
     id: RequestId,
     cost: Option<Credits>,
+    memo: String,
     at: UnixMs,
 ) -> Ruling<Answer, B> {
     let id = HoldId::Request(id);
     let hold = books.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    let posting = resolution(books, &hold, cost, at)?;
+    let posting = resolution(books, &hold, cost, memo, at)?;
     posting.write(books)?;
     books.remove_hold(&hold)?;
     Ok(Answer::Done)
@@ -145,13 +146,14 @@ pub(crate) fn resolution<B: Books>(
     books: &B,
     hold: &Hold,
     cost: Option<Credits>,
+    memo: String,
     at: UnixMs,
 ) -> Ruling<Posting, B> {
     let account = account_of(books, &hold.account)?;
     let Some(key) = books.key(&hold.key)? else {
         return Err(Stop::Rejected(Rejection::NoKey(hold.key.clone())));
     };
-    Posting::resolve(account, key, hold, cost, books.head()?, at).map_err(Stop::Rejected)
+    Posting::resolve(account, key, hold, (cost, memo), books.head()?, at).map_err(Stop::Rejected)
 }
 
 fn account_of<B: Books>(books: &B, id: &AccountId) -> Ruling<Account, B> {

@@ -62,12 +62,12 @@ impl Posting {
         Self::posted(account, Some(key), entry_of(hold, Kind::Hold, movement, head, hold.created), head)
     }
 
-    /// Resolves an open hold: settles `cost` of it, or releases it when there is none.
+    /// Resolves an open hold: settles `cost` of it, or releases it when there is none; `memo` is for people.
     pub(crate) fn resolve(
         account: Account,
         key: Key,
         hold: &Hold,
-        cost: Option<Credits>,
+        (cost, memo): (Option<Credits>, String),
         head: Head,
         at: UnixMs,
     ) -> Result<Self, Rejection> {
@@ -80,7 +80,8 @@ impl Posting {
             return Err(Rejection::OverHold { cost, held: hold.amount });
         }
         let movement = Movement::resolve(hold.amount, cost).ok_or(Rejection::Overflow)?;
-        Self::posted(account, Some(key), entry_of(hold, kind, movement, head, at), head)
+        let entry = Entry { memo, ..entry_of(hold, kind, movement, head, at) };
+        Self::posted(account, Some(key), entry, head)
     }
 
     /// Writes row and balances.

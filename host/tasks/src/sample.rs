@@ -61,6 +61,7 @@ pub fn key(number: u8, account: u8, quota: Option<i64>) -> Key {
         networks: vec![],
         expires: None,
         revoked: None,
+        chat_format: gatehouse_model::ChatFormat::Wrapped,
     }
 }
 
@@ -195,7 +196,7 @@ impl Wish {
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
             Self::Settle { request, amount } => {
-                Command::Settle { id: request_id(request), amount: Credits(amount), at }
+                Command::Settle { id: request_id(request), amount: Credits(amount), memo: String::new(), at }
             }
             Self::Submit { task: number, key, account, price, token } => Command::Submit {
                 task: Box::new(task(number, key, account, price, at)),

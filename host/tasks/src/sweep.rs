@@ -18,7 +18,7 @@ pub(crate) fn holds<B: Books>(books: &mut B, now: UnixMs, limit: usize) -> Rulin
     let expired = books.expired_holds(now, limit)?;
     let mut removed = 0;
     for hold in &expired {
-        match resolution(books, hold, None, now) {
+        match resolution(books, hold, None, String::new(), now) {
             Ok(posting) => posting.write(books)?,
             // Only damaged books refuse a release (its account or key is gone). Money is not moved on a guess:
             // the hold stays for the doctor to find, and the others are released.

@@ -374,8 +374,12 @@ fn a_request_hold_is_settled_released_or_swept() {
         expires: START.plus(Duration::from_secs(seconds)),
         at: START,
     };
-    let settle =
-        |number, amount| Command::Settle { id: request_id(number), amount: Credits(amount), at: START };
+    let settle = |number, amount| Command::Settle {
+        id: request_id(number),
+        amount: Credits(amount),
+        memo: String::new(),
+        at: START,
+    };
     let release = |number| Command::Release { id: request_id(number), at: START };
     let absent = |number| Rejection::NoHold(HoldId::Request(request_id(number)));
     for number in 0..4 {

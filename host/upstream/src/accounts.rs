@@ -12,6 +12,7 @@ use gatehouse_model::{Clock, Secret, Seed, UnixMs, metric};
 
 use crate::breaker::{Breaker, Permit, backoff};
 use crate::bucket::Bucket;
+use crate::mask::Mask;
 
 /// How long an account in trouble is passed over.
 const TROUBLE: Duration = Duration::from_secs(300);
@@ -25,6 +26,8 @@ const PAUSE: std::ops::RangeInclusive<u64> = 1..=600;
 pub(crate) struct Account {
     name: String,
     secret: Option<Secret<String>>,
+    /// The secret's forms, worked out once.
+    mask: Arc<Mask>,
     priority: u32,
     weight: u64,
     concurrency: u64,
@@ -48,6 +51,7 @@ impl Account {
     ) -> Self {
         Self {
             name: name.to_owned(),
+            mask: Arc::new(Mask::of(secret.as_ref())),
             secret,
             priority,
             weight,
@@ -130,7 +134,17 @@ impl Pool {
 
     /// A place and a first slot at the best account, or at the one `pinned`.
     pub(crate) fn enter(self: &Arc<Self>, pinned: Option<&str>) -> Result<(Place, Slot), NoSlot> {
-        let slot = self.slot(pinned, false)?;
+        let wanted = pinned.map_or(Wanted::Any(&[]), Wanted::One);
+        self.enter_wanted(wanted)
+    }
+
+    /// The same at an account that was not `tried` yet.
+    pub(crate) fn enter_other(self: &Arc<Self>, tried: &[String]) -> Result<(Place, Slot), NoSlot> {
+        self.enter_wanted(Wanted::Any(tried))
+    }
+
+    fn enter_wanted(self: &Arc<Self>, wanted: Wanted<'_>) -> Result<(Place, Slot), NoSlot> {
+        let slot = self.slot(wanted, false)?;
         self.lock()[slot.index].in_flight += 1;
         Ok((self.place(slot.index, &slot.account), slot))
     }
@@ -145,17 +159,17 @@ impl Pool {
 
     /// A slot for a further call of a job that has a place at `account`.
     pub(crate) fn acquire(self: &Arc<Self>, account: &str) -> Result<Slot, NoSlot> {
-        self.slot(Some(account), true)
+        self.slot(Wanted::One(account), true)
     }
 
     fn place(self: &Arc<Self>, index: usize, account: &str) -> Place {
         Place { pool: Arc::clone(self), index, account: account.to_owned() }
     }
 
-    fn slot(self: &Arc<Self>, pinned: Option<&str>, in_flight: bool) -> Result<Slot, NoSlot> {
+    fn slot(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<Slot, NoSlot> {
         let now = self.clock.now();
         let mut accounts = self.lock();
-        let candidates = candidates(&accounts, pinned, now);
+        let candidates = candidates(&accounts, wanted, now);
         let mut ready = vec![];
         let mut refusal = NoSlot::Unknown;
         for index in candidates {
@@ -177,12 +191,13 @@ impl Pool {
         if trial {
             account.breaker.begin_trial();
         }
-        let (name, secret) = (account.name.clone(), account.secret.clone());
+        let (name, secret, mask) = (account.name.clone(), account.secret.clone(), Arc::clone(&account.mask));
         Ok(Slot {
             pool: Arc::clone(self),
             index,
             account: name,
             secret,
+            mask,
             trial,
             judged: AtomicBool::new(false),
         })
@@ -244,15 +259,25 @@ impl Pool {
     }
 }
 
-/// Accounts to be asked, best priority first: the pinned one, else those without trouble, else all.
-fn candidates(accounts: &[Account], pinned: Option<&str>, now: UnixMs) -> Vec<usize> {
-    let whole = |account: &Account| account.trouble_until <= now;
-    let any_whole = accounts.iter().any(whole);
+/// Which accounts will do.
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    /// This one.
+    One(&'a str),
+    /// Any but these.
+    Any(&'a [String]),
+}
+
+/// Accounts to be asked, best priority first: the one wanted, else those without trouble, else all.
+fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usize> {
+    let meant = |account: &Account| match wanted {
+        Wanted::One(name) => account.name == name,
+        Wanted::Any(tried) => !tried.contains(&account.name),
+    };
+    let whole = |account: &Account| account.trouble_until <= now || matches!(wanted, Wanted::One(_));
+    let any_whole = accounts.iter().any(|account| meant(account) && whole(account));
     let mut candidates: Vec<usize> = (0..accounts.len())
-        .filter(|&index| match pinned {
-            Some(name) => accounts[index].name == name,
-            None => !any_whole || whole(&accounts[index]),
-        })
+        .filter(|&index| meant(&accounts[index]) && (!any_whole || whole(&accounts[index])))
         .collect();
     candidates.sort_by_key(|&index| accounts[index].priority);
     candidates
@@ -289,6 +314,10 @@ impl Place {
     pub fn account(&self) -> &str {
         &self.account
     }
+
+    pub(crate) fn distrust(&self) {
+        self.pool.judge(self.index, Sign::Trouble);
+    }
 }
 
 impl Drop for Place {
@@ -310,6 +339,7 @@ pub struct Slot {
     index: usize,
     account: String,
     secret: Option<Secret<String>>,
+    mask: Arc<Mask>,
     trial: bool,
     judged: AtomicBool,
 }
@@ -329,6 +359,11 @@ impl Slot {
 
     pub(crate) fn secret(&self) -> Option<&Secret<String>> {
         self.secret.as_ref()
+    }
+
+    /// Takes the secret out of what came back.
+    pub(crate) fn mask(&self) -> &Arc<Mask> {
+        &self.mask
     }
 
     pub(crate) fn judge(&self, sign: Sign) {

@@ -8,13 +8,12 @@ use tokio::time::Instant;
 use crate::Blobs;
 use crate::accounts::{Sign, Slot};
 use crate::exchange::{self, ExchangeError};
-use crate::mask::Mask;
 use crate::reply::{self, Cut};
 use crate::request::{self, Refused};
 use crate::upstream::{Provider, Upstream};
 
 /// An outage with its cause, which goes to the log only.
-struct Trouble {
+pub(crate) struct Trouble {
     outage: Outage,
     detail: String,
     /// Says something about the provider, not about us or the plugin.
@@ -38,52 +37,72 @@ impl Upstream {
         blobs: &dyn Blobs,
         deadline: UnixMs,
     ) -> Result<Reply, Outage> {
-        let provider = match self.provider(slot.provider()) {
-            Some(provider) if call.provider == slot.provider() => provider,
-            _ => {
-                tracing::error!(provider = call.provider, ?slot, "a call came with a foreign slot");
-                return Err(Outage::Refused);
-            }
-        };
+        let reply = self.observed(slot, call, self.exchange(slot, call, blobs, deadline)).await?;
+        judge(slot, &reply);
+        Ok(reply)
+    }
+
+    /// Counts an exchange and says what is to be said about its failure.
+    pub(crate) async fn observed<T: Answer>(
+        &self,
+        slot: &Slot,
+        call: &Call,
+        exchange: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Outage> {
         let began = std::time::Instant::now();
-        let outcome = self.exchange(provider, slot, call, blobs, deadline).await;
+        let outcome = exchange.await;
         let seconds = began.elapsed().as_secs_f64();
         metrics::histogram!(metric::CALL_SECONDS, "provider" => call.provider.clone()).record(seconds);
         let label = outcome
             .as_ref()
-            .map_or_else(|trouble| outage_label(trouble.outage), |reply| status_label(reply.status));
+            .map_or_else(|trouble| outage_label(trouble.outage), |answer| status_label(answer.status()));
         metrics::counter!(metric::CALLS, "provider" => call.provider.clone(), "outcome" => label)
             .increment(1);
-        match outcome {
-            Ok(reply) => {
-                judge(slot, &reply);
-                Ok(reply)
-            }
-            Err(Trouble { outage, detail, theirs }) => {
-                if theirs {
-                    slot.judge(Sign::Failing);
-                }
-                let detail = clean(slot, detail);
-                tracing::warn!(
-                    provider = call.provider,
-                    account = slot.account(),
-                    ?outage,
-                    detail,
-                    "no reply"
-                );
-                Err(outage)
-            }
+        outcome.map_err(|trouble| self.lost(slot, trouble))
+    }
+
+    /// No answer: the account is judged, the operator told.
+    pub(crate) fn lost(&self, slot: &Slot, trouble: Trouble) -> Outage {
+        let Trouble { outage, detail, theirs } = trouble;
+        if theirs {
+            slot.judge(Sign::Failing);
         }
+        let detail = clean(slot, detail);
+        tracing::warn!(provider = slot.provider(), account = slot.account(), ?outage, detail, "no reply");
+        outage
     }
 
     async fn exchange(
+        &self,
+        slot: &Slot,
+        call: &Call,
+        blobs: &dyn Blobs,
+        deadline: UnixMs,
+    ) -> Result<Reply, Trouble> {
+        let provider = self.provider_of(slot, call)?;
+        let (request, end) = self.request(provider, slot, call, blobs, deadline).await?;
+        let response = exchange::send(&provider.calls, request, end).await?;
+        let saved = call.save_body.then_some((blobs, provider.checked.max_saved));
+        Ok(reply::read(response, slot.mask(), provider.checked.max_reply, saved, end).await?)
+    }
+
+    /// The provider the slot and the call agree on.
+    pub(crate) fn provider_of(&self, slot: &Slot, call: &Call) -> Result<&Provider, Trouble> {
+        self.provider(slot.provider()).filter(|_| call.provider == slot.provider()).ok_or_else(|| {
+            let detail = format!("a call to {} came with {slot:?}", call.provider);
+            Trouble { outage: Outage::Refused, detail, theirs: false }
+        })
+    }
+
+    /// The request, and when its exchange must be over.
+    pub(crate) async fn request(
         &self,
         provider: &Provider,
         slot: &Slot,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<(http::Request<exchange::Payload>, Instant), Trouble> {
         let checked = &provider.checked;
         let left = deadline.since(self.clock().now());
         if left.is_zero() {
@@ -94,10 +113,24 @@ impl Upstream {
         let request = request::build(checked, slot.secret(), call, blobs, boundary).await?;
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
         let within = asked.unwrap_or(checked.total_timeout).min(checked.total_timeout).min(left);
-        let end = Instant::now() + within;
-        let response = exchange::send(&provider.calls, request, end).await?;
-        let saved = call.save_body.then_some((blobs, checked.max_saved));
-        Ok(reply::read(response, slot.secret(), checked.max_reply, saved, end).await?)
+        Ok((request, Instant::now() + within))
+    }
+}
+
+/// What an exchange ends with, for the count.
+pub(crate) trait Answer {
+    fn status(&self) -> u16;
+}
+
+impl Answer for Reply {
+    fn status(&self) -> u16 {
+        self.status
+    }
+}
+
+impl Answer for (http::Response<hyper::body::Incoming>, Instant) {
+    fn status(&self) -> u16 {
+        self.0.status().as_u16()
     }
 }
 
@@ -126,7 +159,7 @@ impl From<Cut> for Trouble {
     }
 }
 
-fn judge(slot: &Slot, reply: &Reply) {
+pub(crate) fn judge(slot: &Slot, reply: &Reply) {
     match reply.status {
         429 => {
             // The date form of Retry-After is rare on 429; without a number the pause is our own.
@@ -155,7 +188,7 @@ fn judge(slot: &Slot, reply: &Reply) {
 
 /// A log text without the secret, should some error quote the URL or a header.
 fn clean(slot: &Slot, detail: String) -> String {
-    String::from_utf8_lossy(&Mask::of(slot.secret()).clean(detail.into_bytes())).into_owned()
+    String::from_utf8_lossy(&slot.mask().clean(detail.into_bytes())).into_owned()
 }
 
 const fn outage_label(outage: Outage) -> &'static str {

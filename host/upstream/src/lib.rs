@@ -37,6 +37,8 @@ mod reply;
 mod request;
 mod resolve;
 mod splice;
+mod sse;
+mod stream;
 mod tls;
 mod upstream;
 
@@ -52,4 +54,5 @@ pub use config::{AccountConfig, Config, FetchConfig, ProviderConfig, SecretRef};
 pub use dial::{Dial, Line, Stream};
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use resolve::{Resolve, SystemResolver};
+pub use stream::{Events, Opening};
 pub use upstream::Upstream;

@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -30,6 +31,12 @@ pub(crate) struct Mask {
     forms: Vec<Finder<'static>>,
     /// The most bytes that one form, escaped, takes.
     reach: usize,
+}
+
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mask")
+    }
 }
 
 impl Mask {
@@ -146,12 +153,12 @@ fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
 
 /// The same for bytes that come in pieces: holds back what may be the beginning of a secret.
 pub(crate) struct Masking {
-    mask: Mask,
+    mask: Arc<Mask>,
     held: Vec<u8>,
 }
 
 impl Masking {
-    pub(crate) const fn new(mask: Mask) -> Self {
+    pub(crate) const fn new(mask: Arc<Mask>) -> Self {
         Self { mask, held: Vec::new() }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
-use gatehouse_model::{Body, Outage, Reply, Secret};
+use gatehouse_model::{Body, Outage, Reply};
 use http::Response;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -39,18 +39,17 @@ impl Cut {
 /// small explanations the plugin must be able to read.
 pub(crate) async fn read(
     response: Response<Incoming>,
-    secret: Option<&Secret<String>>,
+    mask: &Arc<Mask>,
     max_reply: u64,
     saved: Option<(&dyn Blobs, u64)>,
     deadline: Instant,
 ) -> Result<Reply, Cut> {
     let (head, body) = response.into_parts();
-    let mask = Mask::of(secret);
-    let headers = headers::incoming(&head.headers, &mask);
+    let headers = headers::incoming(&head.headers, mask);
     let body = match saved {
         // A file is shown to nobody as it is, but a plugin may name it as a result.
         Some((blobs, max)) if head.status.is_success() => {
-            save(body, blobs, max, deadline, Masking::new(mask)).await?
+            save(body, blobs, max, deadline, Masking::new(Arc::clone(mask))).await?
         }
         _ => Body::Inline(mask.clean(collect(body, max_reply, deadline).await?)),
     };

@@ -92,12 +92,25 @@ impl Upstream {
         self.provider(provider).ok_or(NoSlot::Unknown)?.pool.enter(pinned)
     }
 
+    /// A place and a slot at an account that was not `tried` yet.
+    ///
+    /// # Errors
+    /// See [`NoSlot`]; [`NoSlot::Unknown`] also when every account was tried.
+    pub fn enter_other(&self, provider: &str, tried: &[String]) -> Result<(Place, Slot), NoSlot> {
+        self.provider(provider).ok_or(NoSlot::Unknown)?.pool.enter_other(tried)
+    }
+
     /// A slot for a further call of a job in flight at `account`.
     ///
     /// # Errors
     /// See [`NoSlot`]; never [`NoSlot::Busy`].
     pub fn acquire(&self, provider: &str, account: &str) -> Result<Slot, NoSlot> {
         self.provider(provider).ok_or(NoSlot::Unknown)?.pool.acquire(account)
+    }
+
+    /// An answer that only its reader could tell for trouble with the account (a 400 about credit).
+    pub fn distrust(&self, place: &Place) {
+        place.distrust();
     }
 
     /// The place of a job that an earlier process began, limit or not. `None` when the account is no

@@ -4,12 +4,12 @@
 use jobs::Guest as _;
 use manifest::Guest as _;
 use serde_json::{Value, json};
-use text::Guest as _;
+use text::{Guest as _, GuestRelay as _};
 
 use super::*;
 use crate::{
-    About, Accepted, Call, Charge, Chunk, Context, Event, Failure, Model, Opened, Outcome, Part, Refusal,
-    Reply, Sse, Step, Submission, Surface, Usage, Verdict,
+    About, Accepted, Answered, Call, Charge, Chunk, Context, Event, Inquiry, Model, Opened, Outcome, Refusal,
+    Rejection, Reply, Route, Sse, Step, Submission, Surface, Trouble, Usage, Verdict,
 };
 
 struct Parrot;
@@ -30,40 +30,54 @@ impl Family for Parrot {
 
 impl Text for Parrot {
     type State = Vec<String>;
+    type Relay = Echo;
 
-    fn open(cx: &Context, dialect: &str, body: Value) -> Result<Opened<Vec<String>>, Refusal> {
+    fn open(cx: &Context, request: Inquiry) -> Result<Opened<Vec<String>>, Refusal> {
         if cx.settings["mute"] == true {
             return Err(Refusal::Forbidden("mute".into()));
         }
+        let body: Value = serde_json::from_str(&request.body).unwrap();
         let word = body["word"].as_str().ok_or_else(|| Refusal::invalid("word", "expected a string"))?;
-        let part =
-            Part { name: "w".into(), filename: None, mime: None, data: crate::Body::Blob("blob:1".into()) };
+        let beta = request.header("anthropic-beta").unwrap_or("none").to_owned();
+        let Route { model, upstream, provider, protocol, rules } = request.route;
         Ok(Opened {
-            model: "parrot-1".into(),
-            charge: Charge::keys(["parrot-1"]).times(3),
-            call: Call::post("cage", "/say").form(vec![part]).header("x-a", "b").token(),
+            call: Call::post(provider, "/say").written(request.body.clone()).header("x-a", "b").token(),
             streaming: true,
-            state: vec![dialect.to_owned(), word.to_owned()],
+            read: 3,
+            pictures: u32::try_from(request.blobs.len()).unwrap(),
+            most: 9,
+            state: vec![word.to_owned(), model, upstream, format!("{protocol:?}"), rules.to_string(), beta],
         })
     }
 
-    fn whole(_: &Context, state: Vec<String>, reply: Reply) -> Result<(Value, Usage), Failure> {
+    fn answer(_: &Context, state: Vec<String>, reply: Reply) -> Result<Answered, Rejection> {
         match reply.status {
             200 => {
-                Ok((json!({"said": state, "heard": reply.text()}), Usage { input: 1, output: 2, cached: 3 }))
+                let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4 };
+                let body = json!({"said": state, "heard": reply.text()}).to_string();
+                Ok(Answered { body, usage: Some(usage), written: 6 })
             }
-            _ => Err(Failure::moderation("rude")),
+            _ => Err(Rejection::new(Trouble::RateLimited, "rude")),
         }
     }
 
-    fn relay(
-        _: &Context,
-        mut state: Vec<String>,
-        events: Vec<Sse>,
-        ended: bool,
-    ) -> Result<Chunk<Vec<String>>, Failure> {
-        state.extend(events.iter().map(|event| event.data.clone()));
-        Ok(Chunk { state, send: events, usage: Some(Usage::default()), last: ended })
+    fn relay(_: &Context, state: Vec<String>) -> Echo {
+        Echo(state)
+    }
+}
+
+/// Remembers all it heard and says it at the end.
+struct Echo(Vec<String>);
+
+impl Relay for Echo {
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
+        self.0.extend(events.iter().map(|event| event.data.clone()));
+        Ok(Chunk { send: events, written: 1, ..Chunk::default() })
+    }
+
+    fn end(&mut self) -> Result<Chunk, Rejection> {
+        let all = Sse { event: None, data: self.0.join(" ") };
+        Ok(Chunk { send: vec![all], usage: Some(Usage::default()), written: 0, last: true })
     }
 }
 
@@ -93,27 +107,45 @@ fn the_manifest_comes_out_whole() {
     assert!(matches!(about.self_tests[0].expect, manifest::Verdict::Refused));
 }
 
+fn inquiry(body: &str) -> text::Inquiry {
+    text::Inquiry {
+        surface: "chat.completions".into(),
+        body: body.into(),
+        headers: vec![upstream::Header { name: "anthropic-beta".into(), value: "b1".into() }],
+        blobs: vec![],
+        route: text::Route {
+            model: "parrot-1".into(),
+            upstream: "p".into(),
+            provider: "cage".into(),
+            protocol: "chat".into(),
+            rules: b"{\"a\":1}".to_vec(),
+        },
+    }
+}
+
 #[test]
 fn a_text_request_comes_out_whole() {
-    let opened = Exports::open(cx(""), "chat".into(), b"{\"word\": \"hello\"}".to_vec()).unwrap();
-    assert_eq!((opened.model.as_str(), opened.charge.quantity), ("parrot-1", 3));
-    assert_eq!(opened.state, b"[\"chat\",\"hello\"]");
+    let body = "{\"word\":  \"hello\", \"n\": 1.0}";
+    let opened = Exports::open(cx(""), inquiry(body)).unwrap();
+    assert_eq!((opened.read, opened.pictures, opened.most), (3, 0, 9));
+    let state: Vec<String> = serde_json::from_slice(&opened.state).unwrap();
+    assert_eq!(state, ["hello", "parrot-1", "p", "Chat", "{\"a\":1}", "b1"]);
     assert!(opened.streaming);
     assert!(matches!(opened.call.replay, upstream::Replay::Token));
-    assert_eq!(opened.call.timeout_ms, 60_000);
+    assert_eq!((opened.call.provider.as_str(), opened.call.timeout_ms), ("cage", 60_000));
     assert_eq!(opened.call.headers[0].name, "x-a");
-    let upstream::Payload::Form(parts) = &opened.call.body else { panic!("expected a form") };
-    assert!(matches!(&parts[0].data, upstream::Bytes::Blob(id) if id == "blob:1"));
+    assert!(matches!(&opened.call.body, upstream::Payload::Json(sent) if sent == body.as_bytes()));
 }
 
 #[test]
 fn refusals_come_out_whole() {
-    let open =
-        |settings: &str, body: &str| Exports::open(cx(settings), "chat".into(), body.into()).unwrap_err();
+    let open = |settings: &str, body: &str| Exports::open(cx(settings), inquiry(body)).unwrap_err();
     let types::Refusal::Invalid((field, message)) = open("", "{}") else { panic!("expected a bad field") };
     assert_eq!((field.as_deref(), message.as_str()), (Some("word"), "`word`: expected a string"));
     assert!(matches!(open("{\"mute\": true}", "{}"), types::Refusal::Forbidden(why) if why == "mute"));
-    assert!(matches!(open("", "{"), types::Refusal::Invalid((None, why)) if why.contains("JSON object")));
+    let binary = text::Inquiry { body: vec![0xff], ..inquiry("") };
+    let refusal = Exports::open(cx(""), binary).unwrap_err();
+    assert!(matches!(refusal, types::Refusal::Invalid((None, why)) if why.contains("not UTF-8")));
 }
 
 #[test]
@@ -123,17 +155,26 @@ fn answers_come_out_whole() {
         headers: vec![],
         body: upstream::Bytes::Inline(b"squawk".to_vec()),
     };
-    let (body, usage) = Exports::whole(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
-    assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), json!({"said": ["a"], "heard": "squawk"}));
-    assert_eq!((usage.input, usage.output, usage.cached), (1, 2, 3));
-    let failure = Exports::whole(cx(""), b"[]".to_vec(), reply(400)).unwrap_err();
-    assert!(matches!(failure.blame, types::Blame::Moderation));
+    let answered = Exports::answer(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
+    let body: Value = serde_json::from_slice(&answered.body).unwrap();
+    assert_eq!(body, json!({"said": ["a"], "heard": "squawk"}));
+    let usage = answered.usage.unwrap();
+    assert_eq!((usage.input, usage.output, usage.cached, usage.cache_write), (1, 2, 3, 4));
+    assert_eq!(answered.written, 6);
+    let rejection = Exports::answer(cx(""), b"[]".to_vec(), reply(400)).unwrap_err();
+    assert!(matches!(rejection.trouble, text::Trouble::RateLimited) && rejection.message == "rude");
+}
 
-    let event = text::Sse { event: Some("delta".into()), data: "b".into() };
-    let chunk = Exports::relay(cx(""), b"[\"a\"]".to_vec(), vec![event], true).unwrap();
-    assert_eq!(chunk.state, b"[\"a\",\"b\"]");
-    assert_eq!((chunk.send[0].event.as_deref(), chunk.send[0].data.as_str()), (Some("delta"), "b"));
-    assert!(chunk.last && chunk.usage.is_some());
+#[test]
+fn a_stream_remembers() {
+    let event = |data: &str| text::Sse { event: Some("delta".into()), data: data.into() };
+    let stream = Stream::<Parrot>::new(cx(""), b"[\"a\"]".to_vec());
+    let chunk = stream.push(vec![event("b"), event("c")]).unwrap();
+    assert_eq!((chunk.send[1].event.as_deref(), chunk.send[1].data.as_str()), (Some("delta"), "c"));
+    assert_eq!((chunk.written, chunk.last, chunk.usage.is_none()), (1, false, true));
+    let end = stream.end().unwrap();
+    assert_eq!(end.send[0].data, "a b c");
+    assert!(end.last && end.usage.is_some());
 }
 
 #[test]

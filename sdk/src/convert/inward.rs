@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use crate::bindings::exports::gatehouse::family::{jobs, text};
 use crate::bindings::gatehouse::family::{types, upstream};
 use crate::{
-    Body, Context, Event, Facts, Finding, MediaKind, Outage, Parent, Reply, Sse, Submission, UnixMs,
+    Body, Context, Event, Facts, Finding, Inquiry, MediaKind, Outage, Parent, Protocol, Reply, Route, Sse,
+    Submission, UnixMs,
 };
 
 pub(crate) fn context(cx: types::Context) -> Context {
@@ -100,6 +101,25 @@ pub(crate) fn event(event: jobs::Event) -> Event {
         jobs::Event::Cancel => Event::Cancel,
         jobs::Event::Lost((source, reason)) => Event::Lost { source, reason },
     }
+}
+
+/// The host has read the body as JSON before, so it is text.
+pub(crate) fn inquiry(request: text::Inquiry) -> Result<Inquiry, types::Refusal> {
+    let body = String::from_utf8(request.body)
+        .map_err(|_| types::Refusal::Invalid((None, "the request body is not UTF-8".to_owned())))?;
+    Ok(Inquiry {
+        surface: request.surface,
+        body,
+        headers: request.headers.into_iter().map(|header| (header.name, header.value)).collect(),
+        blobs: request.blobs.into_iter().map(facts).collect(),
+        route: Route {
+            model: request.route.model,
+            upstream: request.route.upstream,
+            provider: request.route.provider,
+            protocol: if request.route.protocol == "chat" { Protocol::Chat } else { Protocol::Messages },
+            rules: record(&request.route.rules),
+        },
+    })
 }
 
 pub(crate) fn sse_in(event: text::Sse) -> Sse {

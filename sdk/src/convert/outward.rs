@@ -8,8 +8,8 @@ use crate::bindings::exports::gatehouse::family::{jobs, manifest, text};
 use crate::bindings::gatehouse::family::{types, upstream};
 use crate::words::millis;
 use crate::{
-    About, Accepted, Action, Blame, Body, Call, Charge, Chunk, Failure, Opened, Outcome, Part, Payload,
-    Refusal, Replay, Sse, Stage, Step, Target, Usage, Verdict,
+    About, Accepted, Action, Answered, Blame, Body, Call, Charge, Chunk, Failure, Opened, Outcome, Part,
+    Payload, Refusal, Rejection, Replay, Sse, Stage, Step, Target, Trouble, Usage, Verdict,
 };
 
 pub(crate) fn json(value: &Value) -> Vec<u8> {
@@ -131,6 +131,7 @@ fn call(call: Call) -> upstream::Call {
         body: match call.body {
             Payload::None => upstream::Payload::None,
             Payload::Json(body) => upstream::Payload::Json(json(&body)),
+            Payload::Written(body) => upstream::Payload::Json(body.into_bytes()),
             Payload::Form(parts) => upstream::Payload::Form(parts.into_iter().map(part).collect()),
         },
         timeout_ms: short_millis(call.timeout),
@@ -178,27 +179,55 @@ pub(crate) fn step(step: Step<Vec<u8>>) -> jobs::Step {
 
 pub(crate) fn opened(opened: Opened<Vec<u8>>) -> text::Opened {
     text::Opened {
-        model: opened.model,
-        charge: charge(opened.charge),
         call: call(opened.call),
         streaming: opened.streaming,
+        read: opened.read,
+        pictures: opened.pictures,
+        most: opened.most,
         state: opened.state,
     }
 }
 
-pub(crate) fn usage(usage: Usage) -> text::Usage {
-    text::Usage { input: usage.input, output: usage.output, cached: usage.cached }
+fn usage(usage: Usage) -> text::Usage {
+    text::Usage {
+        input: usage.input,
+        output: usage.output,
+        cached: usage.cached,
+        cache_write: usage.cache_write,
+    }
+}
+
+pub(crate) fn answered(answered: Answered) -> text::Answered {
+    text::Answered {
+        body: answered.body.into_bytes(),
+        usage: answered.usage.map(usage),
+        written: answered.written,
+    }
+}
+
+pub(crate) fn rejection(rejection: Rejection) -> text::Rejection {
+    text::Rejection {
+        trouble: match rejection.trouble {
+            Trouble::Invalid => text::Trouble::Invalid,
+            Trouble::NotFound => text::Trouble::NotFound,
+            Trouble::TooLarge => text::Trouble::TooLarge,
+            Trouble::RateLimited => text::Trouble::RateLimited,
+            Trouble::Account => text::Trouble::Account,
+            Trouble::Upstream => text::Trouble::Upstream,
+        },
+        message: rejection.message,
+    }
 }
 
 fn sse(event: Sse) -> text::Sse {
     text::Sse { event: event.event, data: event.data }
 }
 
-pub(crate) fn chunk(chunk: Chunk<Vec<u8>>) -> text::Chunk {
+pub(crate) fn chunk(chunk: Chunk) -> text::Chunk {
     text::Chunk {
-        state: chunk.state,
         send: chunk.send.into_iter().map(sse).collect(),
         usage: chunk.usage.map(usage),
+        written: chunk.written,
         last: chunk.last,
     }
 }

@@ -5,6 +5,7 @@ use std::panic::catch_unwind;
 use serde::{Deserialize, Serialize};
 
 use super::*;
+use crate::Failure;
 use crate::{About, Charge, UnixMs};
 
 struct Counter;

@@ -66,6 +66,12 @@ impl Component {
     }
 }
 
+impl Component {
+    pub(crate) fn bench(&self) -> &Bench {
+        &self.bench
+    }
+}
+
 impl Machine for Component {
     fn submit(
         &self,

@@ -50,9 +50,11 @@ mod manifest;
 mod player;
 mod rules;
 mod script;
+mod text;
 
 pub use component::Component;
 pub use facts::picture;
 pub use gatehouse_families::Limits;
 pub use manifest::check_family;
 pub use script::Script;
+pub use text::TextPlay;

@@ -72,7 +72,7 @@ pub(super) async fn submit<B: Backend>(
         backend.submit(request).await
     });
     let receipt = running.await.map_err(Problem::internal)?;
-    let receipt = receipt.map_err(|error| refusal(error, &visit, submit))?;
+    let receipt = receipt.map_err(|error| refusal(error, submit.model.map(|_| visit.entry.pattern)))?;
     if submit.asset { asset_receipt(front, &key, receipt) } else { Ok(plain_receipt(receipt)) }
 }
 
@@ -117,14 +117,15 @@ fn parent(text: &str) -> Result<TaskId, Problem> {
     text.parse().map_err(|_| tasks::unknown(text))
 }
 
-fn refusal(error: IntakeError, visit: &Visit<'_>, submit: Submit) -> Problem {
+/// What a client reads. `implied` is the path that implies the model, where the body names none.
+pub(super) fn refusal(error: IntakeError, implied: Option<&'static str>) -> Problem {
     let message = error.to_string();
     match error {
         IntakeError::Invalid { field: Some(field), message } => Problem::field(field, message),
         IntakeError::Invalid { field: None, message } => Problem::new(Kind::Invalid, message),
         // The client named no model here: what is missing is the family behind the path.
-        IntakeError::UnknownModel(_) if submit.model.is_some() => {
-            let message = format!("no model of this gateway serves {}", visit.entry.pattern);
+        IntakeError::UnknownModel(_) if implied.is_some() => {
+            let message = format!("no model of this gateway serves {}", implied.unwrap_or_default());
             Problem::new(Kind::ModelNotFound, message)
         }
         IntakeError::UnknownModel(model) => {

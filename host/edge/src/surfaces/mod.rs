@@ -33,7 +33,7 @@ pub(crate) async fn answer<B: Backend>(
         Route::JourneyTask => Err(tasks::unknown(visit.open)),
         Route::Models => Ok(models::list(front, &key)),
         Route::Model => models::read(front, &visit, &key),
-        Route::Text => Err(text::not_served(visit.entry)),
+        Route::Text => text::ask(front, visit, key).await,
         Route::CountTokens => Err(text::no_counting()),
         Route::Media | Route::Live | Route::Ready => answer_open(front, visit).await,
     }

@@ -68,6 +68,32 @@ impl Client {
         Some(reply)
     }
 
+    /// The next bytes of a chunked answer, at least up to `end`; the chunk sizes are taken out.
+    pub(super) async fn read_until(&mut self, end: &str) -> String {
+        let mut text = String::new();
+        while !text.ends_with(end) {
+            let size = self.line().await;
+            let size = usize::from_str_radix(&size, 16).unwrap_or_else(|_| panic!("{size:?} after {text:?}"));
+            while self.ahead.len() < size + 2 {
+                assert!(self.fill().await, "cut short: {text:?}");
+            }
+            let chunk: Vec<u8> = self.ahead.drain(..size + 2).take(size).collect();
+            text.push_str(std::str::from_utf8(&chunk).unwrap());
+            assert!(size > 0 || text.ends_with(end), "the answer ended with {text:?}");
+        }
+        text
+    }
+
+    async fn line(&mut self) -> String {
+        loop {
+            if let Some(at) = self.ahead.windows(2).position(|window| window == b"\r\n") {
+                let line: Vec<u8> = self.ahead.drain(..at + 2).take(at).collect();
+                return String::from_utf8(line).unwrap();
+            }
+            assert!(self.fill().await, "cut short");
+        }
+    }
+
     /// Whether the server closes without another byte.
     pub(super) async fn closes(&mut self) -> bool {
         self.ahead.is_empty() && !self.fill().await

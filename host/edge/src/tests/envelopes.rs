@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 
 use crate::envelope::{Form, Kind, Problem, error_table};
 
-const EVERY: [Kind; 25] = [
+const EVERY: [Kind; 26] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::Unauthenticated,
@@ -31,6 +31,7 @@ const EVERY: [Kind; 25] = [
     Kind::HeadTooLarge,
     Kind::Internal,
     Kind::BadGateway,
+    Kind::UpstreamTimeout,
     Kind::Busy,
     Kind::Draining,
 ];

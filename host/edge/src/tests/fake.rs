@@ -8,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError, TaskFilter,
+    CancelError, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError,
+    TaskFilter, TextAnswer, TextError, TextRequest,
 };
 use gatehouse_model::{
-    AccountId, Charge, Credits, Digest, Fault, FaultKind, Key, KeyDigest, KeyId, Phase, Status, Task, TaskId,
-    UnixMs,
+    AccountId, Charge, Credits, Digest, Fault, FaultKind, Key, KeyDigest, KeyId, Phase, Sse, Status, Task,
+    TaskId, Trouble, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -32,6 +33,8 @@ pub(super) struct Fake {
     pub(super) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
     pub(super) ready: AtomicBool,
     pub(super) broken: AtomicBool,
+    /// Streams that a test left open.
+    pub(super) streams: Mutex<Vec<tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>>>,
 }
 
 impl Fake {
@@ -48,6 +51,7 @@ impl Fake {
             networks: vec![],
             expires: None,
             revoked: None,
+            chat_format: gatehouse_model::ChatFormat::Wrapped,
         };
         Self {
             keys: Mutex::new(vec![key]),
@@ -58,6 +62,7 @@ impl Fake {
             tasks: watch::Sender::new(BTreeMap::new()),
             ready: AtomicBool::new(true),
             broken: AtomicBool::new(false),
+            streams: Mutex::default(),
         }
     }
 
@@ -183,6 +188,44 @@ impl Backend for Fake {
                 Ok(Receipt { task, repeated: false })
             }
         }
+    }
+    async fn ask(&self, request: TextRequest) -> Result<TextAnswer, TextError> {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let rejected = |trouble| TextError::Rejected {
+            trouble,
+            message: "the provider's words".to_owned(),
+            retry_after: Some(Duration::from_secs(90)),
+        };
+        let failure = |word: &str| match word {
+            "account" => rejected(Trouble::Account),
+            "invalid" => rejected(Trouble::Invalid),
+            "rate" => rejected(Trouble::RateLimited),
+            "upstream" => rejected(Trouble::Upstream),
+            "timeout" => TextError::Timeout,
+            "nobody" => TextError::Unavailable { retry_after: None },
+            word => TextError::Refused(refusal(word)),
+        };
+        if let Some(word) = body["refuse"].as_str() {
+            return Err(failure(word));
+        }
+        let Some(events) = body["events"].as_array() else {
+            return Ok(TextAnswer::Whole(br#"{"a":  1.0}"#.to_vec()));
+        };
+        let (sender, receiver) = tokio::sync::mpsc::channel(8);
+        for event in events {
+            let piece = match event["fail"].as_str() {
+                Some(word) => Err(failure(word)),
+                None => {
+                    let name = event["event"].as_str().map(str::to_owned);
+                    Ok(vec![Sse { event: name, data: event["data"].to_string() }])
+                }
+            };
+            sender.send(piece).await.unwrap();
+        }
+        if body["open"] == true {
+            self.streams.lock().unwrap().push(sender);
+        }
+        Ok(TextAnswer::Stream(receiver.into()))
     }
     fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.working(self.tasks.borrow().get(&id).cloned())

@@ -10,6 +10,7 @@ mod keys;
 mod log;
 mod shutdown;
 mod surfaces;
+mod text;
 mod timers;
 mod tls;
 mod transport;

@@ -112,6 +112,10 @@ fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError>
         return Err(wrong(format!("{field}.schema"), "expected a JSON Schema: an object or a boolean"));
     }
     let Some(default) = &surface.default_model else { return Ok(()) };
+    // Which text models there are is the operator's to say.
+    if about.offers.text && about.models.is_empty() {
+        return names("surfaces", std::iter::once(default));
+    }
     let serves = |model: &ModelInfo| model.id == *default && model.surfaces.contains(&surface.name);
     if about.models.iter().any(serves) {
         return Ok(());
@@ -121,7 +125,7 @@ fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError>
 }
 
 fn models(about: &About) -> Result<(), DescribeError> {
-    if about.models.is_empty() {
+    if about.models.is_empty() && about.offers.jobs {
         return Err(wrong("models", "expected at least one, got none"));
     }
     let every_name = about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases));

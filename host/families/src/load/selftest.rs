@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use gatehouse_model::{
-    Accepted, Context, Event, Refusal, Seed, SelfTest, Submission, TaskId, UnixMs, Verdict,
+    Accepted, Context, Event, Inquiry, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRoute,
+    UnixMs, Verdict,
 };
 
 use crate::fault::Fault;
@@ -35,6 +36,42 @@ pub(super) fn rehearse(version: &Version) -> Result<usize, SelfTestError> {
 }
 
 fn one(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let named = |surfaces: &[String]| surfaces.contains(&test.surface);
+    let is_job = version.about().models.iter().any(|model| named(&model.surfaces));
+    if version.about().offers.text && !is_job {
+        return [Protocol::Messages, Protocol::Chat].into_iter().try_for_each(|it| text(version, test, it));
+    }
+    job(version, test)
+}
+
+/// A text request is judged for either kind of provider; there is no task to doom.
+fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), String> {
+    let route = TextRoute {
+        model: "self-test".to_owned(),
+        upstream: "self-test".to_owned(),
+        provider: "self-test".to_owned(),
+        protocol,
+        rules: b"{}".as_slice().into(),
+    };
+    let judged = twice("open", || {
+        let inquiry = Inquiry {
+            surface: test.surface.clone(),
+            body: test.body.clone().into_bytes(),
+            headers: vec![],
+            blobs: vec![],
+            route: route.clone(),
+        };
+        version.open_within(version.limits().load_ms.get(), &context(version, None), inquiry)
+    })?;
+    let came = if judged.is_ok() { Verdict::Accepted } else { Verdict::Refused };
+    if came == test.expect {
+        return Ok(());
+    }
+    let said = judged.as_ref().err().map_or_else(|| "Accepted".to_owned(), refused);
+    Err(format!("it promised {:?} for {} providers and answered {said}", test.expect, protocol.as_str()))
+}
+
+fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
     let judged = twice("submit", || {
         let submission = Submission {
             surface: test.surface.clone(),
@@ -77,12 +114,16 @@ fn describe(judged: &Result<Accepted, Refusal>) -> String {
     match judged {
         Ok(Accepted { doomed: Some(why), .. }) => format!("Doomed: {}", why.message),
         Ok(_) => "Accepted".to_owned(),
-        Err(Refusal::Invalid { field: Some(field), message }) => format!("Refused: {field}: {message}"),
-        Err(
-            Refusal::Invalid { field: None, message }
-            | Refusal::NotFound(message)
-            | Refusal::Forbidden(message),
-        ) => format!("Refused: {message}"),
+        Err(no) => refused(no),
+    }
+}
+
+fn refused(no: &Refusal) -> String {
+    match no {
+        Refusal::Invalid { field: Some(field), message } => format!("Refused: {field}: {message}"),
+        Refusal::Invalid { field: None, message }
+        | Refusal::NotFound(message)
+        | Refusal::Forbidden(message) => format!("Refused: {message}"),
     }
 }
 

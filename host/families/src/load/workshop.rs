@@ -85,7 +85,7 @@ impl Workshop {
         Ok(Arc::new(Version { about, digest: candidate.digest, limits, settings, pre, speaker }))
     }
 
-    fn describe(&self, pre: &FamilyPre<Guest>, limits: Limits) -> Result<About, DescribeError> {
+    fn describe(&self, pre: &FamilyPre, limits: Limits) -> Result<About, DescribeError> {
         let once = || {
             let pre = pre.clone();
             self.bench.run_blocking(ALL, move || {

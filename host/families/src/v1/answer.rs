@@ -62,7 +62,7 @@ fn failure(said: types::Failure) -> own::Failure {
     own::Failure { blame, message: said.message }
 }
 
-fn call(said: upstream::Call) -> own::Call {
+pub(super) fn call(said: upstream::Call) -> own::Call {
     own::Call {
         provider: said.provider,
         method: said.method,

@@ -67,7 +67,7 @@ pub(super) fn event(given: own::Event) -> wit::Event {
     }
 }
 
-fn reply(given: own::Reply) -> upstream::Reply {
+pub(super) fn reply(given: own::Reply) -> upstream::Reply {
     upstream::Reply {
         status: given.status,
         headers: given

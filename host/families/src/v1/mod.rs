@@ -5,17 +5,21 @@
 
 mod about;
 mod answer;
+mod exports;
 mod given;
 mod log;
+pub(crate) mod text;
 
 use std::str::FromStr;
 
 use gatehouse_model::{About, Accepted, Context, Event, Refusal, Step, Submission};
 use wasmtime::Store;
 
+use self::bindings::exports::gatehouse::family::jobs as wit;
+use self::bindings::gatehouse::family::types;
 use crate::guest::Guest;
 
-pub(crate) use bindings::{Family, FamilyPre};
+pub(crate) use exports::{Family, FamilyPre};
 
 #[allow(missing_docs, unreachable_pub, unsafe_code, unused_qualifications, reason = "generated")]
 #[allow(clippy::all, reason = "generated")]
@@ -35,12 +39,12 @@ pub(crate) fn spoken() -> semver::Version {
 
 /// Adds what a plugin may import of the contract itself.
 pub(crate) fn link(linker: &mut wasmtime::component::Linker<Guest>) -> wasmtime::Result<()> {
-    Family::add_to_linker::<_, wasmtime::component::HasSelf<_>>(linker, |guest| guest)
+    bindings::Family::add_to_linker::<_, wasmtime::component::HasSelf<_>>(linker, |guest| guest)
 }
 
 /// `manifest.describe`; the inner error is a manifest that is no text.
 pub(crate) fn describe(family: &Family, store: &mut Store<Guest>) -> wasmtime::Result<Result<About, String>> {
-    Ok(about::about(family.gatehouse_family_manifest().call_describe(store)?))
+    Ok(about::about(family.call(store, family.exports.describe, ())?))
 }
 
 /// `jobs.submit`.
@@ -51,7 +55,8 @@ pub(crate) fn submit(
     submission: Submission,
 ) -> wasmtime::Result<Result<Accepted, Refusal>> {
     let (cx, request) = (given::context(cx), given::submission(submission));
-    let judged = family.gatehouse_family_jobs().call_submit(store, &cx, &request)?;
+    let judged: Result<wit::Accepted, types::Refusal> =
+        family.call(store, family.exports.submit, (&cx, &request))?;
     Ok(judged.map(answer::accepted).map_err(answer::refusal))
 }
 
@@ -64,7 +69,7 @@ pub(crate) fn advance(
     event: Event,
 ) -> wasmtime::Result<Step> {
     let (cx, event) = (given::context(cx), given::event(event));
-    Ok(answer::step(family.gatehouse_family_jobs().call_advance(store, &cx, state, &event)?))
+    Ok(answer::step(family.call(store, family.exports.advance, (&cx, state, &event))?))
 }
 
 /// `jobs.migrate`.
@@ -74,5 +79,5 @@ pub(crate) fn migrate(
     from: u32,
     state: &[u8],
 ) -> wasmtime::Result<Result<Vec<u8>, String>> {
-    family.gatehouse_family_jobs().call_migrate(store, from, state)
+    family.call(store, family.exports.migrate, (from, state))
 }

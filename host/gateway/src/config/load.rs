@@ -113,6 +113,15 @@ fn check(document: &Document<'_>, config: &Config) -> Result<(), Mistake> {
     if let Err(error) = PriceBook::new(config.prices.clone()) {
         return Err(document.mistake(&format!("prices.{}", error.key), &error.to_string()));
     }
+    if let Err((path, message)) = gatehouse_driver::check_models(&config.models) {
+        return Err(document.mistake(&format!("models.{path}"), &message));
+    }
+    for (id, model) in &config.models {
+        if !config.providers.contains_key(&model.provider) {
+            let message = format!("expected one of [providers], got {:?}", model.provider);
+            return Err(document.mistake(&format!("models.{id}.provider"), &message));
+        }
+    }
     let bare = config.providers.iter().find(|(name, provider)| {
         provider.accounts.is_empty() && document.speaks_of(&format!("providers.{name}"))
     });

@@ -23,6 +23,10 @@ pub(crate) struct Config {
     pub(crate) tasks: gatehouse_driver::Config,
     /// Price keys and their prices.
     pub(crate) prices: BTreeMap<String, Credits>,
+    /// Requests answered while their client waits.
+    pub(crate) text: gatehouse_driver::TextConfig,
+    /// Text models by id.
+    pub(crate) models: BTreeMap<String, gatehouse_driver::ModelConfig>,
     /// Copied results.
     pub(crate) media: gatehouse_media::Config,
     /// Fetching what clients and providers point to.
@@ -54,17 +58,31 @@ impl Default for DataConfig {
 }
 
 /// The `[plugins]` table.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct PluginsConfig {
     /// Threads that run plugins; 0 is one for each core.
     pub(crate) threads: usize,
+    /// Text streams open at once; each holds an instance of its plugin.
+    pub(crate) streams: usize,
     /// What every plugin may use.
     pub(crate) limits: gatehouse_families::Limits,
     /// What single families may use instead.
     pub(crate) limits_by_family: BTreeMap<String, gatehouse_families::Limits>,
     /// What a family's plugin is told with every request.
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for PluginsConfig {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            streams: gatehouse_families::STREAMS,
+            limits: gatehouse_families::Limits::default(),
+            limits_by_family: BTreeMap::new(),
+            settings: BTreeMap::new(),
+        }
+    }
 }
 
 /// The `[sandbox]` table.

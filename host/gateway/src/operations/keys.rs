@@ -23,6 +23,7 @@ impl Desk {
             networks: new.networks,
             expires: new.expires,
             revoked: None,
+            chat_format: new.chat_format,
         };
         self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
         Ok(Outcome::KeyCreated { key: KeyView::from(key), secret: Revealed(secret.reveal().to_owned()) })

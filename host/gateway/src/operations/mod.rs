@@ -183,6 +183,7 @@ pub(crate) fn families_config(
     gatehouse_families::Config {
         data_dir: data,
         threads: plugins.threads,
+        streams: plugins.streams,
         limits: plugins.limits,
         limits_by_family: plugins.limits_by_family.clone(),
         settings: plugins.settings.clone(),

@@ -54,6 +54,7 @@ fn policy(account: &str) -> NewKey {
         models: vec![],
         networks: vec![],
         expires: None,
+        chat_format: gatehouse_model::ChatFormat::Wrapped,
     }
 }
 

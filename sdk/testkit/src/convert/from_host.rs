@@ -72,7 +72,7 @@ pub(crate) fn step(step: host::Step) -> Step<Vec<u8>> {
     }
 }
 
-fn call(call: host::Call) -> Call {
+pub(super) fn call(call: host::Call) -> Call {
     Call {
         provider: call.provider,
         method: call.method,

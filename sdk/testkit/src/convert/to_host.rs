@@ -44,7 +44,7 @@ fn parent(parent: &Parent) -> host::Parent {
     }
 }
 
-fn facts(facts: &Facts) -> host::Facts {
+pub(super) fn facts(facts: &Facts) -> host::Facts {
     host::Facts {
         kind: match facts.kind {
             MediaKind::Image => host::MediaKind::Image,
@@ -78,7 +78,7 @@ pub(crate) fn event(event: &Event) -> host::Event {
     }
 }
 
-fn reply(reply: &Reply) -> host::Reply {
+pub(crate) fn reply(reply: &Reply) -> host::Reply {
     let header = |(name, value): &(String, String)| host::Header { name: name.clone(), value: value.clone() };
     host::Reply {
         status: reply.status,

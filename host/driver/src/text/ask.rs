@@ -1,0 +1,223 @@
+//! One text request from its body to its answer: judged, paid for in advance, served, settled.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_families::{Fault, Version};
+use gatehouse_model::{Context, Credits, Inquiry, Opened, RequestId, Usage, metric};
+use gatehouse_tasks::{Command, Rejection as Refused};
+
+use super::attempt::{Got, Round};
+use super::blobs::Embedded;
+use super::models::TextModel;
+use super::pump::Pump;
+use super::{Bill, TextAnswer, TextError, TextRequest};
+use crate::driver::{Inner, Stage};
+use crate::intake::{asked_model, may_use, refused, settle_refusal};
+use crate::{Driver, IntakeError};
+
+/// What the hold outlives the request by, so that the sweep never takes it from under a settlement.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// A request's money, reserved.
+pub(super) struct Held {
+    pub(super) id: RequestId,
+    pub(super) amount: Credits,
+    pub(super) bill: Bill,
+    pub(super) model: String,
+}
+
+impl Driver {
+    /// Answers a text request. Runs to its end even if the caller goes away meanwhile.
+    ///
+    /// # Errors
+    /// [`TextError`]; nothing was charged.
+    pub async fn ask(&self, request: TextRequest) -> Result<TextAnswer, TextError> {
+        if self.inner.has_reached(Stage::Stopped) {
+            return Err(IntakeError::Draining.into());
+        }
+        let inner = Arc::clone(&self.inner);
+        let under_way = inner.enter_text();
+        let running = tokio::spawn(async move { inner.ask(request, under_way).await });
+        running.await.unwrap_or_else(|error| Err(IntakeError::Internal(error.to_string()).into()))
+    }
+}
+
+/// Keeps a shutdown waiting for what is under way.
+pub(crate) struct UnderWay(Arc<Inner>);
+
+impl UnderWay {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        Self(inner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.leave_text();
+    }
+}
+
+impl Inner {
+    async fn ask(
+        self: Arc<Self>,
+        mut request: TextRequest,
+        under_way: UnderWay,
+    ) -> Result<TextAnswer, TextError> {
+        let cut = self.cut(std::mem::take(&mut request.body)).await?;
+        let (model, version) = self.text_model(&request, &cut.json)?;
+        let cx = self.text_context(&version);
+        let inquiry = Inquiry {
+            surface: request.surface.to_owned(),
+            body: cut.json.to_vec(),
+            headers: std::mem::take(&mut request.headers),
+            blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
+            route: model.route.clone(),
+        };
+        let opened = self.open(&version, &cx, inquiry).await?;
+        let held = self.reserve(&request, &model, &opened).await?;
+        let streaming = opened.streaming;
+        let round =
+            Round { version, cx, opened, blobs: Embedded(cut.blobs), provider: &model.route.provider };
+        match self.serve(round).await {
+            Ok(Got::Whole(answered)) if !streaming => {
+                let guess = held.bill.guess(answered.written.into());
+                self.settle(&held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
+                Ok(TextAnswer::Whole(answered.body))
+            }
+            Ok(Got::Stream(events, place, relay)) if streaming => {
+                Ok(TextAnswer::Stream(Pump::start(self, under_way, held, events, place, *relay)))
+            }
+            Ok(Got::Whole(_) | Got::Stream(..)) => {
+                self.release(&held).await;
+                let asked = if streaming { "with one body" } else { "with a stream" };
+                let message = format!("the provider answered {asked}, which was not asked for");
+                Err(TextError::upstream(message))
+            }
+            Err(error) => {
+                self.release(&held).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The model the body names, or the surface's own, and the version that translates for it.
+    fn text_model(
+        &self,
+        request: &TextRequest,
+        json: &[u8],
+    ) -> Result<(Arc<TextModel>, Arc<Version>), IntakeError> {
+        let asked = asked_model(None, json)?;
+        let version = self.families.registry().text(request.surface);
+        let default = || {
+            let surfaces = &version.as_ref()?.about().surfaces;
+            surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
+        };
+        let asked = asked.or_else(default).ok_or_else(IntakeError::no_model)?;
+        let model = self.models.find(&asked).ok_or_else(|| IntakeError::UnknownModel(asked.clone()))?;
+        let version = version.ok_or_else(|| IntakeError::UnknownModel(asked.clone()))?;
+        if !may_use(&request.key, &asked, &model.route.model) {
+            return Err(IntakeError::ModelForbidden(asked));
+        }
+        Ok((Arc::clone(model), version))
+    }
+
+    fn text_context(&self, version: &Version) -> Context {
+        let now = self.now();
+        Context {
+            now,
+            seed: self.seed.word(),
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(self.config.text.time_limit()),
+            settings: version.settings(),
+        }
+    }
+
+    async fn open(
+        &self,
+        version: &Arc<Version>,
+        cx: &Context,
+        inquiry: Inquiry,
+    ) -> Result<Opened, IntakeError> {
+        match self.families.open_text(version, cx.clone(), inquiry).await {
+            Ok(Ok(opened)) => Ok(opened),
+            Ok(Err(refusal)) => Err(refused(refusal)),
+            Err(Fault::Busy) => Err(IntakeError::Busy),
+            Err(fault @ Fault::InputTooLarge { .. }) => {
+                Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
+            }
+            Err(fault) => Err(plugin_fault(version, &fault)),
+        }
+    }
+
+    async fn reserve(
+        &self,
+        request: &TextRequest,
+        model: &TextModel,
+        opened: &Opened,
+    ) -> Result<Held, IntakeError> {
+        let bill = Bill::new(model.prices, opened);
+        let amount = bill.most().ok_or_else(|| {
+            IntakeError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
+        })?;
+        let now = self.now();
+        let command = Command::Hold {
+            id: request.id,
+            key: request.key.id.clone(),
+            amount,
+            unit_price: model.prices.output,
+            expires: now.plus(self.config.text.time_limit() + self.config.text.drain() + GRACE),
+            at: now,
+        };
+        match self.store.execute(command).await? {
+            Ok(_) => Ok(Held { id: request.id, amount, bill, model: model.route.model.clone() }),
+            refused => Err(settle_refusal(refused).err().unwrap_or(IntakeError::Busy)),
+        }
+    }
+
+    /// Spends what the tokens cost and gives the rest back.
+    pub(super) async fn settle(&self, held: &Held, usage: Usage, estimated: bool) -> Result<(), TextError> {
+        let amount = held.bill.counted(&usage, held.amount);
+        for (kind, tokens) in usage.kinds() {
+            metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
+                .increment(tokens);
+        }
+        let memo = memo(&held.model, &usage, estimated);
+        let command = Command::Settle { id: held.id, amount, memo, at: self.now() };
+        self.end_hold(held, command).await
+    }
+
+    /// Gives everything back.
+    pub(super) async fn release(&self, held: &Held) {
+        let command = Command::Release { id: held.id, at: self.now() };
+        // What goes wrong here is told below, and the hold ends by its expiry.
+        let _ = self.end_hold(held, command).await;
+    }
+
+    async fn end_hold(&self, held: &Held, command: Command) -> Result<(), TextError> {
+        match self.store.execute_in_turn(command).await.map_err(IntakeError::from)? {
+            Ok(_) => Ok(()),
+            Err(Refused::NoHold(_)) => {
+                tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");
+                Ok(())
+            }
+            Err(rejection) => {
+                let why = format!("the store answered the end of {} with {rejection:?}", held.id);
+                tracing::error!(request = %held.id, ?rejection, "a hold could not be resolved");
+                Err(IntakeError::Internal(why).into())
+            }
+        }
+    }
+}
+
+pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> IntakeError {
+    tracing::error!(?version, %fault, "plugin fault in a text request");
+    IntakeError::Internal(format!("the plugin {version:?} failed"))
+}
+
+fn memo(model: &str, usage: &Usage, estimated: bool) -> String {
+    let Usage { input, output, cached, cache_write } = usage;
+    let mark = if estimated { ", estimated" } else { "" };
+    format!("{model}: {input} in, {output} out, {cached} cached, {cache_write} cache written{mark}")
+}

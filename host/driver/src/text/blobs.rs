@@ -1,0 +1,28 @@
+//! The media embedded in one text request, kept in memory for as long as it takes to send them on.
+
+use std::io;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use gatehouse_media::NewBlob;
+use gatehouse_model::BlobId;
+use gatehouse_upstream::{Blobs, OpenBlob};
+
+/// What was cut out of the request.
+pub(super) struct Embedded(pub(super) Vec<NewBlob>);
+
+impl Blobs for Embedded {
+    fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
+        let found = self.0.iter().find(|blob| blob.id == id).map(|blob| OpenBlob {
+            mime: blob.facts.mime.clone(),
+            length: blob.bytes.len() as u64,
+            body: stream::iter([Ok(blob.bytes.clone())]).boxed(),
+        });
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn save<'a>(&'a self, _: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
+        Box::pin(async { Err(io::Error::other("a text answer is not kept")) })
+    }
+}

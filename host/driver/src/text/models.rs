@@ -1,0 +1,153 @@
+//! The operator's table of text models: who serves which, by what protocol, at what price.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use gatehouse_model::{Credits, Protocol, TextRoute};
+use serde::Deserialize;
+
+use super::TokenPrices;
+
+/// One `[models.<id>]` table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Which of `[providers]` serves it.
+    pub provider: String,
+    /// What that provider speaks: `messages` or `chat`.
+    pub protocol: Protocol,
+    /// What that provider calls it; absent: its own id.
+    pub upstream: Option<String>,
+    /// Other names for it. One that ends in `-thinking` switches thinking on.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// Credits for a million tokens.
+    pub prices: TokenPrices,
+    /// What the plugins must know of the model; see `plugins/messages/src/rules.rs`.
+    #[serde(default)]
+    pub rules: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Whether every entry of the table can be used.
+///
+/// # Errors
+/// The first that cannot, as the path below `models` and what was expected.
+pub fn check_models(table: &BTreeMap<String, ModelConfig>) -> Result<(), (String, String)> {
+    TextModels::new(table).map(drop)
+}
+
+/// A text model as requests find it.
+#[derive(Debug)]
+pub(crate) struct TextModel {
+    pub(crate) route: TextRoute,
+    pub(crate) prices: TokenPrices,
+}
+
+/// All of them, by every name.
+#[derive(Debug, Default)]
+pub(crate) struct TextModels(HashMap<String, Arc<TextModel>>);
+
+impl TextModels {
+    /// # Errors
+    /// The first entry that cannot be used, as the path below `models` and what is wrong.
+    pub(crate) fn new(table: &BTreeMap<String, ModelConfig>) -> Result<Self, (String, String)> {
+        let mut models = HashMap::new();
+        for (id, config) in table {
+            let wrong = |field: &str, why: String| Err((format!("{id}.{field}"), why));
+            let prices = &config.prices;
+            let all = [
+                ("input", Some(prices.input)),
+                ("output", Some(prices.output)),
+                ("cached", prices.cached),
+                ("cache_write", prices.cache_write),
+            ];
+            for (name, price) in all {
+                if price.is_some_and(|price| price < Credits::ZERO) {
+                    return wrong(&format!("prices.{name}"), "expected zero or more credits".to_owned());
+                }
+            }
+            let rules = serde_json::Value::Object(config.rules.clone()).to_string();
+            let model = Arc::new(TextModel {
+                route: TextRoute {
+                    model: id.clone(),
+                    upstream: config.upstream.clone().unwrap_or_else(|| id.clone()),
+                    provider: config.provider.clone(),
+                    protocol: config.protocol,
+                    rules: rules.into_bytes().into(),
+                },
+                prices: config.prices,
+            });
+            for name in std::iter::once(id).chain(&config.aliases) {
+                if name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+                    let why = format!("expected a name without white space, got {name:?}");
+                    return wrong("aliases", why);
+                }
+                if models.insert(name.clone(), Arc::clone(&model)).is_some() {
+                    return wrong("aliases", format!("{name:?} already names a model"));
+                }
+            }
+        }
+        Ok(Self(models))
+    }
+
+    /// The model of that id or alias.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<TextModel>> {
+        self.0.get(name)
+    }
+
+    /// Who serves the model of that id.
+    pub(crate) fn provider(&self, id: &str) -> String {
+        self.find(id).map_or_else(String::new, |model| model.route.provider.clone())
+    }
+
+    /// Every name with the id of its model, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut names: Vec<_> =
+            self.0.iter().map(|(name, model)| (name.as_str(), model.route.model.as_str())).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> Result<TextModels, (String, String)> {
+        TextModels::new(&serde_json::from_str(text).unwrap())
+    }
+
+    const PLAIN: &str = r#""provider": "p", "protocol": "chat", "prices": {"input": "1", "output": "2"}"#;
+
+    #[test]
+    fn models_are_found_by_id_and_alias() {
+        let json = format!(
+            r#"{{"m": {{{PLAIN}, "aliases": ["m-thinking"], "rules": {{"a": 1}}}}, "n": {{{PLAIN}, "upstream": "x"}}}}"#
+        );
+        let models = table(&json).unwrap();
+        let route = &models.find("m-thinking").unwrap().route;
+        assert_eq!((route.model.as_str(), route.upstream.as_str()), ("m", "m"));
+        assert_eq!(&route.rules[..], br#"{"a":1}"#);
+        assert_eq!(models.find("n").unwrap().route.upstream, "x");
+        assert!(models.find("o").is_none());
+        assert_eq!(models.names().collect::<Vec<_>>(), [("m", "m"), ("m-thinking", "m"), ("n", "n")]);
+    }
+
+    #[test]
+    fn an_unusable_entry_is_named() {
+        let check = |json: &str, path: &str, why: &str| {
+            let (found, text) = table(json).unwrap_err();
+            assert_eq!(found, path);
+            assert!(text.contains(why), "{text}");
+        };
+        check(
+            &format!(r#"{{"m": {{{PLAIN}}}, "n": {{{PLAIN}, "aliases": ["m"]}}}}"#),
+            "n.aliases",
+            "already",
+        );
+        check(&format!(r#"{{"m": {{{PLAIN}, "aliases": ["a b"]}}}}"#), "m.aliases", "white space");
+        let gift =
+            r#"{"m": {"provider": "p", "protocol": "chat", "prices": {"input": "1", "output": "-2"}}}"#;
+        check(gift, "m.prices.output", "zero or more");
+    }
+}

@@ -1,0 +1,107 @@
+//! The room's face for text: judge, answer, and streams that live between calls.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Answered, Chunk, Context, Inquiry, Opened, Refusal, Rejection, Reply, Sse};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::fault::Fault;
+use crate::room::Families;
+use crate::text::Stream;
+use crate::version::Version;
+
+/// A stream's translator. Dropping it frees its instance.
+#[derive(Debug)]
+pub struct Relay {
+    families: Families,
+    /// Away while a call runs; gone for good after a call that nobody waited for.
+    stream: Option<Box<Stream>>,
+    version: Arc<Version>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Families {
+    /// Judges a text request.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn open_text(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        request: Inquiry,
+    ) -> Result<Result<Opened, Refusal>, Fault> {
+        self.call(version, "open", move |version| version.open(&cx, request)).await
+    }
+
+    /// Translates a whole answer.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn answer(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+    ) -> Result<Result<Answered, Rejection>, Fault> {
+        self.call(version, "answer", move |version| version.answer(&cx, &state, reply)).await
+    }
+
+    /// Begins a stream, in an instance of its own.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] when as many streams are open as may be; any other when it does not begin.
+    pub async fn relay(&self, version: &Arc<Version>, cx: Context, state: Vec<u8>) -> Result<Relay, Fault> {
+        let place = self.streams().try_acquire_owned().map_err(|_| Fault::Busy)?;
+        let serving = Arc::clone(version);
+        let stream = self.call(version, "relay", move |_| serving.relay(&cx, &state)).await?;
+        Ok(Relay {
+            families: self.clone(),
+            stream: Some(Box::new(stream)),
+            version: Arc::clone(version),
+            _place: place,
+        })
+    }
+}
+
+impl Relay {
+    /// The version that serves the stream.
+    #[must_use]
+    pub fn version(&self) -> &Arc<Version> {
+        &self.version
+    }
+
+    /// Translates the provider's next events.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer; the stream is over then.
+    pub async fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, Rejection>, Fault> {
+        self.with("push", move |stream| stream.push(events)).await
+    }
+
+    /// Tells that the provider has closed the stream.
+    ///
+    /// # Errors
+    /// As [`Relay::push`].
+    pub async fn end(&mut self) -> Result<Result<Chunk, Rejection>, Fault> {
+        self.with("end", Stream::end).await
+    }
+
+    async fn with(
+        &mut self,
+        function: &'static str,
+        body: impl FnOnce(&mut Stream) -> Result<Result<Chunk, Rejection>, Fault> + Send + 'static,
+    ) -> Result<Result<Chunk, Rejection>, Fault> {
+        let Some(mut stream) = self.stream.take() else {
+            return Err(Fault::Host("the stream is over".to_owned()));
+        };
+        let call = move |_: &Version| {
+            let answer = body(&mut stream)?;
+            Ok((answer, stream))
+        };
+        let (answer, stream) = self.families.call(&self.version, function, call).await?;
+        self.stream = Some(stream);
+        Ok(answer)
+    }
+}

@@ -1,0 +1,128 @@
+//! A version's text half: its calls, what the host demands of their answers, and the instance behind one
+//! stream. Never frames an event, never counts money.
+
+use std::sync::Arc;
+
+use gatehouse_model::{
+    Answered, Body, Chunk, Context, Inquiry, Opened, Refusal, Rejection, Reply, Sse, UnixMs,
+};
+use wasmtime::component::ResourceAny;
+
+use crate::check;
+use crate::fault::Fault;
+use crate::run::Instance;
+use crate::v1;
+use crate::version::Version;
+
+/// Tokens no model writes in one answer; a larger figure would only tie up a customer's money.
+const MOST_TOKENS: u32 = 10_000_000;
+
+impl Version {
+    pub(crate) fn open(&self, cx: &Context, request: Inquiry) -> Result<Result<Opened, Refusal>, Fault> {
+        self.open_within(self.limits.call_ms.get(), cx, request)
+    }
+
+    pub(crate) fn open_within(
+        &self,
+        budget_ms: u32,
+        cx: &Context,
+        request: Inquiry,
+    ) -> Result<Result<Opened, Refusal>, Fault> {
+        self.admit("the request's JSON", request.body.len(), self.limits.input())?;
+        let provider = request.route.provider.clone();
+        let judged =
+            self.call(None, budget_ms, |family, store| v1::text::open(family, store, cx, request))?;
+        match judged {
+            Ok(opened) => self.check_opened(opened, provider).map(Ok),
+            Err(no) => Ok(Err(check::refused(no))),
+        }
+    }
+
+    fn check_opened(&self, opened: Opened, provider: String) -> Result<Opened, Fault> {
+        check::call(&opened.call, &[provider])?;
+        check::state(&opened.state, &self.limits)?;
+        if opened.most > MOST_TOKENS {
+            let why = format!("expected at most {MOST_TOKENS} tokens, got {}", opened.most);
+            return Err(Fault::bad("most", why));
+        }
+        Ok(opened)
+    }
+
+    pub(crate) fn answer(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        reply: Reply,
+    ) -> Result<Result<Answered, Rejection>, Fault> {
+        if let Body::Inline(bytes) = &reply.body {
+            self.admit("the upstream's reply", bytes.len(), self.limits.crossing())?;
+        }
+        let judged = self.call(None, self.limits.call_ms.get(), |family, store| {
+            v1::text::whole(family, store, cx, state, reply)
+        })?;
+        match judged {
+            Ok(answered) => {
+                check::json("answer", &answered.body)?;
+                Ok(Ok(answered))
+            }
+            Err(no) => Ok(Err(rejected(no))),
+        }
+    }
+
+    pub(crate) fn relay(self: &Arc<Self>, cx: &Context, state: &[u8]) -> Result<Stream, Fault> {
+        let mut instance = Instance::new(&self.pre, self.frame(None, self.limits.call_ms.get()))?;
+        let relay = instance.call(|family, store| v1::text::relay(family, store, cx, state))?;
+        Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now })
+    }
+}
+
+/// One stream: an instance that lives as long as it does. Each call has the processor time, the log and the
+/// crossing a call has; memory is the instance's.
+pub(crate) struct Stream {
+    instance: Instance,
+    relay: ResourceAny,
+    version: Arc<Version>,
+    begun: UnixMs,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({:?} since {})", self.version, self.begun)
+    }
+}
+
+impl Stream {
+    pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, Rejection>, Fault> {
+        let relay = self.relay;
+        let pushed = self.instance.call(|family, store| v1::text::push(family, store, relay, events))?;
+        chunk(pushed)
+    }
+
+    pub(crate) fn end(&mut self) -> Result<Result<Chunk, Rejection>, Fault> {
+        let relay = self.relay;
+        chunk(self.instance.call(|family, store| v1::text::end(family, store, relay))?)
+    }
+}
+
+fn chunk(pushed: Result<Chunk, Rejection>) -> Result<Result<Chunk, Rejection>, Fault> {
+    let chunk = match pushed {
+        Ok(chunk) => chunk,
+        Err(no) => return Ok(Err(rejected(no))),
+    };
+    // Only the host writes line ends: an event cannot smuggle another one in.
+    for event in &chunk.send {
+        let name = event.event.as_deref().unwrap_or_default();
+        if name.contains(['\r', '\n', '\0']) || event.data.contains(['\r', '\0']) {
+            return Err(Fault::bad(
+                "event",
+                "expected text without carriage returns, zero bytes and line feeds in its name",
+            ));
+        }
+    }
+    Ok(Ok(chunk))
+}
+
+fn rejected(mut no: Rejection) -> Rejection {
+    check::trim(&mut no.message);
+    no
+}

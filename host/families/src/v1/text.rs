@@ -1,0 +1,132 @@
+//! The text half: its words into ours and back, and its calls.
+
+use gatehouse_model as own;
+use wasmtime::Store;
+use wasmtime::component::ResourceAny;
+
+use super::bindings::exports::gatehouse::family::text as wit;
+use super::bindings::gatehouse::family::{types, upstream};
+use super::{Family, answer, given};
+use crate::guest::Guest;
+
+/// `text.open`.
+pub(crate) fn open(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    request: own::Inquiry,
+) -> wasmtime::Result<Result<own::Opened, own::Refusal>> {
+    let (cx, request) = (given::context(cx), inquiry(request));
+    let judged: Result<wit::Opened, types::Refusal> =
+        family.call(store, family.exports.open, (&cx, &request))?;
+    Ok(judged.map(opened).map_err(answer::refusal))
+}
+
+/// `text.answer`.
+pub(crate) fn whole(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    state: &[u8],
+    reply: own::Reply,
+) -> wasmtime::Result<Result<own::Answered, own::Rejection>> {
+    let (cx, reply) = (given::context(cx), given::reply(reply));
+    let judged: Result<wit::Answered, wit::Rejection> =
+        family.call(store, family.exports.answer, (&cx, state, &reply))?;
+    Ok(judged.map(answered).map_err(rejection))
+}
+
+/// The constructor of `text.relay`.
+pub(crate) fn relay(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    state: &[u8],
+) -> wasmtime::Result<ResourceAny> {
+    family.call(store, family.exports.relay, (&given::context(cx), state))
+}
+
+/// `text.relay.push`.
+pub(crate) fn push(
+    family: &Family,
+    store: &mut Store<Guest>,
+    relay: ResourceAny,
+    events: Vec<own::Sse>,
+) -> wasmtime::Result<Result<own::Chunk, own::Rejection>> {
+    let events: Vec<wit::Sse> =
+        events.into_iter().map(|event| wit::Sse { event: event.event, data: event.data }).collect();
+    let judged: Result<wit::Chunk, wit::Rejection> =
+        family.call(store, family.exports.push, (relay, events.as_slice()))?;
+    Ok(judged.map(chunk).map_err(rejection))
+}
+
+/// `text.relay.end`.
+pub(crate) fn end(
+    family: &Family,
+    store: &mut Store<Guest>,
+    relay: ResourceAny,
+) -> wasmtime::Result<Result<own::Chunk, own::Rejection>> {
+    let judged: Result<wit::Chunk, wit::Rejection> = family.call(store, family.exports.end, (relay,))?;
+    Ok(judged.map(chunk).map_err(rejection))
+}
+
+fn inquiry(given: own::Inquiry) -> wit::Inquiry {
+    let own::TextRoute { model, upstream, provider, protocol, rules } = given.route;
+    wit::Inquiry {
+        surface: given.surface,
+        body: given.body,
+        headers: given
+            .headers
+            .into_iter()
+            .map(|header| upstream::Header { name: header.name, value: header.value })
+            .collect(),
+        blobs: given.blobs.into_iter().map(given::facts).collect(),
+        route: wit::Route {
+            model,
+            upstream,
+            provider,
+            protocol: protocol.as_str().to_owned(),
+            rules: rules.to_vec(),
+        },
+    }
+}
+
+fn opened(said: wit::Opened) -> own::Opened {
+    own::Opened {
+        call: answer::call(said.call),
+        streaming: said.streaming,
+        read: said.read,
+        pictures: said.pictures,
+        most: said.most,
+        state: said.state,
+    }
+}
+
+fn usage(said: wit::Usage) -> own::Usage {
+    own::Usage { input: said.input, output: said.output, cached: said.cached, cache_write: said.cache_write }
+}
+
+fn answered(said: wit::Answered) -> own::Answered {
+    own::Answered { body: said.body, usage: said.usage.map(usage), written: said.written }
+}
+
+fn chunk(said: wit::Chunk) -> own::Chunk {
+    own::Chunk {
+        send: said.send.into_iter().map(|event| own::Sse { event: event.event, data: event.data }).collect(),
+        usage: said.usage.map(usage),
+        written: said.written,
+        last: said.last,
+    }
+}
+
+fn rejection(said: wit::Rejection) -> own::Rejection {
+    let trouble = match said.trouble {
+        wit::Trouble::Invalid => own::Trouble::Invalid,
+        wit::Trouble::NotFound => own::Trouble::NotFound,
+        wit::Trouble::TooLarge => own::Trouble::TooLarge,
+        wit::Trouble::RateLimited => own::Trouble::RateLimited,
+        wit::Trouble::Account => own::Trouble::Account,
+        wit::Trouble::Upstream => own::Trouble::Upstream,
+    };
+    own::Rejection { trouble, message: said.message }
+}

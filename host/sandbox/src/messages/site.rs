@@ -1,0 +1,230 @@
+//! The listener: routes, keys, versions, and the way of a request from its bytes to its answer.
+//!
+//! The order of judgement is the provider's: key, version, size, JSON, body, then the markers.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{HeaderMap, Method, Request, StatusCode};
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+
+use super::answer::{answer, last_text};
+use super::order::{self, Order, Terms};
+use super::refusal::Refusal;
+use super::write;
+use crate::clock::iso;
+use crate::line::Trip;
+use crate::server::{self, Answer, Cut, Site, Unread};
+use crate::text::deliver::{Draft, Event, Part, Refused, deliver, refuse};
+use crate::text::desk::{Desk, Holder, Trouble, Visit, bearer, is_json};
+use crate::text::faults::{Faults, Mark};
+use crate::text::seed::Seed;
+
+/// The largest body.
+const MAX_BODY_BYTES: usize = 32 << 20;
+/// The versions there are, older first.
+const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
+
+/// The Messages listener.
+pub(crate) struct MessagesSite(pub(crate) Arc<Desk>);
+
+/// What a good request comes to.
+enum Outcome {
+    Answer(Box<Draft>),
+    /// Tokens of a prompt.
+    Count(u64),
+    /// The connection is closed instead.
+    Nothing,
+}
+
+impl Site for MessagesSite {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+        let (head, body) = request.into_parts();
+        let (holder, refused) = self.key(&head.headers);
+        let read = server::read(body, MAX_BODY_BYTES).await;
+        let visit = self.0.arrive(&head, read.as_deref().ok(), holder);
+        let id = format!("req_011{}", self.seed(&visit, "request").id(21));
+        let judged = match (refused, read) {
+            (_, Err(Unread::Broken)) => return Err(Cut),
+            (Some(refusal), _) => Err(refusal),
+            (None, Err(Unread::TooLarge)) => Err(Refusal::too_large()),
+            (None, Ok(bytes)) => self.judge(&head, &bytes, holder, &visit, &id),
+        };
+        let trip = head.extensions.get::<Trip>().cloned().unwrap_or_default();
+        match judged {
+            Ok(Outcome::Answer(draft)) => deliver(visit, trip, *draft).await,
+            Ok(Outcome::Count(tokens)) => {
+                let body = json!({ "input_tokens": tokens }).to_string();
+                let (status, mime) = (StatusCode::OK, "application/json");
+                Ok(refuse(visit, Refused { status, mime, body, headers: self.headers(&id) }))
+            }
+            Ok(Outcome::Nothing) => {
+                let mut visit = visit;
+                visit.over();
+                Err(Cut)
+            }
+            Err(refusal) => {
+                let refused = refusal.refused(&id, self.0.settings.retry_after_s, self.headers(&id));
+                Ok(refuse(visit, refused))
+            }
+        }
+    }
+}
+
+impl MessagesSite {
+    /// Chance that differs from request to request, for ids.
+    fn seed(&self, visit: &Visit, label: &str) -> Seed {
+        Seed::of(format!("{label} {} {}", self.0.addresses.origin, visit.number).as_bytes())
+    }
+
+    /// Whose key it is, and why it does not open. With both headers `x-api-key` counts.
+    fn key(&self, headers: &HeaderMap) -> (Holder, Option<Refusal>) {
+        let named = headers.get("x-api-key").map(|value| value.to_str().unwrap_or_default());
+        let Some(key) = named.or_else(|| bearer(headers)) else {
+            return (Holder::Unknown, Some(Refusal::key("x-api-key header is required")));
+        };
+        let holder = self.0.holder(key);
+        let refusal = match holder {
+            Holder::Account(_) => None,
+            Holder::Troubled(Trouble::Broke) => Some(Refusal::credit()),
+            Holder::Troubled(Trouble::Forbidden) => Some(Refusal::forbidden()),
+            Holder::Troubled(Trouble::Limited) => Some(Refusal::limited()),
+            Holder::Troubled(Trouble::Overloaded) => Some(Refusal::overloaded()),
+            Holder::Troubled(Trouble::Revoked) | Holder::Unknown if named.is_some() => {
+                Some(Refusal::key("invalid x-api-key"))
+            }
+            Holder::Troubled(Trouble::Revoked) | Holder::Unknown => {
+                Some(Refusal::key("Invalid bearer token"))
+            }
+        };
+        (holder, refusal)
+    }
+
+    fn judge(
+        &self,
+        head: &Parts,
+        bytes: &[u8],
+        holder: Holder,
+        visit: &Visit,
+        request_id: &str,
+    ) -> Result<Outcome, Refusal> {
+        let counting = match head.uri.path() {
+            "/v1/messages" => false,
+            "/v1/messages/count_tokens" => true,
+            _ => return Err(Refusal::not_found("Not found")),
+        };
+        if head.method != Method::POST {
+            return Err(Refusal::method());
+        }
+        let newer = version(&head.headers)?;
+        if !is_json(&head.headers) {
+            return Err(Refusal::invalid("content-type: Input should be 'application/json'"));
+        }
+        let body: Value = serde_json::from_slice(bytes)
+            .map_err(|error| Refusal::invalid(format!("The request body is not valid JSON: {error}")))?;
+        let betas = betas(&head.headers);
+        let account = if let Holder::Account(account) = holder { account } else { usize::MAX };
+        let order = order::judge(&body, Terms { account, newer, betas: &betas, counting })?;
+        if counting {
+            return Ok(Outcome::Count(order.prompt.tokens));
+        }
+        self.draft(&order, bytes, visit, request_id)
+    }
+
+    fn draft(
+        &self,
+        order: &Order<'_>,
+        bytes: &[u8],
+        visit: &Visit,
+        request_id: &str,
+    ) -> Result<Outcome, Refusal> {
+        let text = last_text(order);
+        let faults = Faults::of(&text);
+        match self.0.refusal(&text, &faults) {
+            Some(Mark::NoReply) => return Ok(Outcome::Nothing),
+            Some(mark) => return Err(Refusal::marked(mark, order.model.id)),
+            None => {}
+        }
+        let seed = Seed::of(bytes);
+        let input = order.prompt.settle(&mut self.0.book(), self.0.now());
+        let reply = answer(order, &faults, &seed, input);
+        let id = format!("msg_01{}", self.seed(visit, "message").id(22));
+        let error = Refusal::overloaded().body(request_id);
+        Ok(Outcome::Answer(Box::new(Draft {
+            whole: write::whole(&reply, &id, order.model.id, &faults),
+            events: write::events(&reply, &id, order.model.id, &faults, &seed),
+            error: Event { name: Some("error"), data: error.to_string(), part: Part::Frame },
+            error_body: error,
+            odd: write::event("content_block_hint", Part::Frame, json!({ "hint": { "of": ["nothing"] } })),
+            streams: order.stream,
+            headers: self.headers(request_id),
+            usage: reply.usage,
+            faults,
+            seed,
+        })))
+    }
+
+    /// What every reply carries; much of it is nobody else's business.
+    fn headers(&self, request_id: &str) -> Vec<(&'static str, String)> {
+        let reset = iso(self.0.now() / 60_000 * 60_000 + 60_000);
+        let mut headers = vec![
+            ("request-id", request_id.to_owned()),
+            ("anthropic-organization-id", "5f0c2f3e-0000-4000-8000-5a4db0c50001".to_owned()),
+            ("anthropic-workspace-id", "wrkspc_01sandbox".to_owned()),
+            ("cf-ray", "8f0000000000sand-LIS".to_owned()),
+            ("set-cookie", "_cfuvid=sandbox-messages; path=/; HttpOnly".to_owned()),
+            ("via", "1.1 google".to_owned()),
+        ];
+        let limits: [(&'static str, &'static str, &'static str, u32); 4] = [
+            (
+                "anthropic-ratelimit-requests-limit",
+                "anthropic-ratelimit-requests-remaining",
+                "anthropic-ratelimit-requests-reset",
+                4000,
+            ),
+            (
+                "anthropic-ratelimit-tokens-limit",
+                "anthropic-ratelimit-tokens-remaining",
+                "anthropic-ratelimit-tokens-reset",
+                4_800_000,
+            ),
+            (
+                "anthropic-ratelimit-input-tokens-limit",
+                "anthropic-ratelimit-input-tokens-remaining",
+                "anthropic-ratelimit-input-tokens-reset",
+                4_000_000,
+            ),
+            (
+                "anthropic-ratelimit-output-tokens-limit",
+                "anthropic-ratelimit-output-tokens-remaining",
+                "anthropic-ratelimit-output-tokens-reset",
+                800_000,
+            ),
+        ];
+        for (limit, remaining, reset_at, most) in limits {
+            headers.push((limit, most.to_string()));
+            headers.push((remaining, (most - 1).to_string()));
+            headers.push((reset_at, reset.clone()));
+        }
+        headers
+    }
+}
+
+/// Whether the request is of the newer version.
+fn version(headers: &HeaderMap) -> Result<bool, Refusal> {
+    let Some(version) = headers.get("anthropic-version") else {
+        return Err(Refusal::invalid("anthropic-version: header is required"));
+    };
+    let version = version.to_str().unwrap_or_default();
+    match VERSIONS.iter().position(|known| *known == version) {
+        Some(place) => Ok(place == 1),
+        None => Err(Refusal::invalid(format!("anthropic-version: \"{version}\" is not a valid version"))),
+    }
+}
+
+/// Feature names of every `anthropic-beta` header.
+fn betas(headers: &HeaderMap) -> Vec<&str> {
+    let values = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',').map(str::trim)).collect()
+}

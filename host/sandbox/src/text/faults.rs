@@ -1,0 +1,198 @@
+//! Trouble on demand: reads markers out of the last thing the user wrote.
+//!
+//! Markers stand in double brackets anywhere in the text; several may be combined, and
+//! [`MARKERS`] is the whole list. What is not in it is a text like any other.
+
+use super::marks::{Argument, MARKERS};
+
+/// What goes wrong. Documented in the table of markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Abort,
+    BadArguments,
+    Billing,
+    Broken,
+    Bytes,
+    Comments,
+    Credit,
+    Crlf,
+    Cut,
+    CutTool,
+    DoneEarly,
+    ErrorBody,
+    ErrorEvent,
+    Filtered,
+    Forbidden,
+    Gzip,
+    Html,
+    HugeLine,
+    Interleaved,
+    Invalid,
+    JsonForStream,
+    Key,
+    Late,
+    Missing,
+    NoEnd,
+    NoOutput,
+    NoReply,
+    NoUsage,
+    Obfuscation,
+    OddEvent,
+    OneWrite,
+    Overloaded,
+    Pace,
+    PauseTurn,
+    Pings,
+    Quota,
+    Redacted,
+    Refusal,
+    Reset,
+    SlowEvent,
+    SlowStart,
+    Stall,
+    StreamForJson,
+    Tool,
+    Tools,
+    TooLarge,
+    TooMany,
+    TooManyBare,
+    Unavailable,
+    Words,
+    WrongType,
+}
+
+/// Everything a text asks to go wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    /// What answers instead, and to how many requests; one after the other.
+    refusals: Vec<(Mark, u32)>,
+    others: Vec<(Mark, Option<u64>)>,
+    /// The text without its markers.
+    pub(crate) rest: String,
+}
+
+impl Faults {
+    pub(crate) fn of(text: &str) -> Self {
+        let (mut faults, mut left) = (Self::default(), text);
+        while let Some(open) = left.find("[[") {
+            let inside = &left[open + 2..];
+            let known = inside.find("]]").filter(|close| faults.take(&inside[..*close]));
+            let end = known.map_or(open + 2, |close| open + 2 + close + 2);
+            faults.rest.push_str(&left[..known.map_or(end, |_| open)]);
+            left = &left[end..];
+        }
+        faults.rest.push_str(left);
+        faults
+    }
+
+    pub(crate) fn has(&self, mark: Mark) -> bool {
+        self.others.iter().any(|(found, _)| *found == mark)
+    }
+
+    /// The number that came with a marker.
+    pub(crate) fn number(&self, mark: Mark) -> Option<u64> {
+        self.others.iter().find(|(found, _)| *found == mark)?.1
+    }
+
+    /// Whether this is the delta after which it happens.
+    pub(crate) fn due(&self, mark: Mark, deltas: u64) -> bool {
+        self.has(mark) && self.number(mark).unwrap_or(1) == deltas
+    }
+
+    /// Whether requests have to be counted.
+    pub(crate) fn refuses(&self) -> bool {
+        !self.refusals.is_empty()
+    }
+
+    /// What answers instead, after so many earlier requests with this text.
+    pub(crate) fn refusal(&self, earlier: u32) -> Option<Mark> {
+        let mut end = 0_u32;
+        self.refusals.iter().find_map(|(mark, times)| {
+            end = end.saturating_add(*times);
+            (earlier < end).then_some(*mark)
+        })
+    }
+
+    /// Takes what stands between brackets, if it is a marker.
+    fn take(&mut self, inside: &str) -> bool {
+        let (name, argument) = match inside.split_once(':') {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (inside, None),
+        };
+        let Some(row) = MARKERS.iter().find(|row| row.name == name) else { return false };
+        let number = match argument.map(str::parse::<u64>) {
+            Some(Ok(number)) => Some(number),
+            Some(Err(_)) => return false,
+            None => None,
+        };
+        match (row.argument, number) {
+            (Argument::Times, times) => {
+                let times = times.map_or(u32::MAX, |times| u32::try_from(times).unwrap_or(u32::MAX));
+                self.refusals.push((row.mark, times));
+            }
+            (Argument::None, None) | (Argument::Maybe, _) | (Argument::Number, Some(_)) => {
+                self.others.push((row.mark, number));
+            }
+            (Argument::None, Some(_)) | (Argument::Number, None) => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_row_is_read_and_is_one_of_a_kind() {
+        for (at, row) in MARKERS.iter().enumerate() {
+            let argument = if row.argument == Argument::Number { ":7" } else { "" };
+            let faults = Faults::of(&format!("a [[{}{argument}]] kite", row.name));
+            assert!(faults.has(row.mark) || faults.refusal(0) == Some(row.mark), "{}", row.name);
+            assert_eq!(faults.rest, "a  kite", "{}", row.name);
+            assert!(row.says.len() > 8, "{}", row.name);
+            let twin = MARKERS[at + 1..].iter().find(|it| it.name == row.name || it.mark == row.mark);
+            assert!(twin.is_none(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_left_alone() {
+        for text in ["", "[[", "]]", "[[kite]]", "[[429:x]]", "[[words]]", "[[gzip:2]]", "[429]", "[[429"] {
+            assert_eq!(Faults::of(text), Faults { rest: text.to_owned(), ..Faults::default() }, "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_take_turns() {
+        for (text, earlier, expected) in [
+            ("[[402]]", u32::MAX - 1, Some(Mark::Billing)),
+            ("[[429:3]]", 2, Some(Mark::TooMany)),
+            ("[[429:3]]", 3, None),
+            ("[[500:1]][[529:1]]", 0, Some(Mark::Broken)),
+            ("[[500:1]][[529:1]]", 1, Some(Mark::Overloaded)),
+            ("[[500:1]][[529:1]]", 2, None),
+            ("[[529:0]]", 0, None),
+            ("[[gzip]]", 0, None),
+        ] {
+            assert_eq!(Faults::of(text).refusal(earlier), expected, "{text} after {earlier}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        let faults = Faults::of("[[[[cut:3]] [[stall]] [[words:50]]");
+        assert_eq!(faults.rest, "[[  ");
+        assert_eq!((faults.number(Mark::Cut), faults.number(Mark::Words)), (Some(3), Some(50)));
+        assert!(faults.due(Mark::Cut, 3) && faults.due(Mark::Stall, 1) && !faults.due(Mark::Cut, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "(\\[\\[|\\]\\]|[a-z:0-9 -]|429|words:|\u{e9}){0,40}") {
+            prop_assert!(Faults::of(&text).rest.len() <= text.len());
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A chat provider's stream: the same chunks under the public name of the model, in the form every client
+//! reads. The chunk that counts tokens is asked of the provider always, and handed on only to who asked.
+
+use gatehouse_sdk::{Context, Rejection, Sse, Usage};
+use serde_json::value::RawValue;
+
+use super::tools::Calls;
+use super::{Out, early, is_idle};
+use crate::answer::said;
+use crate::json::{Object, Writer, quote, quoted};
+use crate::state::State;
+use crate::{trouble, usage};
+
+pub(super) struct Chunks {
+    state: State,
+    seed: u64,
+    /// `id` and `created` as the provider wrote them first.
+    id: String,
+    created: String,
+    choices: Vec<Choice>,
+    usage: Option<Usage>,
+    /// The chunk that counts, as the client will read it.
+    counting: Option<String>,
+    written: u64,
+}
+
+/// One of the answers.
+#[derive(Default)]
+struct Choice {
+    index: u64,
+    begun: bool,
+    finished: bool,
+    calls: Calls,
+}
+
+impl Chunks {
+    pub(super) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            seed: cx.seed,
+            id: quoted(&format!("chatcmpl-{:016x}", cx.seed)),
+            created: (cx.now.0 / 1000).to_string(),
+            choices: Vec::new(),
+            usage: None,
+            counting: None,
+            written: 0,
+        }
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        usage::believable(self.usage, self.written)
+    }
+
+    pub(super) fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), Rejection> {
+        if is_idle(event) {
+            return Ok(());
+        }
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return self.finish(out);
+        }
+        let name = event.event.as_deref();
+        let Some(chunk) = Object::parse(data) else {
+            // Clones name what is not part of the answer.
+            let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
+            return if named {
+                Ok(())
+            } else {
+                Err(trouble::unreadable("an event of it is no JSON object", data))
+            };
+        };
+        if name == Some("error") || chunk.get("error").is_some() {
+            return Err(trouble::of_error(&self.state, data));
+        }
+        self.remember(&chunk);
+        let choices = chunk.items("choices").unwrap_or_default();
+        let counts = self.count(&chunk, choices.is_empty());
+        if choices.is_empty() || counts == Some(Alone) {
+            return Ok(());
+        }
+        let chunk = self.rewrite(&chunk, choices, out);
+        out.send(chunk);
+        Ok(())
+    }
+
+    /// `[DONE]`, or the end of the stream: right only once every answer has said why it ended.
+    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), Rejection> {
+        if self.choices.is_empty() || self.choices.iter().any(|choice| !choice.finished) {
+            return Err(early());
+        }
+        if let Some(counting) = self.counting.take().filter(|_| self.state.counted) {
+            out.send(counting);
+        }
+        out.done();
+        Ok(())
+    }
+
+    fn remember(&mut self, chunk: &Object<'_>) {
+        if self.choices.is_empty() {
+            if let Some(id) = chunk.text("id") {
+                id.quoted().clone_into(&mut self.id);
+            }
+            if let Some(created) = chunk.get("created") {
+                created.get().clone_into(&mut self.created);
+            }
+        }
+    }
+
+    /// Takes the tokens a chunk counts. Some clones count in every chunk, some in the last that says
+    /// something: either way the client reads one chunk that counts, the last.
+    fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<Alone> {
+        let raw = chunk.get("usage")?;
+        let counted = usage::of_chat(&Object::parse(raw.get())?)?;
+        self.usage = Some(counted);
+        let mut out = Writer::new(256);
+        if alone {
+            for (name, raw) in chunk.iter() {
+                match name {
+                    "model" => quote(&self.state.model, out.name(name)),
+                    _ => out.member(name, raw.get()),
+                }
+            }
+        } else {
+            out.member("id", &self.id);
+            out.member("object", "\"chat.completion.chunk\"");
+            out.member("created", &self.created);
+            quote(&self.state.model, out.name("model"));
+            out.member("choices", "[]");
+            out.member("usage", raw.get());
+        }
+        self.counting = Some(out.done());
+        alone.then_some(Alone)
+    }
+
+    fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Out) -> String {
+        let mut json = Writer::new(256);
+        for (name, raw) in chunk.iter() {
+            match name {
+                "model" | "usage" => {}
+                "choices" => {
+                    let into = json.name(name);
+                    into.push('[');
+                    for (at, raw) in choices.iter().enumerate() {
+                        if at > 0 {
+                            into.push(',');
+                        }
+                        self.choice(raw, into, out);
+                    }
+                    into.push(']');
+                }
+                _ => json.member(name, raw.get()),
+            }
+        }
+        quote(&self.state.model, json.name("model"));
+        if self.state.counted {
+            json.member("usage", "null");
+        }
+        json.done()
+    }
+
+    fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Out) {
+        let seed = self.seed;
+        let Some(choice) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
+        let delta = choice.object("delta");
+        let index = choice.count_in("index").unwrap_or(0);
+        let known = self.known(index);
+        let role = delta.as_ref().is_some_and(|delta| delta.get("role").is_some());
+        let calls = delta.as_ref().and_then(|delta| delta.items("tool_calls"));
+        let plain = delta.is_some() && role != known.begun && calls.is_none();
+        known.finished |= choice.text("finish_reason").is_some_and(|reason| !reason.is_empty());
+        let begins = !std::mem::replace(&mut known.begun, true);
+        let delta = delta.unwrap_or_default();
+        let bytes = said(&delta);
+        if plain {
+            into.push_str(raw.get());
+        } else {
+            let mut calls = calls.map(|calls| {
+                let calls = calls.into_iter().filter_map(|raw| Object::parse(raw.get()));
+                let calls: Vec<String> = calls.map(|call| known.calls.rewrite(&call, seed)).collect();
+                format!("[{}]", calls.join(","))
+            });
+            let mut json = Writer::new(raw.get().len() + 64);
+            if choice.get("delta").is_none() {
+                json.member("delta", &rewritten(&delta, begins, calls.take()));
+            }
+            for (name, raw) in choice.iter() {
+                match name {
+                    "delta" if choice.get("delta").is_some() => {
+                        json.member(name, &rewritten(&delta, begins, calls.take()));
+                    }
+                    "delta" => {}
+                    _ => json.member(name, raw.get()),
+                }
+            }
+            into.push_str(&json.done());
+        }
+        self.written = self.written.saturating_add(bytes);
+        out.wrote(bytes);
+    }
+
+    fn known(&mut self, index: u64) -> &mut Choice {
+        let place = self.choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
+            self.choices.push(Choice { index, ..Choice::default() });
+            self.choices.len() - 1
+        });
+        &mut self.choices[place]
+    }
+}
+
+/// A chunk that counts and says nothing else.
+#[derive(PartialEq, Eq)]
+struct Alone;
+
+/// A delta with its role said once, at the beginning, and its calls as they are to be.
+fn rewritten(delta: &Object<'_>, begins: bool, mut calls: Option<String>) -> String {
+    let mut json = Writer::new(128);
+    if begins {
+        json.member("role", delta.text("role").map_or("\"assistant\"", |role| role.quoted()));
+    }
+    for (name, raw) in delta.iter() {
+        match name {
+            "role" => {}
+            "tool_calls" => {
+                if let Some(calls) = calls.take() {
+                    json.member(name, &calls);
+                }
+            }
+            _ => json.member(name, raw.get()),
+        }
+    }
+    json.done()
+}

@@ -1,0 +1,170 @@
+//! The family as the host meets it, through the SDK's own entry points: state as bytes, bodies as text.
+
+mod answers;
+mod chunks;
+mod errors;
+mod events;
+mod judging;
+mod manifest;
+mod passing;
+mod properties;
+mod thinking;
+mod translating;
+
+use chat::{Chat, SURFACE};
+use gatehouse_sdk::{
+    Answered, Body, Call, Chunk, Context, Inquiry, Opened, Payload, Protocol, Refusal, Rejection, Relay,
+    Reply, Route, Sse, UnixMs, Usage, run,
+};
+use serde_json::{Value, json};
+
+/// The public name, and the provider's.
+const MODEL: &str = "lm-sonnet";
+const UPSTREAM: &str = "provider-sonnet-1";
+
+fn cx() -> Context {
+    Context { seed: 0xabc, ..Context::at(UnixMs(1_790_000_000_500)) }
+}
+
+fn route(protocol: Protocol, rules: Value) -> Route {
+    Route { model: MODEL.into(), upstream: UPSTREAM.into(), provider: "p".into(), protocol, rules }
+}
+
+fn written(protocol: Protocol, rules: Value, body: &str) -> Inquiry {
+    Inquiry {
+        surface: SURFACE.into(),
+        body: body.into(),
+        headers: vec![],
+        blobs: vec![],
+        route: route(protocol, rules),
+    }
+}
+
+/// A good request with `fields` over it.
+fn body(fields: Value) -> Value {
+    let mut body = json!({"model": MODEL, "messages": [{"role": "user", "content": "hi"}]});
+    for (name, value) in fields.as_object().expect("fields are an object") {
+        body[name] = value.clone();
+    }
+    body
+}
+
+fn asked(protocol: Protocol, rules: Value, fields: Value) -> Inquiry {
+    written(protocol, rules, &body(fields).to_string())
+}
+
+fn opened(inquiry: Inquiry) -> Opened<Vec<u8>> {
+    let said = inquiry.body.clone();
+    run::open::<Chat>(&cx(), inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
+}
+
+fn refusal(inquiry: Inquiry) -> (String, String) {
+    let said = inquiry.body.clone();
+    match run::open::<Chat>(&cx(), inquiry) {
+        Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
+        other => panic!("{said}: {other:?}"),
+    }
+}
+
+fn text_of(call: &Call) -> &str {
+    match &call.body {
+        Payload::Written(text) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What goes to the provider.
+fn sent(protocol: Protocol, rules: Value, fields: Value) -> Value {
+    serde_json::from_str(text_of(&opened(asked(protocol, rules, fields)).call)).expect("a call carries JSON")
+}
+
+/// The state of a request that was opened.
+fn state(protocol: Protocol, fields: Value) -> Vec<u8> {
+    opened(asked(protocol, json!({}), fields)).state
+}
+
+fn reply(status: u16, body: &str) -> Reply {
+    Reply { status, headers: vec![], body: Body::Inline(body.as_bytes().to_vec()) }
+}
+
+fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, Rejection> {
+    run::answer::<Chat>(&cx(), &state(protocol, json!({})), reply(status, body))
+}
+
+/// A whole stream: what the client reads, and what the host is told.
+#[derive(Debug, Default, PartialEq)]
+struct Heard {
+    data: Vec<String>,
+    usage: Option<Usage>,
+    written: u32,
+    last: bool,
+    stopped: Option<Rejection>,
+}
+
+impl Heard {
+    fn take(&mut self, chunk: Result<Chunk, Rejection>) {
+        match chunk {
+            Ok(chunk) => {
+                assert!(chunk.send.is_empty() || !self.last, "nothing follows the terminal event");
+                for event in chunk.send {
+                    assert_eq!(event.event, None, "chunks have no names");
+                    self.data.push(event.data);
+                }
+                self.usage = chunk.usage.or(self.usage);
+                self.written += chunk.written;
+                self.last |= chunk.last;
+            }
+            Err(rejection) => self.stopped = Some(rejection),
+        }
+    }
+
+    /// The chunks, read; `[DONE]` must be the last and is left out.
+    fn chunks(&self) -> Vec<Value> {
+        let (done, chunks) = self.data.split_last().expect("something was sent");
+        assert_eq!((done.as_str(), self.last, &self.stopped), ("[DONE]", true, &None), "{self:?}");
+        chunks.iter().map(|data| serde_json::from_str(data).expect("a chunk is JSON")).collect()
+    }
+
+    /// The deltas and the reason, as far as they say something.
+    fn deltas(&self) -> Vec<Value> {
+        let choices = self.chunks().into_iter().filter_map(|mut chunk| match &mut chunk["choices"] {
+            Value::Array(choices) if !choices.is_empty() => Some(choices.remove(0)),
+            _ => None,
+        });
+        choices
+            .map(|choice| match &choice["finish_reason"] {
+                Value::Null => choice["delta"].clone(),
+                reason => json!({"delta": choice["delta"], "finish": reason}),
+            })
+            .collect()
+    }
+}
+
+/// Pushes `events` in pieces of `size`, then ends, as a host does.
+fn relayed(state: &[u8], events: &[Sse], size: usize) -> Heard {
+    let mut relay = run::relay::<Chat>(&cx(), state);
+    let mut heard = Heard::default();
+    for events in events.chunks(size) {
+        if heard.last || heard.stopped.is_some() {
+            return heard;
+        }
+        heard.take(relay.push(events.to_vec()));
+    }
+    if !heard.last && heard.stopped.is_none() {
+        heard.take(relay.end());
+    }
+    heard
+}
+
+/// Events as a chat provider writes them.
+fn data(lines: &[&str]) -> Vec<Sse> {
+    lines.iter().map(|line| Sse { event: None, data: (*line).to_owned() }).collect()
+}
+
+/// Events as a messages provider writes them: each under the name of its type.
+fn named(lines: &[Value]) -> Vec<Sse> {
+    lines
+        .iter()
+        .map(|line| Sse { event: line["type"].as_str().map(str::to_owned), data: line.to_string() })
+        .collect()
+}

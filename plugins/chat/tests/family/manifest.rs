@@ -1,0 +1,57 @@
+//! What the family says of itself.
+
+use std::collections::BTreeSet;
+
+use chat::{Chat, SURFACE};
+use gatehouse_sdk::{Family, Inquiry, Protocol, Refusal, Verdict, run};
+use serde_json::{Value, json};
+
+use crate::{asked, body, cx, refusal, written};
+
+#[test]
+fn the_manifest_has_a_surface_and_no_models_of_its_own() {
+    let about = Chat::about();
+    assert_eq!((about.family.as_str(), about.surfaces.len()), ("chat", 1));
+    assert_eq!(about.surfaces[0].name, SURFACE);
+    assert!(about.models.is_empty() && about.providers.is_empty() && about.price_keys.is_empty());
+}
+
+#[test]
+fn every_self_test_holds_with_both_protocols() {
+    for protocol in [Protocol::Chat, Protocol::Messages] {
+        for test in Chat::about().self_tests {
+            let got = run::open::<Chat>(&cx(), written(protocol, json!({}), &test.body.to_string()));
+            assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{protocol:?} {}: {got:?}", test.body);
+        }
+    }
+}
+
+#[test]
+fn another_surface_is_not_served() {
+    let inquiry =
+        Inquiry { surface: "messages.create".into(), ..asked(Protocol::Chat, json!({}), json!({})) };
+    assert!(matches!(run::open::<Chat>(&cx(), inquiry), Err(Refusal::NotFound(_))));
+}
+
+/// A field that is published is one that is judged: a value no field takes is refused by name.
+#[test]
+fn what_is_published_is_what_is_judged() {
+    let schema = &Chat::about().surfaces[0].schema;
+    let fields: BTreeSet<&String> = schema["properties"].as_object().expect("properties").keys().collect();
+    assert_eq!(fields.len(), 36);
+    for field in fields {
+        let values = [json!([[7]]), json!({"type": [7]}), json!(-1.5e300)];
+        let judged = values.into_iter().filter(|value| {
+            let body = body(json!({field.as_str(): value}));
+            run::open::<Chat>(&cx(), written(Protocol::Chat, json!({}), &body.to_string())).is_err()
+        });
+        assert!(judged.count() > 0, "{field} is published and not judged");
+    }
+    let required: Vec<&str> =
+        schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(required, ["model", "messages"]);
+    for field in required {
+        let (named, _) = refusal(asked(Protocol::Chat, json!({}), json!({field: null})));
+        assert_eq!(named, field);
+    }
+}

@@ -1,0 +1,252 @@
+//! What holds for every input: pieces of a stream do not matter, bytes are kept, nothing panics.
+
+use chat::Chat;
+use gatehouse_sdk::{Protocol, Relay, Sse, run};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{asked, cx, named, opened, relayed, reply, state, text_of, written};
+
+const PROTOCOLS: [Protocol; 2] = [Protocol::Chat, Protocol::Messages];
+
+/// Any JSON, of the words the family looks for.
+fn value() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "text",
+        "assistant",
+        "user",
+        "tool",
+        "function",
+        "thinking",
+        "tool_use",
+        "stop",
+        "high",
+        "json_schema",
+        "data:image/png;base64,AA",
+        "https://e.com/a",
+        "blob:x",
+        "{}",
+        "",
+        "\u{1f600}\n",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "error",
+        "input_json_delta",
+        "thinking_delta",
+        "signature_delta",
+        "text_delta",
+        "[DONE]",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-3_i64..70_000).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.prop_map(Value::from),
+        ".{0,6}".prop_map(Value::from),
+    ];
+    let key = prop::sample::select(vec![
+        "type",
+        "role",
+        "content",
+        "text",
+        "messages",
+        "model",
+        "tools",
+        "tool_calls",
+        "function",
+        "arguments",
+        "name",
+        "id",
+        "index",
+        "delta",
+        "choices",
+        "message",
+        "finish_reason",
+        "usage",
+        "prompt_tokens",
+        "completion_tokens",
+        "error",
+        "code",
+        "content_block",
+        "thinking",
+        "thinking_blocks",
+        "signature",
+        "partial_json",
+        "stop_reason",
+        "image_url",
+        "url",
+        "stream",
+        "stream_options",
+        "reasoning_effort",
+        "response_format",
+        "json_schema",
+        "schema",
+        "tool_choice",
+        "tool_call_id",
+        "stop",
+        "max_tokens",
+        "input",
+        "object",
+        "created",
+        "data",
+        "detail",
+    ]);
+    leaf.prop_recursive(5, 60, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..6).prop_map(|members| members
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+fn event() -> impl Strategy<Value = Sse> {
+    let data = prop_oneof![value().prop_map(|value| value.to_string()), ".{0,12}", Just("[DONE]".to_owned())];
+    (prop::option::of(prop::sample::select(vec!["message", "ping", "error", "content_block_delta"])), data)
+        .prop_map(|(event, data)| Sse { event: event.map(str::to_owned), data })
+}
+
+/// A stream of a messages provider that is as it should be.
+fn blocks() -> impl Strategy<Value = Vec<Sse>> {
+    let piece = "[a-z\u{e9}\u{1f600}\"\\\\\n]{0,6}";
+    let text = prop::collection::vec(piece, 0..4).prop_map(|pieces| ("text", "text_delta", "text", pieces));
+    let thought = prop::collection::vec(piece, 0..4)
+        .prop_map(|pieces| ("thinking", "thinking_delta", "thinking", pieces));
+    let call = prop::collection::vec(piece, 0..4)
+        .prop_map(|pieces| ("tool_use", "input_json_delta", "partial_json", pieces));
+    prop::collection::vec(prop_oneof![text, thought, call], 0..5).prop_map(|blocks| {
+        let mut lines = vec![json!({"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 3, "output_tokens": 1}}})];
+        for (index, (kind, delta, member, pieces)) in blocks.into_iter().enumerate() {
+            let block = json!({"type": kind, "id": format!("toolu_{index}"), "name": "f"});
+            lines.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+            for piece in pieces {
+                lines.push(json!({"type": "content_block_delta", "index": index, "delta": {"type": delta, member: piece}}));
+            }
+            lines.push(json!({"type": "content_block_stop", "index": index}));
+        }
+        lines.push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}));
+        lines.push(json!({"type": "message_stop"}));
+        named(&lines)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn pieces_of_a_stream_do_not_matter(events in prop::collection::vec(event(), 0..12), size in 2_usize..7) {
+        for protocol in PROTOCOLS {
+            let state = state(protocol, json!({"stream": true}));
+            prop_assert_eq!(relayed(&state, &events, 1), relayed(&state, &events, size));
+        }
+    }
+
+    #[test]
+    fn a_stream_says_what_the_provider_said(events in blocks(), size in 1_usize..7) {
+        let state = state(Protocol::Messages, json!({"stream": true}));
+        let heard = relayed(&state, &events, size);
+        let (mut text, mut thought, mut arguments) = (String::new(), String::new(), String::new());
+        for chunk in heard.chunks() {
+            let delta = &chunk["choices"][0]["delta"];
+            text += delta["content"].as_str().unwrap_or_default();
+            thought += delta["reasoning_content"].as_str().unwrap_or_default();
+            arguments += delta["tool_calls"][0]["function"]["arguments"].as_str().unwrap_or_default();
+        }
+        let told = |member: &str| -> String {
+            let parsed = events.iter().map(|event| serde_json::from_str::<Value>(&event.data).unwrap());
+            parsed.filter_map(|event| event["delta"][member].as_str().map(str::to_owned)).collect()
+        };
+        prop_assert_eq!(&text, &told("text"));
+        prop_assert_eq!(&thought, &told("thinking"));
+        prop_assert_eq!(arguments.replace("{}", ""), told("partial_json"));
+        prop_assert_eq!(heard.usage.map(|usage| usage.output), Some(9));
+        let least = text.len() + thought.len() + arguments.len();
+        prop_assert!(heard.written as usize >= least);
+    }
+
+    #[test]
+    fn whatever_comes_is_answered_in_json_or_refused(fields in value(), both in any::<bool>()) {
+        let body = if both && fields.is_object() {
+            let mut body = fields;
+            body["model"] = json!("lm-sonnet");
+            body
+        } else {
+            json!({"model": "lm-sonnet", "messages": fields})
+        };
+        for protocol in PROTOCOLS {
+            if let Ok(opened) = run::open::<Chat>(&cx(), written(protocol, json!({}), &body.to_string())) {
+                serde_json::from_str::<Value>(text_of(&opened.call)).expect("a call carries JSON");
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_a_provider_says_is_read(body in value(), raw in ".{0,40}", status in 199_u16..600) {
+        for protocol in PROTOCOLS {
+            let state = state(protocol, json!({}));
+            for body in [body.to_string(), raw.clone()] {
+                if let Ok(answered) = run::answer::<Chat>(&cx(), &state, reply(status, &body)) {
+                    serde_json::from_str::<Value>(&answered.body).expect("an answer is JSON");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_arrive_as_they_were_meant(system in ".{1,40}", user in ".{1,40}", arguments in ".{0,20}") {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": json!({"a": arguments}).to_string()}});
+        let messages = json!([
+            {"role": "system", "content": system}, {"role": "user", "content": user},
+            {"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": user},
+        ]);
+        let sent = opened(asked(Protocol::Messages, json!({}), json!({"messages": messages})));
+        let sent_body: Value = serde_json::from_str(text_of(&sent.call)).unwrap();
+        prop_assert_eq!(&sent_body["system"], &json!(system));
+        prop_assert_eq!(&sent_body["messages"][0]["content"][0]["text"], &json!(user));
+        prop_assert_eq!(&sent_body["messages"][1]["content"][0]["input"]["a"], &json!(arguments));
+        prop_assert_eq!(&sent_body["messages"][2]["content"][0]["content"], &json!(user));
+        prop_assert_eq!(sent.read as usize, system.len() + 2 * user.len() + 1 + json!({"a": arguments}).to_string().len());
+    }
+}
+
+#[test]
+fn nothing_follows_the_end() {
+    for protocol in PROTOCOLS {
+        let state = state(protocol, json!({"stream": true}));
+        let lines = [
+            json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+            json!({"type": "message_stop"}),
+        ];
+        let mut events = named(&lines[if protocol == Protocol::Chat { 0..1 } else { 1..3 }]);
+        events.push(Sse { event: None, data: "[DONE]".into() });
+        let mut relay = run::relay::<Chat>(&cx(), &state);
+        assert!(relay.push(events.clone()).unwrap().last);
+        let after = relay.push(events).unwrap();
+        assert!(after.send.is_empty() && !after.last);
+        assert!(relay.end().unwrap().send.is_empty());
+    }
+}
+
+#[test]
+fn deep_and_long_bodies_are_taken_or_refused() {
+    let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
+    let user = r#"[{"role":"user","content":"x"}]"#;
+    for field in ["messages", "tools", "anything", "temperature"] {
+        let messages = if field == "messages" { &deep } else { user };
+        let other = if field == "messages" { "other" } else { field };
+        let body = format!(r#"{{"model":"lm-sonnet","messages":{messages},"{other}":{deep}}}"#);
+        for protocol in PROTOCOLS {
+            let taken = run::open::<Chat>(&cx(), written(protocol, json!({}), &body)).is_ok();
+            assert_eq!(taken, field == "anything", "{field}");
+        }
+    }
+}
