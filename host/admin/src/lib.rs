@@ -20,6 +20,8 @@ pub use client::{ClientError, ask};
 pub use config::Config;
 pub use door::Door;
 pub use operation::{Component, NewKey, Operation, OperationError};
-pub use outcome::{AuditNote, Examination, KeyView, Outcome, PluginState, PluginView, Revealed};
+pub use outcome::{
+    AuditNote, Examination, KeyView, Outcome, PluginState, PluginView, Revealed, StageVerdict, StageView,
+};
 pub use server::{Admin, Operations, Performing};
 pub use token::Token;

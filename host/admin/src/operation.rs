@@ -6,6 +6,8 @@ use gatehouse_model::{AccountId, ChatFormat, Credits, Digest, KeyId, TaskId, Uni
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::StageView;
+
 /// One thing an operator asks. The same value is performed by a command on a store it opened itself, or
 /// sent to the gateway that has the store open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +79,9 @@ pub enum Operation {
         component: Component,
         /// Refuse any other bytes.
         sha256: Option<Digest>,
+        /// The line of its signature file.
+        #[serde(default)]
+        signature: Option<String>,
     },
     /// Switches to a version that is kept already.
     PluginActivate {
@@ -97,6 +102,9 @@ pub enum Operation {
     PluginCheck {
         /// Its bytes.
         component: Component,
+        /// The line of its signature file.
+        #[serde(default)]
+        signature: Option<String>,
     },
 }
 
@@ -177,6 +185,14 @@ pub enum OperationError {
     /// The rules do not allow it.
     #[error("{0}")]
     Refused(String),
+    /// A plugin version was turned away.
+    #[error("{reason}")]
+    PluginRefused {
+        /// The stage and why.
+        reason: String,
+        /// Every stage up to that one.
+        stages: Vec<StageView>,
+    },
     /// Too much is going on; ask again.
     #[error("{0}")]
     Busy(String),

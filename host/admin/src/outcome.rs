@@ -40,7 +40,12 @@ pub enum Outcome {
         notes: Vec<AuditNote>,
     },
     /// A component passed every stage of loading.
-    PluginChecked(PluginView),
+    PluginChecked {
+        /// The version.
+        plugin: PluginView,
+        /// Every stage in order.
+        stages: Vec<StageView>,
+    },
     /// A version was deleted.
     PluginRemoved {
         /// Its digest.
@@ -52,6 +57,8 @@ pub enum Outcome {
         plugin: PluginView,
         /// What served before; `None` when nothing did, or the same.
         replaced: Option<Digest>,
+        /// Every stage in order.
+        stages: Vec<StageView>,
     },
     /// Plugin versions by family.
     Plugins {
@@ -146,6 +153,31 @@ pub struct AuditNote {
     pub text: String,
 }
 
+/// One stage of a plugin version's way into service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageView {
+    /// "admit", "compile", ...
+    pub stage: String,
+    /// How it ended.
+    pub verdict: StageVerdict,
+    /// How long it took, ms.
+    pub took_ms: u64,
+    /// What was found, a sentence.
+    pub note: String,
+}
+
+/// How a stage ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StageVerdict {
+    /// Well.
+    Passed,
+    /// The version was turned away here.
+    Refused,
+    /// There was nothing to do.
+    Skipped,
+}
+
 /// One plugin version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginView {
@@ -183,4 +215,16 @@ pub enum PluginState {
     Pinned,
     /// Passed every stage and serves from now on.
     Serves,
+    /// Takes over should its successor fail.
+    Standby {
+        /// When the watch on its successor ends.
+        until: UnixMs,
+    },
+    /// Failed its watch; serves again only when it is activated by hand.
+    Withdrawn {
+        /// When.
+        at: UnixMs,
+        /// Why.
+        reason: String,
+    },
 }

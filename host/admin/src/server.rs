@@ -214,7 +214,7 @@ fn refusal(error: &OperationError) -> Response<Full<Bytes>> {
     let status = match error {
         OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
-        OperationError::Refused(_) => StatusCode::CONFLICT,
+        OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
         OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         OperationError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };

@@ -44,7 +44,7 @@ impl Operations for Fake {
                 Operation::AccountShow { account } => {
                     Err(OperationError::NotFound(format!("no account {account}")))
                 }
-                Operation::PluginCheck { component } => {
+                Operation::PluginCheck { component, .. } => {
                     Err(OperationError::Refused(format!("{} bytes", component.0.len())))
                 }
                 other => Err(OperationError::Failed(format!("{other:?}"))),
@@ -147,7 +147,7 @@ async fn an_operation_travels_there_and_back() {
         "{missing:?}"
     );
     let component = Component(vec![0xff; 3 << 20]);
-    let checked = ask(&door, &Operation::PluginCheck { component }).await.unwrap_err();
+    let checked = ask(&door, &Operation::PluginCheck { component, signature: None }).await.unwrap_err();
     assert_eq!(checked.to_string(), format!("{} bytes", 3 << 20));
     admin.stop().await;
 }
@@ -234,7 +234,7 @@ fn every_operation_reads_back() {
         Operation::KeyList { account: None, revoked: true },
         Operation::KeyRevoke { key: "k".into() },
         Operation::Doctor,
-        Operation::PluginCheck { component: Component(vec![0, 255]) },
+        Operation::PluginCheck { component: Component(vec![0, 255]), signature: Some("s".to_owned()) },
     ];
     for operation in all {
         let text = serde_json::to_string(&operation).unwrap();

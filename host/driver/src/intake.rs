@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_families::{Fault, Resolved};
+use gatehouse_families::{Answered, Fault, Resolved};
 use gatehouse_media::{Cut, CutError};
 use gatehouse_model::{
     Accepted, BlobId, Context, Digest, Event, Fault as TaskFault, Key, Parent, Phase, Refusal, Status,
@@ -39,10 +39,10 @@ impl Inner {
         // Not held a moment longer than it is needed: it may be 30 MB of pictures.
         let cut = self.cut(std::mem::take(&mut request.body)).await?;
         let asked = asked_model(request.model, &cut.json)?;
-        let resolved = self.resolve(&request, asked)?;
+        let found = self.resolve(&request, asked)?;
         let parent = self.parent(&request)?;
         let seed = self.seed.word();
-        let (accepted, blobs) = self.judge(&request, &resolved, parent, cut, seed, now).await?;
+        let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
         // The plugin may answer with another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(IntakeError::ModelForbidden(accepted.model));
@@ -118,22 +118,24 @@ impl Inner {
         }))
     }
 
+    /// The task belongs to the version that accepted it, which is not the one found where that one faulted
+    /// and another stood by.
     async fn judge(
         &self,
         request: &Request,
-        resolved: &Resolved,
+        found: Resolved,
         parent: Option<Parent>,
         cut: Cut,
         seed: u64,
         now: UnixMs,
-    ) -> Result<(Accepted, Vec<gatehouse_media::NewBlob>), IntakeError> {
+    ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), IntakeError> {
         let context = Context {
             now,
             seed,
             task: None,
             accepted_at: now,
-            deadline: now.plus(self.time_limit(&resolved.model)),
-            settings: self.families.settings(resolved.version.family()),
+            deadline: now.plus(self.time_limit(&found.model)),
+            settings: self.families.settings(found.version.family()),
         };
         let submission = Submission {
             surface: request.surface.to_owned(),
@@ -141,16 +143,18 @@ impl Inner {
             parent,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.families.submit(&resolved.version, context, submission).await {
-            Ok(Ok(accepted)) => Ok((accepted, cut.blobs)),
-            Ok(Err(refusal)) => Err(refused(refusal)),
+        match self.families.judge(&found, request.surface, context, submission).await {
+            Ok(Answered { by, answer: Ok(accepted) }) => {
+                Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
+            }
+            Ok(Answered { answer: Err(refusal), .. }) => Err(refused(refusal)),
             Err(Fault::Busy) => Err(IntakeError::Busy),
             Err(fault @ Fault::InputTooLarge { .. }) => {
                 Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
             }
             Err(fault) => {
-                tracing::error!(family = resolved.version.family(), %fault, "plugin fault while judging a request");
-                Err(IntakeError::Plugin(resolved.model.clone()))
+                tracing::error!(family = found.version.family(), %fault, "plugin fault while judging a request");
+                Err(IntakeError::Plugin(found.model))
             }
         }
     }

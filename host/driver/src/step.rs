@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_families::{Fault as PluginFault, Missing, Route, Version};
+use gatehouse_families::{Answered, Fault as PluginFault, Missing, Route, Version, Written};
 use gatehouse_model::{Action, Context, Event, Fault, FaultKind, Phase, Status, Step, Task, TaskId, UnixMs};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, is_overdue, timed_out};
@@ -121,16 +121,19 @@ impl Inner {
     }
 
     async fn run_plugin(&self, visit: &mut Visit, event: Event) -> Result<Turn, StoreError> {
-        let version = match self.version_for(visit).await {
-            Ok(version) => version,
+        let (version, written) = match self.version_for(visit).await {
+            Ok(found) => found,
             Err(due) => return Ok(Turn::Until(due.min(visit.task.deadline))),
         };
         if self.is_restless(visit) {
             return self.fail_internally(visit, "the model's plugin made no progress on this task").await;
         }
         let context = self.context(&visit.task, &version);
-        match self.families.advance(&version, context, visit.task.state.clone(), event).await {
-            Ok(step) => self.take_step(visit, step).await,
+        match self.families.step(&version, written, context, visit.task.state.clone(), event).await {
+            Ok(Answered { by, answer: step }) => {
+                self.belongs_to(visit, by);
+                self.take_step(visit, step).await
+            }
             Err(PluginFault::Busy) => Ok(Turn::Until(self.now().plus(BUSY_PAUSE))),
             Err(fault) => {
                 tracing::error!(task = %visit.task.id, family = visit.task.family, %fault, "plugin fault");
@@ -149,6 +152,16 @@ impl Inner {
             tracing::error!(%task, family, at_once, altogether, "the plugin takes step after step and comes to no end");
         }
         restless
+    }
+
+    /// The state a step returns is of the version that took it.
+    fn belongs_to(&self, visit: &mut Visit, version: Arc<Version>) {
+        let task = &mut visit.task;
+        if task.digest != version.digest() {
+            task.digest = version.digest();
+            task.state_version = version.about().state_version;
+            self.live.pin(task.id, version);
+        }
     }
 
     pub(crate) fn context(&self, task: &Task, version: &Version) -> Context {
@@ -202,12 +215,13 @@ impl Inner {
         due.plus(Duration::from_millis((wait * 0.25 * self.seed.unit()) as u64))
     }
 
-    /// The version this task's state belongs to; migrates the state where the active one reads it. While there
-    /// is none the task waits until the moment in the error, visibly, and never fails silently.
-    async fn version_for(&self, visit: &mut Visit) -> Result<Arc<Version>, UnixMs> {
+    /// The version this task's state belongs to; migrates the state where the active one reads it, and then
+    /// also says how it was before. While there is no version the task waits until the moment in the error,
+    /// visibly, and never fails silently.
+    async fn version_for(&self, visit: &mut Visit) -> Result<(Arc<Version>, Option<Written>), UnixMs> {
         let task = &visit.task;
         match self.families.route(&task.family, &task.digest, task.state_version) {
-            Ok(Route::Run(version)) => Ok(version),
+            Ok(Route::Run(version)) => Ok((version, None)),
             Ok(Route::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
                 self.migrate(visit, active).await
             }
@@ -217,16 +231,21 @@ impl Inner {
     }
 
     /// Rewrites the state for the active version, or stays with the pinned one where that fails.
-    async fn migrate(&self, visit: &mut Visit, active: Arc<Version>) -> Result<Arc<Version>, UnixMs> {
+    async fn migrate(
+        &self,
+        visit: &mut Visit,
+        active: Arc<Version>,
+    ) -> Result<(Arc<Version>, Option<Written>), UnixMs> {
         let task = &mut visit.task;
+        let writer = self.families.version(&task.digest);
         let migrated = self.families.migrate(&active, task.state_version, task.state.clone()).await;
         let reason = match migrated {
             Ok(Ok(state)) => {
-                task.state = state;
+                let written = std::mem::replace(&mut task.state, state);
                 task.state_version = active.about().state_version;
                 task.digest = active.digest();
                 self.live.pin(task.id, Arc::clone(&active));
-                return Ok(active);
+                return Ok((active, writer.ok().map(|by| Written { by, state: written })));
             }
             Ok(Err(reason)) => reason,
             Err(PluginFault::Busy) => return Err(self.now().plus(BUSY_PAUSE)),
@@ -238,8 +257,9 @@ impl Inner {
         self.pinned(task)
     }
 
-    fn pinned(&self, task: &Task) -> Result<Arc<Version>, UnixMs> {
-        self.families.version(&task.digest).map_err(|missing| self.without_version(task, &missing))
+    fn pinned(&self, task: &Task) -> Result<(Arc<Version>, Option<Written>), UnixMs> {
+        let pinned = self.families.version(&task.digest);
+        pinned.map(|version| (version, None)).map_err(|missing| self.without_version(task, &missing))
     }
 
     fn without_version(&self, task: &Task, missing: &Missing) -> UnixMs {

@@ -12,7 +12,7 @@ use wasmtime::component::Component;
 
 use crate::config::{Config, Limits};
 use crate::fault::Fault;
-use crate::load::{Candidate, StageError, Workshop, admit, chain};
+use crate::load::{Candidate, Journal, StageError, Workshop, admit, chain};
 use crate::version::Version;
 
 /// A loaded component. Cheap to clone; may be used from any thread, also from within an async runtime
@@ -45,7 +45,7 @@ impl Bench {
         let component =
             Component::new(&workshop.engine, wasm).map_err(|error| StageError::Compile(chain(&error)))?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
-        let version = workshop.prove(&candidate, config, None)?;
+        let version = workshop.prove(&candidate, config, &mut Journal::default())?;
         workshop.rehearse(&version)?;
         Ok(Self { workshop: Arc::new(workshop), version })
     }

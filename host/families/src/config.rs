@@ -1,11 +1,16 @@
 //! What an operator may set: where versions are kept, how many threads, and the limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use gatehouse_model::Digest;
 use serde::{Deserialize, Serialize};
+
+use crate::load::Supplies;
+use crate::trust::Trust;
+use crate::watch::WatchConfig;
 
 /// Streams open at once unless an operator says otherwise.
 pub const STREAMS: usize = 4096;
@@ -25,6 +30,15 @@ pub struct Config {
     pub limits_by_family: BTreeMap<String, Limits>,
     /// The operator's table of each family, handed to its plugin with every call.
     pub settings: BTreeMap<String, serde_json::Value>,
+    /// Whose signatures count, and whether one is needed.
+    pub trust: Trust,
+    /// Versions that came with the binary: who runs the binary trusts them, and its configuration may lack
+    /// what some of them need.
+    pub built_in: BTreeSet<Digest>,
+    /// What the gateway can serve a version with; `None` where nothing is served.
+    pub supplies: Option<Supplies>,
+    /// How a version is watched after a switch.
+    pub watch: WatchConfig,
 }
 
 /// What one call of a plugin may use. Strict by default; raise them for one family where it needs more
@@ -138,6 +152,10 @@ impl Config {
             limits: Limits::default(),
             limits_by_family: BTreeMap::new(),
             settings: BTreeMap::new(),
+            trust: Trust::default(),
+            built_in: BTreeSet::new(),
+            supplies: None,
+            watch: WatchConfig::default(),
         }
     }
 

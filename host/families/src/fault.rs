@@ -55,9 +55,26 @@ pub enum Fault {
         /// wasmtime's words, and the plugin's own last ones.
         reason: String,
     },
+    /// The version was withdrawn before the call began; nothing ran.
+    #[error("the plugin version was withdrawn")]
+    Withdrawn,
 }
 
 impl Fault {
+    /// Whether it is the plugin's own doing, rather than the host's or the input's.
+    #[must_use]
+    pub fn is_plugins(&self) -> bool {
+        match self {
+            Self::Busy | Self::Host(_) | Self::InputTooLarge { .. } => false,
+            Self::BadOutput { .. }
+            | Self::Deadline { .. }
+            | Self::Memory { .. }
+            | Self::TooLarge { .. }
+            | Self::Trap { .. }
+            | Self::Withdrawn => true,
+        }
+    }
+
     /// One word, for metrics.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -70,6 +87,7 @@ impl Fault {
             Self::Memory { .. } => "memory",
             Self::TooLarge { .. } => "too_large",
             Self::Trap { .. } => "trap",
+            Self::Withdrawn => "withdrawn",
         }
     }
 

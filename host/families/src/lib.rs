@@ -1,19 +1,21 @@
 //! Where plugins run: the only room that knows wasmtime.
 //!
 //! Owns the engine and its limits, the chain a version goes through before it may serve (admit, compile,
-//! inspect, link, describe, self-test, switch), the registry of active families, the versions pinned by
+//! inspect, link, describe, fit, self-test, rehearse, switch), the watch after it, the registry of active families, the versions pinned by
 //! live tasks, and every single call of a plugin: a fresh instance on a plugin thread, checked on its way
 //! out. Never opens a socket, never reads a clock of its own, never keeps a task. Called by `driver`
 //! (through [`Families`]) and by the plugin testkit (through [`Bench`]).
 //!
 //! ```text
-//! bytes -> admit -> compile -> inspect -> link -> describe -> self-test -> switch   (load/)
+//! bytes -> admit -> compile -> inspect -> link -> describe -> fit -> self-test -> rehearse -> switch   (load/, chain)
+//! fresh -> watched -> on its own, or withdrawn                                         (watch, rescue)
 //! call  -> queue -> thread -> fresh instance -> v1 words -> checks -> model words   (run, v1/, check)
 //! ```
 //! Time is the guest's own processor time, so a busy machine never kills an innocent call; and nothing in
 //! the sandbox can wait, so processor time is all a guest can spend.
 
 mod bench;
+mod chain;
 mod check;
 mod config;
 mod engine;
@@ -22,23 +24,33 @@ mod guest;
 mod load;
 mod notes;
 mod registry;
+mod rescue;
 mod room;
 mod run;
 mod shelf;
 mod talk;
 mod text;
 mod threads;
+mod trust;
 mod turns;
 mod v1;
 mod version;
 mod versions;
 mod wasi;
+mod watch;
 
 pub use bench::Bench;
+pub use chain::Offer;
 pub use config::{Config, Limits, STREAMS};
 pub use fault::Fault;
-pub use load::{AdmitError, DescribeError, InspectError, OpenError, Report, SelfTestError, StageError};
+pub use load::{
+    AdmitError, DescribeError, FitError, InspectError, LiveSample, LiveState, LiveStates, OpenError, Refused,
+    RehearseError, Report, SelfTestError, Stage, StageError, StageVerdict, Supplies,
+};
 pub use registry::{ModelRow, Registry, Resolved};
+pub use rescue::{Answered, Written};
 pub use room::{Families, Missing, RemoveError, Route, VersionState, VersionSummary};
 pub use talk::Relay;
+pub use trust::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
 pub use version::Version;
+pub use watch::WatchConfig;

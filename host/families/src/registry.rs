@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest, UnixMs};
 
-use crate::load::DescribeError;
+use crate::load::FitError;
 use crate::version::Version;
 
 /// The active version of every family, and their models by every name.
@@ -130,9 +130,9 @@ impl Registry {
     }
 
     /// Whether a family with this manifest fits beside the others (it may replace its own kind).
-    pub(crate) fn fits(&self, about: &About) -> Result<(), DescribeError> {
+    pub(crate) fn fits(&self, about: &About) -> Result<(), FitError> {
         let clash = |what, name: &String, family: &String| {
-            Err(DescribeError::Clash { what, name: name.clone(), family: family.clone() })
+            Err(FitError::Clash { what, name: name.clone(), family: family.clone() })
         };
         for id in about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases)) {
             if let Some(name) = self.names.get(id).filter(|name| name.family != about.family) {
@@ -155,7 +155,7 @@ impl Registry {
     }
 
     /// This registry with `version` active in its family.
-    pub(crate) fn with(&self, version: Arc<Version>, since: UnixMs) -> Result<Self, DescribeError> {
+    pub(crate) fn with(&self, version: Arc<Version>, since: UnixMs) -> Result<Self, FitError> {
         self.fits(version.about())?;
         let mut families = self.families.clone();
         families.insert(version.family().to_owned(), Active { version, since });

@@ -6,9 +6,10 @@ use std::time::Instant;
 use gatehouse_model::{Accepted, Clock, Context, Digest, Event, Refusal, Step, Submission, UnixMs, metric};
 use tokio::sync::Semaphore;
 
+use crate::chain::{Offer, Plan};
 use crate::config::Config;
 use crate::fault::Fault;
-use crate::load::{OpenError, Report, StageError};
+use crate::load::{LiveStates, OpenError, Refused, Report, StageError};
 use crate::registry::Registry;
 use crate::version::Version;
 use crate::versions::Inner;
@@ -16,7 +17,7 @@ use crate::versions::Inner;
 /// All families of the gateway. Cheap to clone.
 #[derive(Clone)]
 pub struct Families {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 impl std::fmt::Debug for Families {
@@ -72,6 +73,14 @@ pub enum RemoveError {
     /// Live tasks need it.
     #[error("plugin version {0} finishes tasks it admitted; try again when they have ended")]
     Pinned(Digest),
+    /// It takes over if a fresh version fails.
+    #[error("plugin version {digest} stands by while its successor is watched; try again after {until}")]
+    Standby {
+        /// Its digest.
+        digest: Digest,
+        /// When the watch ends.
+        until: UnixMs,
+    },
     /// The file system's.
     #[error("the folder of versions: {0}")]
     Folder(#[from] std::io::Error),
@@ -101,6 +110,19 @@ pub enum VersionState {
     Kept,
     /// Finishes the tasks it admitted.
     Pinned,
+    /// Takes over should its successor fail, until then.
+    Standby {
+        /// When the watch on its successor ends.
+        until: UnixMs,
+    },
+    /// Failed its watch. It finishes the tasks it admitted if it can, and serves again only when an operator
+    /// activates it.
+    Withdrawn {
+        /// When.
+        at: UnixMs,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Families {
@@ -122,37 +144,49 @@ impl Families {
         Ok(Self { inner: Arc::new(Inner::open(config, clock, true)?) })
     }
 
-    /// Takes `wasm` through every stage and makes it the active version of its family. Heavy and
+    /// Says where live tasks are kept, for the rehearsal before a switch; the first word counts.
+    pub fn rehearse_on(&self, live: Arc<dyn LiveStates>) {
+        drop(self.inner.live.set(live));
+    }
+
+    /// Takes a component through every stage and makes it the active version of its family. Heavy and
     /// synchronous: call it where blocking is allowed. A version that is active already is left alone.
     ///
     /// # Errors
     /// The stage that turned it away; the version active before keeps serving.
-    pub fn install(&self, wasm: &[u8]) -> Result<Report, StageError> {
-        self.inner.take_in(wasm, true)
+    pub fn install<'a>(&self, offer: impl Into<Offer<'a>>) -> Result<Report, Refused> {
+        self.inner.take_in(&offer.into(), Plan::Switch)
     }
 
-    /// Takes `wasm` through every stage but the switch; nothing is kept.
+    /// Takes a component through every stage but the switch; nothing is kept.
     ///
     /// # Errors
     /// The stage that turned it away.
-    pub fn check(&self, wasm: &[u8]) -> Result<Report, StageError> {
-        self.inner.take_in(wasm, false)
+    pub fn check<'a>(&self, offer: impl Into<Offer<'a>>) -> Result<Report, Refused> {
+        self.inner.take_in(&offer.into(), Plan::Check)
     }
 
     /// Makes a version that is kept already the active one of its family, through every stage again.
     ///
     /// # Errors
     /// The stage that turned it away; the version active before keeps serving.
-    pub fn activate(&self, digest: &Digest) -> Result<Report, StageError> {
-        self.inner.activate(digest)
+    pub fn activate(&self, digest: &Digest) -> Result<Report, Refused> {
+        self.inner.activate(digest, Plan::Switch)
     }
 
-    /// Goes back to the version that served `family` before the present one.
+    /// Goes back to the version that served `family` before the present one. It has served before, so it is
+    /// not watched: nothing ever goes back and forth by itself.
     ///
     /// # Errors
     /// [`StageError::NothingBefore`], or the stage that turned the earlier version away.
-    pub fn roll_back(&self, family: &str) -> Result<Report, StageError> {
-        self.inner.activate(&self.inner.before(family)?)
+    pub fn roll_back(&self, family: &str) -> Result<Report, Refused> {
+        self.inner.activate(&self.inner.before(family)?, Plan::Back)
+    }
+
+    /// Why that version was withdrawn, if it was. Nothing automatic may activate it.
+    #[must_use]
+    pub fn withdrawn(&self, digest: &Digest) -> Option<String> {
+        self.inner.withdrawn_because(digest)
     }
 
     /// Deletes a version from the data folder.
@@ -228,7 +262,11 @@ impl Families {
         from: u32,
         state: Vec<u8>,
     ) -> Result<Result<Vec<u8>, String>, Fault> {
-        self.call(version, "migrate", move |version| version.migrate(from, &state)).await
+        let answer = self.call(version, "migrate", move |version| version.migrate(from, &state)).await;
+        if let Err(fault) = answer.as_ref() {
+            self.inner.note(version, Some(fault));
+        }
+        answer
     }
 
     /// Every version that is active, should be, is pinned by a live task, or is kept.

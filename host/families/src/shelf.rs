@@ -4,7 +4,9 @@
 //! plugins/<sha256>.wasm                 the component, exactly as it came
 //! plugins/<sha256>-<engine>.cwasm       its code, made here; mapped, so never rewritten
 //! plugins/<sha256>-<engine>.cwasm.sum   the digest of the code
-//! plugins/active.json                   family -> {digest, since}
+//! plugins/<sha256>.sig                  who vouches for it, where somebody does
+//! plugins/active.json                   family -> {digest, since, ...}
+//! plugins/withdrawn.json                digest -> {family, at, reason}: what failed its watch
 //! ```
 //! Every file appears whole or not at all (temporary file, fsync, rename, fsync of the folder) and is
 //! readable by its owner alone.
@@ -15,9 +17,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use gatehouse_model::{Digest, UnixMs};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 const ACTIVE: &str = "active.json";
+const WITHDRAWN: &str = "withdrawn.json";
 const TEMPORARY: &str = ".tmp";
 
 /// One line of the list of active versions.
@@ -28,6 +32,17 @@ pub(crate) struct Row {
     /// The version it replaced, to go back to.
     #[serde(default)]
     pub(crate) before: Option<Digest>,
+    /// Until when it is watched.
+    #[serde(default)]
+    pub(crate) watched_until: Option<UnixMs>,
+}
+
+/// One line of the list of versions that failed their watch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Withdrawal {
+    pub(crate) family: String,
+    pub(crate) at: UnixMs,
+    pub(crate) reason: String,
 }
 
 /// The folder.
@@ -81,7 +96,33 @@ impl Shelf {
     /// Removes a component and its code.
     pub(crate) fn drop_component(&self, digest: &Digest) -> io::Result<()> {
         fs::remove_file(self.component_path(digest))?;
+        match fs::remove_file(self.signature_path(digest)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         self.drop_code(digest)
+    }
+
+    /// The signature kept beside a component.
+    pub(crate) fn signature(&self, digest: &Digest) -> io::Result<Option<String>> {
+        match fs::read_to_string(self.signature_path(digest)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn keep_signature(&self, digest: &Digest, text: &str) -> io::Result<()> {
+        self.write(&self.signature_path(digest), text.as_bytes())
+    }
+
+    /// The versions that failed their watch.
+    pub(crate) fn withdrawn(&self) -> io::Result<BTreeMap<Digest, Withdrawal>> {
+        read_map(&self.dir.join(WITHDRAWN))
+    }
+
+    pub(crate) fn write_withdrawn(&self, rows: &BTreeMap<Digest, Withdrawal>) -> io::Result<()> {
+        self.write(&self.dir.join(WITHDRAWN), &serde_json::to_vec_pretty(rows)?)
     }
 
     pub(crate) fn has_component(&self, digest: &Digest) -> bool {
@@ -130,12 +171,7 @@ impl Shelf {
 
     /// The active versions as last written.
     pub(crate) fn active(&self) -> io::Result<BTreeMap<String, Row>> {
-        match fs::read(self.active_path()) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-            Err(error) => Err(error),
-        }
+        read_map(&self.active_path())
     }
 
     pub(crate) fn write_active(&self, rows: &BTreeMap<String, Row>) -> io::Result<()> {
@@ -148,6 +184,10 @@ impl Shelf {
 
     fn component_path(&self, digest: &Digest) -> PathBuf {
         self.dir.join(format!("{digest}.wasm"))
+    }
+
+    fn signature_path(&self, digest: &Digest) -> PathBuf {
+        self.dir.join(format!("{digest}.sig"))
     }
 
     fn code_path(&self, digest: &Digest, fits: &str) -> PathBuf {
@@ -163,6 +203,17 @@ impl Shelf {
         file.sync_all()?;
         fs::rename(&temporary, path)?;
         File::open(&self.dir)?.sync_all()
+    }
+}
+
+/// A list in JSON; empty when there is no file.
+fn read_map<K: DeserializeOwned + Ord, V: DeserializeOwned>(path: &Path) -> io::Result<BTreeMap<K, V>> {
+    match fs::read(path) {
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(error),
     }
 }
 
@@ -241,7 +292,12 @@ mod tests {
     fn the_list_of_active_versions_survives_and_leftovers_do_not() {
         let (dir, shelf) = shelf();
         assert!(shelf.active().unwrap().is_empty());
-        let row = Row { digest: Digest::of(b"wasm"), since: UnixMs(7), before: Some(Digest::of(b"old")) };
+        let row = Row {
+            digest: Digest::of(b"wasm"),
+            since: UnixMs(7),
+            before: Some(Digest::of(b"old")),
+            watched_until: None,
+        };
         shelf.write_active(&BTreeMap::from([("f".to_owned(), row)])).unwrap();
         let leftover = shelf.dir.join("x.wasm.tmp");
         fs::write(&leftover, b"half").unwrap();

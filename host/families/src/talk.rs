@@ -1,4 +1,5 @@
-//! The room's face for text: judge, answer, and streams that live between calls.
+//! The room's face for text: judge, answer, and streams that live between calls. Faults of a fresh version are
+//! put to the one that stands by, as far as the client has been sent nothing.
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use gatehouse_model::{Answered, Chunk, Context, Inquiry, Opened, Refusal, Reject
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::fault::Fault;
+use crate::rescue;
 use crate::room::Families;
 use crate::text::Stream;
 use crate::version::Version;
@@ -21,7 +23,7 @@ pub struct Relay {
 }
 
 impl Families {
-    /// Judges a text request.
+    /// Judges a text request; also says who did, for that version reads the state it left.
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
@@ -30,8 +32,14 @@ impl Families {
         version: &Arc<Version>,
         cx: Context,
         request: Inquiry,
-    ) -> Result<Result<Opened, Refusal>, Fault> {
-        self.call(version, "open", move |version| version.open(&cx, request)).await
+    ) -> Result<rescue::Answered<Result<Opened, Refusal>>, Fault> {
+        let surface = request.surface.clone();
+        let other = self.stand_in(version).filter(|other| other.talks(&surface));
+        self.either(version, other, "open", |version| {
+            let (cx, request) = (cx.clone(), request.clone());
+            async move { self.call(&version, "open", move |version| version.open(&cx, request)).await }
+        })
+        .await
     }
 
     /// Translates a whole answer.
@@ -45,7 +53,15 @@ impl Families {
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<Answered, Rejection>, Fault> {
-        self.call(version, "answer", move |version| version.answer(&cx, &state, reply)).await
+        let other = self.stand_in(version).filter(|other| other.reads_like(version));
+        let answered =
+            self.either(version, other, "answer", |version| {
+                let (cx, state, reply) = (cx.clone(), state.clone(), reply.clone());
+                async move {
+                    self.call(&version, "answer", move |version| version.answer(&cx, &state, reply)).await
+                }
+            });
+        answered.await.map(|answered| answered.answer)
     }
 
     /// Begins a stream, in an instance of its own.
@@ -54,14 +70,13 @@ impl Families {
     /// [`Fault::Busy`] when as many streams are open as may be; any other when it does not begin.
     pub async fn relay(&self, version: &Arc<Version>, cx: Context, state: Vec<u8>) -> Result<Relay, Fault> {
         let place = self.streams().try_acquire_owned().map_err(|_| Fault::Busy)?;
-        let serving = Arc::clone(version);
-        let stream = self.call(version, "relay", move |_| serving.relay(&cx, &state)).await?;
-        Ok(Relay {
-            families: self.clone(),
-            stream: Some(Box::new(stream)),
-            version: Arc::clone(version),
-            _place: place,
-        })
+        let other = self.stand_in(version).filter(|other| other.reads_like(version));
+        let begun = self.either(version, other, "relay", |version| {
+            let (cx, state, serving) = (cx.clone(), state.clone(), Arc::clone(&version));
+            async move { self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await }
+        });
+        let rescue::Answered { by, answer: stream } = begun.await?;
+        Ok(Relay { families: self.clone(), stream: Some(Box::new(stream)), version: by, _place: place })
     }
 }
 
@@ -100,7 +115,11 @@ impl Relay {
             let answer = body(&mut stream)?;
             Ok((answer, stream))
         };
-        let (answer, stream) = self.families.call(&self.version, function, call).await?;
+        let answer = self.families.call(&self.version, function, call).await;
+        if let Err(fault) = &answer {
+            self.families.fault(&self.version, fault);
+        }
+        let (answer, stream) = answer?;
         self.stream = Some(stream);
         Ok(answer)
     }

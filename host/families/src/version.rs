@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gatehouse_model::{About, Accepted, Body, Context, Digest, Event, Refusal, Step, Submission, TaskId};
 use wasmtime::Store;
@@ -22,6 +23,8 @@ pub struct Version {
     pub(crate) settings: Arc<[u8]>,
     pub(crate) pre: FamilyPre,
     pub(crate) speaker: Speaker,
+    /// It failed its watch; nothing new is asked of it.
+    pub(crate) withdrawn: AtomicBool,
 }
 
 impl fmt::Debug for Version {
@@ -59,6 +62,31 @@ impl Version {
     #[must_use]
     pub fn settings(&self) -> Arc<[u8]> {
         Arc::clone(&self.settings)
+    }
+
+    /// Whether `model` (its own id) is served on `surface`.
+    #[must_use]
+    pub fn serves(&self, surface: &str, model: &str) -> bool {
+        let on = |surfaces: &[String]| surfaces.iter().any(|served| served == surface);
+        self.about.models.iter().any(|info| info.id == model && on(&info.surfaces))
+    }
+
+    /// Whether its text half serves `surface`.
+    pub(crate) fn talks(&self, surface: &str) -> bool {
+        self.about.offers.text && self.about.surfaces.iter().any(|own| own.name == surface)
+    }
+
+    /// Whether a state that `other` wrote is one of its own.
+    pub(crate) fn reads_like(&self, other: &Self) -> bool {
+        self.about.state_version == other.about.state_version
+    }
+
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.withdrawn.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_withdrawn(&self, withdrawn: bool) {
+        self.withdrawn.store(withdrawn, Ordering::Release);
     }
 
     pub(crate) fn frame(&self, task: Option<TaskId>, budget_ms: u32) -> Frame<'_> {

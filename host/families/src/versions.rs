@@ -1,28 +1,28 @@
 //! The versions of this house: taken in, switched, pinned, found again after a restart.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Clock, Digest};
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
-use crate::load::{Candidate, Compiler, OpenError, Report, StageError, Workshop, admit};
+use crate::load::{AdmitError, Candidate, Compiler, Journal, LiveStates, OpenError, StageError, Workshop};
 use crate::registry::Registry;
 use crate::room::{Missing, RemoveError, VersionState, VersionSummary};
-use crate::shelf::{Row, Shelf};
+use crate::shelf::{Row, Shelf, Withdrawal};
 use crate::threads::Threads;
 use crate::version::Version;
+use crate::watch::{Tower, Watch};
 
 /// The room's state.
 pub(crate) struct Inner {
     pub(crate) config: Config,
-    clock: Arc<dyn Clock>,
-    workshop: Workshop,
-    compiler: Compiler,
-    shelf: Arc<Shelf>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) workshop: Workshop,
+    pub(crate) compiler: Compiler,
+    pub(crate) shelf: Arc<Shelf>,
     pub(crate) threads: Threads,
     /// Streams that may be open at once; each holds an instance.
     pub(crate) streams: Arc<Semaphore>,
@@ -30,14 +30,22 @@ pub(crate) struct Inner {
     /// Every version somebody still holds, active or pinned.
     loaded: Mutex<HashMap<Digest, Weak<Version>>>,
     /// Active versions that could not be loaded: family -> what and why.
-    broken: Mutex<BTreeMap<String, (Digest, String)>>,
-    /// One change of the registry at a time.
-    changing: Mutex<()>,
+    pub(crate) broken: Mutex<BTreeMap<String, (Digest, String)>>,
+    /// Versions that failed their watch, as the shelf has them.
+    pub(crate) withdrawn: Mutex<BTreeMap<Digest, Withdrawal>>,
+    /// Fresh versions, and who stands by for them.
+    pub(crate) tower: Tower,
+    /// Where live tasks are kept, once somebody has said so.
+    pub(crate) live: OnceLock<Arc<dyn LiveStates>>,
+    /// One version on its way at a time. Taken before `changing`.
+    pub(crate) preparing: Mutex<()>,
+    /// One change of the registry at a time; held for moments, so that a withdrawal waits for no compiler.
+    pub(crate) changing: Mutex<()>,
     /// One load of a pinned version at a time, so that it is loaded once.
     fetching: Mutex<()>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,6 +55,8 @@ impl Inner {
             Shelf::open(&config.data_dir).map_err(|(path, source)| OpenError::Folder { path, source })?;
         let rows =
             shelf.active().map_err(|source| OpenError::Folder { path: shelf.active_path(), source })?;
+        let withdrawn =
+            shelf.withdrawn().map_err(|source| OpenError::Folder { path: shelf.active_path(), source })?;
         let shelf = Arc::new(shelf);
         let count = config.thread_count();
         let workshop = Workshop::open(count + config.streams, &config.loosest())?;
@@ -60,6 +70,10 @@ impl Inner {
             registry: ArcSwap::default(),
             loaded: Mutex::default(),
             broken: Mutex::default(),
+            withdrawn: Mutex::new(withdrawn),
+            tower: Tower::default(),
+            live: OnceLock::new(),
+            preparing: Mutex::default(),
             changing: Mutex::default(),
             fetching: Mutex::default(),
             config,
@@ -73,9 +87,15 @@ impl Inner {
 
     /// Makes a version active again that was so before the restart.
     fn revive(&self, family: String, row: Row) {
-        let revived = self.version(&row.digest).map_err(|missing| missing.to_string()).and_then(|version| {
+        let loaded = self
+            .vouched_for(&row.digest)
+            .and_then(|()| self.version(&row.digest).map_err(|missing| missing.to_string()));
+        let revived = loaded.and_then(|version| {
             self.registry.load().with(version, row.since).map_err(|clash| clash.to_string())
         });
+        if revived.is_ok() {
+            self.watch_again(&row);
+        }
         match revived {
             Ok(next) => self.registry.store(Arc::new(next)),
             Err(why) => {
@@ -85,84 +105,29 @@ impl Inner {
         }
     }
 
-    pub(crate) fn take_in(&self, wasm: &[u8], switch: bool) -> Result<Report, StageError> {
-        let begun = Instant::now();
-        let _one_at_a_time = lock(&self.changing);
-        let digest = admit(wasm, self.config.loosest().component())?;
-        let registry = self.registry.load_full();
-        let (version, compiled, self_tests) = if let Some(version) = self.held(&digest) {
-            registry.fits(version.about())?;
-            (version, false, 0)
-        } else {
-            let made = self.make(wasm, digest, &registry);
-            if made.is_err() || !switch {
-                self.forget(&digest);
-            }
-            made?
-        };
-        let before = registry.family(version.family()).map(|active| active.digest());
-        if switch && before != Some(digest) {
-            self.switch(&registry, &version, wasm)?;
+    /// Whether the kept component may serve under the signatures asked for today.
+    fn vouched_for(&self, digest: &Digest) -> Result<(), String> {
+        let trust = &self.config.trust;
+        if !trust.required || self.config.built_in.contains(digest) {
+            return Ok(());
         }
-        Ok(Report {
-            about: version.about().clone(),
-            digest,
-            bytes: wasm.len(),
-            self_tests,
-            compiled,
-            active: switch || before == Some(digest),
-            replaced: before.filter(|before| switch && *before != digest),
-            took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        })
+        let wasm = self.shelf.component(digest).map_err(|error| error.to_string())?;
+        let signature = self.shelf.signature(digest).map_err(|error| error.to_string())?;
+        let wasm = wasm.ok_or_else(|| Missing::Unknown(*digest).to_string())?;
+        let judged = trust.judge(&wasm, signature.as_deref()).map_err(AdmitError::from);
+        judged.map(drop).map_err(|error| StageError::from(error).to_string())
     }
 
-    fn make(
-        &self,
-        wasm: &[u8],
-        digest: Digest,
-        registry: &Registry,
-    ) -> Result<(Arc<Version>, bool, usize), StageError> {
-        let (component, compiled) = self.compiler.compile(&digest, wasm)?;
-        let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
-        let version = self.workshop.prove(&candidate, &self.config, Some(registry))?;
-        let self_tests = self.workshop.rehearse(&version)?;
-        Ok((version, compiled, self_tests))
-    }
-
-    /// Drops the code of a component that is not kept.
-    fn forget(&self, digest: &Digest) {
-        if !self.shelf.has_component(digest)
-            && let Err(error) = self.shelf.drop_code(digest)
-        {
-            tracing::warn!(%digest, %error, "code of a rejected plugin could not be removed");
+    /// A restart does not end a watch; what was counted before it is forgotten.
+    fn watch_again(&self, row: &Row) {
+        let (Some(before), Some(until)) = (row.before, row.watched_until) else { return };
+        if until <= self.clock.now() {
+            return;
         }
-    }
-
-    /// The component is durable before it is listed, and listed before it serves.
-    fn switch(&self, registry: &Registry, version: &Arc<Version>, wasm: &[u8]) -> Result<(), StageError> {
-        let since = self.clock.now();
-        let next = registry.with(Arc::clone(version), since)?;
-        let failed = |what| move |source| StageError::Switch { what, source };
-        self.shelf.keep_component(&version.digest(), wasm).map_err(failed("the component"))?;
-        let mut rows = self.shelf.active().map_err(failed("the list of active versions"))?;
-        let before = rows.get(version.family()).map(|row| row.digest).filter(|row| *row != version.digest());
-        rows.insert(version.family().to_owned(), Row { digest: version.digest(), since, before });
-        self.shelf.write_active(&rows).map_err(failed("the list of active versions"))?;
-        self.remember(version);
-        lock(&self.broken).remove(version.family());
-        self.registry.store(Arc::new(next));
-        tracing::info!(
-            family = version.family(), version = version.about().version, digest = %version.digest(),
-            "plugin version is active"
-        );
-        Ok(())
-    }
-
-    /// Switches to a component that is kept already, through every stage.
-    pub(crate) fn activate(&self, digest: &Digest) -> Result<Report, StageError> {
-        let failed = |source| StageError::Switch { what: "the kept component", source };
-        let wasm = self.shelf.component(digest).map_err(failed)?.ok_or(StageError::NotKept(*digest))?;
-        self.take_in(&wasm, true)
+        match self.version(&before) {
+            Ok(before) => self.tower.begin(row.digest, before, Watch::new(self.config.watch, until)),
+            Err(missing) => tracing::warn!(%missing, "nobody stands by for a version under watch"),
+        }
     }
 
     /// The version that served `family` before the present one.
@@ -176,6 +141,7 @@ impl Inner {
 
     /// Deletes a version that neither serves nor finishes a task.
     pub(crate) fn remove(&self, digest: &Digest) -> Result<(), RemoveError> {
+        let _one_on_its_way = lock(&self.preparing);
         let _one_at_a_time = lock(&self.changing);
         // Nobody may begin to load it from here on.
         let _nobody_else = lock(&self.fetching);
@@ -186,10 +152,14 @@ impl Inner {
         if rows.values().any(|row| row.digest == *digest) {
             return Err(RemoveError::Active(*digest));
         }
+        if let Some(until) = self.tower.stands_by(digest, self.clock.now()) {
+            return Err(RemoveError::Standby { digest: *digest, until });
+        }
         if self.held(digest).is_some() {
             return Err(RemoveError::Pinned(*digest));
         }
         self.shelf.drop_component(digest)?;
+        self.pardon(digest)?;
         tracing::info!(%digest, "plugin version removed");
         Ok(())
     }
@@ -223,18 +193,20 @@ impl Inner {
             }
         };
         let candidate = Candidate { component, digest, bytes: None };
-        let version = self.workshop.prove(&candidate, &self.config, None).map_err(broken)?;
+        let version =
+            self.workshop.prove(&candidate, &self.config, &mut Journal::default()).map_err(broken)?;
         if compiled {
             self.workshop.rehearse(&version).map_err(broken)?;
         }
+        version.set_withdrawn(lock(&self.withdrawn).contains_key(&digest));
         Ok(version)
     }
 
-    fn held(&self, digest: &Digest) -> Option<Arc<Version>> {
+    pub(crate) fn held(&self, digest: &Digest) -> Option<Arc<Version>> {
         lock(&self.loaded).get(digest).and_then(Weak::upgrade)
     }
 
-    fn remember(&self, version: &Arc<Version>) {
+    pub(crate) fn remember(&self, version: &Arc<Version>) {
         let mut loaded = lock(&self.loaded);
         loaded.retain(|_, version| version.strong_count() > 0);
         loaded.insert(version.digest(), Arc::downgrade(version));
@@ -253,8 +225,10 @@ impl Inner {
             .map(|active| summary(&active.version, VersionState::Active(active.since)))
             .collect();
         let held: Vec<Arc<Version>> = lock(&self.loaded).values().filter_map(Weak::upgrade).collect();
-        let pinned = held.iter().filter(|version| !registry.is_active(&version.digest()));
-        all.extend(pinned.map(|version| summary(version, VersionState::Pinned)));
+        let others = held.iter().filter(|version| !registry.is_active(&version.digest()));
+        all.extend(
+            others.map(|version| summary(version, self.state_aside(&version.digest(), VersionState::Pinned))),
+        );
         all.extend(lock(&self.broken).iter().map(|(family, (digest, why))| VersionSummary {
             family: family.clone(),
             version: String::new(),
@@ -265,9 +239,21 @@ impl Inner {
         let kept = self.shelf.components().unwrap_or_default();
         let idle = kept.iter().filter(|digest| !listed.contains(digest));
         all.extend(
-            idle.filter_map(|digest| self.version(digest).ok()).map(|one| summary(&one, VersionState::Kept)),
+            idle.filter_map(|digest| self.version(digest).ok())
+                .map(|one| summary(&one, self.state_aside(&one.digest(), VersionState::Kept))),
         );
         all.sort_by(|a, b| (&a.family, a.digest).cmp(&(&b.family, b.digest)));
         all
+    }
+
+    /// What a version that does not serve does, unless there is more to say than `usual`.
+    fn state_aside(&self, digest: &Digest, usual: VersionState) -> VersionState {
+        if let Some(row) = lock(&self.withdrawn).get(digest) {
+            return VersionState::Withdrawn { at: row.at, reason: row.reason.clone() };
+        }
+        match self.tower.stands_by(digest, self.clock.now()) {
+            Some(until) => VersionState::Standby { until },
+            None => usual,
+        }
     }
 }

@@ -69,7 +69,7 @@ async fn in_passing(config: &Config, operation: Operation) -> Result<Outcome, As
 fn desk(config: &Config, folder: &DataFolder, store: Store) -> Result<Desk, DataError> {
     Ok(Desk {
         store,
-        plugins: Plugins::Closed(families_config(folder.root().to_owned(), &config.plugins)),
+        plugins: Plugins::Closed(Box::new(families_config(folder.root().to_owned(), config))),
         pepper: folder.pepper(&SystemSeed)?,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),

@@ -214,6 +214,9 @@ pub(crate) enum PluginCommand {
         /// Refuse any other bytes
         #[arg(long, value_name = "DIGEST")]
         sha256: Option<Digest>,
+        /// Its signature [default: FILE.sig where there is one]
+        #[arg(long, value_name = "FILE")]
+        signature: Option<PathBuf>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -242,8 +245,24 @@ pub(crate) enum PluginCommand {
     Check {
         /// The component
         file: PathBuf,
+        /// Its signature [default: FILE.sig where there is one]
+        #[arg(long, value_name = "FILE")]
+        signature: Option<PathBuf>,
         #[command(flatten)]
         output: OutputArgs,
+    },
+    /// Make a key pair to sign plugins with: the private key into FILE, the public one printed
+    Keygen {
+        /// Where the private key goes; must not exist
+        file: PathBuf,
+    },
+    /// Sign a component: writes FILE.sig beside it
+    Sign {
+        /// The component
+        file: PathBuf,
+        /// The private key's file
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
     },
 }
 

@@ -68,6 +68,11 @@ pub(crate) fn install(
         if !wanted(active(families, plugin.name), digest, known) {
             continue;
         }
+        if let Some(reason) = families.withdrawn(&digest) {
+            let family = plugin.name;
+            tracing::warn!(family, %digest, reason, "built-in plugin was withdrawn and is not installed again");
+            continue;
+        }
         if !known.contains(&digest) {
             // Before the switch: a crash in between must not make this build look like the operator's.
             known.push(digest);
@@ -100,7 +105,7 @@ fn active(families: &Families, family: &str) -> Option<Active> {
         let serves = match version.state {
             VersionState::Active(_) => true,
             VersionState::Broken(_) => false,
-            VersionState::Kept | VersionState::Pinned => return None,
+            _ => return None,
         };
         Some(Active { digest: version.digest, serves })
     })

@@ -17,6 +17,7 @@ mod data;
 mod embedded;
 mod environment;
 mod exit;
+mod incoming;
 mod inherited;
 mod operations;
 mod print;
@@ -27,6 +28,7 @@ mod sandbox;
 mod secrets;
 mod serve;
 mod shutdown;
+mod signing;
 mod telemetry;
 mod tls;
 

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
-use gatehouse_admin::{AuditNote, Examination, KeyView, Outcome, PluginState, PluginView};
+use gatehouse_admin::{
+    AuditNote, Examination, KeyView, Outcome, PluginState, PluginView, StageVerdict, StageView,
+};
 use gatehouse_model::{Account, Credits, UnixMs};
 
 /// Writes an outcome as one JSON document.
@@ -25,12 +27,14 @@ pub(crate) fn text(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
         Outcome::Keys { keys: all } => keys(out, all),
         Outcome::Examined(examination) => examined(out, examination),
         Outcome::Audit { notes } => audit(out, notes),
-        Outcome::PluginChecked(plugin) => {
+        Outcome::PluginChecked { plugin, stages: all } => {
+            stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
             writeln!(out, "\nIt passed every stage.")
         }
         Outcome::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
-        Outcome::PluginSwitched { plugin, replaced } => {
+        Outcome::PluginSwitched { plugin, replaced, stages: all } => {
+            stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
             match replaced {
                 Some(before) => writeln!(out, "\nIt replaces {}.", before.short()),
@@ -121,11 +125,29 @@ fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
             PluginState::Kept => "kept".to_owned(),
             PluginState::Pinned => "finishes its tasks".to_owned(),
             PluginState::Serves => "serves".to_owned(),
+            PluginState::Standby { until } => format!("stands by until {}", moment(*until)),
+            PluginState::Withdrawn { at, reason } => format!("withdrawn {}: {reason}", moment(*at)),
         };
         let digest = plugin.digest.to_string()[..12].to_owned();
         vec![plugin.family.clone(), plugin.version.clone(), digest, plugin.models.join(", "), state]
     };
     table(out, &["FAMILY", "VERSION", "DIGEST", "MODELS", "STATE"], plugins.iter().map(row))
+}
+
+/// The stages a plugin version went through, and an empty line.
+pub(crate) fn stages(out: &mut dyn Write, stages: &[StageView]) -> io::Result<()> {
+    let row = |stage: &StageView| {
+        let verdict = match stage.verdict {
+            StageVerdict::Passed => "passed",
+            StageVerdict::Refused => "REFUSED",
+            StageVerdict::Skipped => "skipped",
+        };
+        // A cell is one line; the whole reason follows the table.
+        let note = stage.note.lines().next().unwrap_or_default().to_owned();
+        vec![stage.stage.clone(), verdict.to_owned(), stage.took_ms.to_string(), note]
+    };
+    table(out, &["STAGE", "VERDICT", "MS", "NOTE"], stages.iter().map(row))?;
+    writeln!(out)
 }
 
 /// Columns as wide as their widest cell.

@@ -14,7 +14,7 @@ use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 use crate::config::Config;
 use crate::data::DataFolder;
 use crate::embedded::{self, PLUGINS};
-use crate::operations::{Desk, Plugins, families_config};
+use crate::operations::{Desk, Plugins, StoredStates, families_config};
 use crate::serve::ServeError;
 use crate::{SystemClock, SystemSeed, secrets};
 
@@ -39,10 +39,11 @@ impl Rooms {
         let store = open_store(&folder, config, clock.as_ref()).await?;
         // Only now: whoever has the store's lock is the only one to make a pepper or switch a plugin.
         let pepper = folder.pepper(seed.as_ref())?;
-        let (plugins, time) = (families_config(root.to_owned(), &config.plugins), clock.clone());
-        let record = folder.plugins();
+        let (plugins, time) = (families_config(root.to_owned(), config), clock.clone());
+        let (record, live) = (folder.plugins(), StoredStates(store.clone()));
         let families = tokio::task::spawn_blocking(move || {
             let families = Families::open(plugins, time)?;
+            families.rehearse_on(Arc::new(live));
             embedded::install(&families, &record, PLUGINS)?;
             Ok::<_, ServeError>(families)
         });

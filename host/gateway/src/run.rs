@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser as _;
-use gatehouse_admin::{Component, NewKey, Operation, Outcome};
+use gatehouse_admin::{Component, NewKey, Operation, OperationError, Outcome};
 use gatehouse_edge::Certificates;
 use gatehouse_model::{AccountId, Clock as _};
 
+use crate::ask::AskError;
 use crate::cli::{
     AccountCommand, Cli, Command, CreateKeyArgs, KeyCommand, OutputArgs, PluginCommand, SandboxArgs,
     ServeArgs, key_id,
@@ -18,7 +19,7 @@ use crate::config::{Loaded, SandboxConfig, load};
 use crate::embedded::PLUGINS;
 use crate::exit::Exit;
 use crate::serve::{ServeError, Start};
-use crate::{SystemClock, ask, environment, inherited, print, rooms, sandbox, serve};
+use crate::{SystemClock, ask, environment, inherited, print, rooms, sandbox, serve, signing};
 
 /// Runs the program; the whole of `main`.
 #[must_use]
@@ -30,6 +31,8 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Serve(args)) => serving(cli.config.as_deref(), cli.data, &args, started),
         Some(Command::CheckConfig { file }) => check_config(file.or(cli.config).as_deref()),
         Some(Command::Sandbox(args)) => simulate(&args),
+        Some(Command::Plugin(PluginCommand::Keygen { file })) => told(signing::keygen(&file)),
+        Some(Command::Plugin(PluginCommand::Sign { file, key })) => told(signing::sign(&file, &key)),
         Some(other) => operate(other, cli.config.as_deref(), cli.data),
     };
     exit.into()
@@ -126,8 +129,33 @@ fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit
     match runtime.block_on(ask::ask(&loaded.config, &root, operation)) {
         Ok(outcome) => show(&outcome, output),
         Err(error) => {
+            if let AskError::Operation(refusal) = &error {
+                show_stages(refusal, output);
+            }
             complain(&error.to_string());
             Exit::from(&error)
+        }
+    }
+}
+
+/// What a refused plugin version went through, for whoever still reads standard output.
+fn show_stages(refusal: &OperationError, output: OutputArgs) {
+    let OperationError::PluginRefused { stages, .. } = refusal else { return };
+    let mut out = io::stdout().lock();
+    drop(match output.json {
+        true => serde_json::to_string_pretty(refusal)
+            .map_err(io::Error::from)
+            .and_then(|text| writeln!(out, "{text}")),
+        false => print::stages(&mut out, stages),
+    });
+}
+
+fn told(done: Result<String, String>) -> Exit {
+    match done {
+        Ok(text) => say(&text),
+        Err(problem) => {
+            complain(&problem);
+            Exit::Mistake
         }
     }
 }
@@ -150,13 +178,20 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
     };
     Ok(match command {
         PluginCommand::List(output) => (Operation::PluginList, output),
-        PluginCommand::Check { file, output } => (Operation::PluginCheck { component: read(&file)? }, output),
-        PluginCommand::Install { file, sha256, output } => {
-            (Operation::PluginInstall { component: read(&file)?, sha256 }, output)
+        PluginCommand::Check { file, signature, output } => {
+            let signature = signing::signature_of(&file, signature.as_deref())?;
+            (Operation::PluginCheck { component: read(&file)?, signature }, output)
+        }
+        PluginCommand::Install { file, sha256, signature, output } => {
+            let signature = signing::signature_of(&file, signature.as_deref())?;
+            (Operation::PluginInstall { component: read(&file)?, sha256, signature }, output)
         }
         PluginCommand::Activate { version, output } => (Operation::PluginActivate { version }, output),
         PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
         PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
+        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } => {
+            return Err("this command asks for no operation".to_owned());
+        }
     })
 }
 

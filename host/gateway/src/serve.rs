@@ -24,6 +24,7 @@ use crate::config::{Config, Loaded};
 use crate::data::DataError;
 use crate::embedded::EmbeddedError;
 use crate::exit::Exit;
+use crate::incoming::Incoming;
 use crate::operations::Serving;
 use crate::rooms::Rooms;
 use crate::shutdown::{House, Signals};
@@ -56,6 +57,8 @@ pub(crate) enum ServeError {
     Embedded(#[from] EmbeddedError),
     #[error("plugins: {0}")]
     Families(#[from] gatehouse_families::OpenError),
+    #[error("plugins.watch_folder {}: {source}", folder.display())]
+    Incoming { folder: PathBuf, source: io::Error },
     #[error("log.level: {0}")]
     Logs(String),
     #[error("media: {0}")]
@@ -82,6 +85,7 @@ impl ServeError {
         match self {
             Self::Config(_)
             | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
+            | Self::Incoming { .. }
             | Self::Logs(_) => Exit::Mistake,
             Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_)) => Exit::Mistake,
             Self::Media(_) => Exit::Mistake,
@@ -192,8 +196,17 @@ async fn open(loaded: &Loaded, start: Start<'_>) -> Result<House, ServeError> {
         key: key.as_deref(),
     };
     crate::run::say(&banner.text());
+    let incoming = watch_folder(&config, &rooms)?;
     let (data, clock) = (rooms.folder.root().to_owned(), rooms.clock);
-    Ok(House { clock, edge, driver, admin, door, data, upkeep, store: rooms.store, sandbox })
+    Ok(House { clock, edge, driver, admin, door, data, upkeep, incoming, store: rooms.store, sandbox })
+}
+
+/// Installs what appears in the watched folder, where there is one.
+fn watch_folder(config: &Config, rooms: &Rooms) -> Result<Option<JoinHandle<()>>, ServeError> {
+    let Some(folder) = config.plugins.watch_folder.clone() else { return Ok(None) };
+    let incoming = Incoming::open(folder.clone(), config.plugins.require_signature)
+        .map_err(|source| ServeError::Incoming { folder, source })?;
+    Ok(Some(incoming.watch(Arc::new(rooms.desk()), rooms.families.clone(), rooms.clock.clone())))
 }
 
 /// Starts the simulated providers where they are wanted; without them, providers without an account rest.

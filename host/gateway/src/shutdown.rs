@@ -54,6 +54,7 @@ pub(crate) struct House {
     pub(crate) door: Door,
     pub(crate) data: PathBuf,
     pub(crate) upkeep: JoinHandle<()>,
+    pub(crate) incoming: Option<JoinHandle<()>>,
     pub(crate) store: Store,
     pub(crate) sandbox: Option<Sandbox>,
 }
@@ -76,6 +77,9 @@ impl House {
         }
         self.admin.stop().await;
         self.upkeep.abort();
+        if let Some(incoming) = self.incoming {
+            incoming.abort();
+        }
         if let Some(sandbox) = self.sandbox {
             sandbox.stop().await;
         }

@@ -32,6 +32,10 @@ pub const ACCOUNT_TROUBLE: &str = "gatehouse_upstream_account_trouble_total";
 pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
 /// Seconds of a plugin call, by `family`.
 pub const PLUGIN_SECONDS: &str = "gatehouse_plugin_call_seconds";
+/// Calls that faulted in a fresh version and were answered by another one, by `family` and `function`.
+pub const PLUGIN_RESCUED: &str = "gatehouse_plugin_rescued_total";
+/// Versions withdrawn because they failed their watch, by `family`.
+pub const PLUGIN_WITHDRAWN: &str = "gatehouse_plugin_withdrawn_total";
 /// Batches committed.
 pub const COMMITS: &str = "gatehouse_store_commits_total";
 /// Commands in one batch.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_families::{Fault, Version};
+use gatehouse_families::{Answered, Fault, Version};
 use gatehouse_model::{Context, Credits, Inquiry, Opened, RequestId, Usage, metric};
 use gatehouse_tasks::{Command, Rejection as Refused};
 
@@ -74,7 +74,7 @@ impl Inner {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             route: model.route.clone(),
         };
-        let opened = self.open(&version, &cx, inquiry).await?;
+        let (version, opened) = self.open(&version, &cx, inquiry).await?;
         let held = self.reserve(&request, &model, &opened).await?;
         let streaming = opened.streaming;
         let round =
@@ -139,10 +139,10 @@ impl Inner {
         version: &Arc<Version>,
         cx: &Context,
         inquiry: Inquiry,
-    ) -> Result<Opened, IntakeError> {
+    ) -> Result<(Arc<Version>, Opened), IntakeError> {
         match self.families.open_text(version, cx.clone(), inquiry).await {
-            Ok(Ok(opened)) => Ok(opened),
-            Ok(Err(refusal)) => Err(refused(refusal)),
+            Ok(Answered { by, answer: Ok(opened) }) => Ok((by, opened)),
+            Ok(Answered { answer: Err(refusal), .. }) => Err(refused(refusal)),
             Err(Fault::Busy) => Err(IntakeError::Busy),
             Err(fault @ Fault::InputTooLarge { .. }) => {
                 Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })

@@ -2,6 +2,8 @@
 
 use gatehouse_model::Digest;
 
+use crate::trust::SignatureError;
+
 /// Why bytes were not admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -15,6 +17,9 @@ pub enum AdmitError {
     /// Something else.
     #[error("this is not a WebAssembly component")]
     NotWasm,
+    /// Nobody the operator trusts vouches for it.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
     /// More bytes than allowed.
     #[error("the component has {bytes} bytes, {limit} are allowed; raise `component_mib` for this family")]
     TooLarge {

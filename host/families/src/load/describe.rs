@@ -1,4 +1,4 @@
-//! Stage five: is the manifest sound in itself, and does it fit beside the active families?
+//! Stage five: is the manifest sound in itself?
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,6 @@ use crate::notes::shorten;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescribeError {
-    /// A model, alias or default belongs to an active family already.
-    #[error("{what} {name:?} belongs to the active family {family:?}")]
-    Clash {
-        /// "model", ...
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// Whose it is.
-        family: String,
-    },
     /// A part of the manifest breaks a rule.
     #[error("manifest.{field}: {why}")]
     Field {

@@ -4,44 +4,32 @@
 mod admit;
 mod compile;
 mod describe;
+mod fit;
 mod inspect;
+mod rehearse;
+mod report;
 mod selftest;
 mod workshop;
 
 use std::io;
 use std::path::PathBuf;
 
-use gatehouse_model::{About, Digest};
+use gatehouse_model::Digest;
 
 pub use admit::AdmitError;
 pub use describe::DescribeError;
+pub use fit::{FitError, Supplies};
 pub use inspect::InspectError;
+pub use rehearse::{LiveSample, LiveState, LiveStates, RehearseError};
+pub use report::{Refused, Report, Stage, StageVerdict};
 pub use selftest::SelfTestError;
 
 pub(crate) use admit::admit;
 pub(crate) use compile::Compiler;
+pub(crate) use fit::supplied;
+pub(crate) use rehearse::{MOST_STATES, rehearse};
+pub(crate) use report::Journal;
 pub(crate) use workshop::{Candidate, Workshop};
-
-/// What a version went through, for the operator.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// Its manifest.
-    pub about: About,
-    /// Its digest.
-    pub digest: Digest,
-    /// The size of its component.
-    pub bytes: usize,
-    /// Self-tests that passed; none are run for a version that serves already.
-    pub self_tests: usize,
-    /// Whether it was compiled now rather than found compiled.
-    pub compiled: bool,
-    /// Whether it serves now.
-    pub active: bool,
-    /// The version that served before.
-    pub replaced: Option<Digest>,
-    /// How long it took, ms.
-    pub took_ms: u64,
-}
 
 /// The stage at which a version was turned away, and why.
 #[derive(Debug, thiserror::Error)]
@@ -65,9 +53,15 @@ pub enum StageError {
     /// Its manifest is not acceptable.
     #[error("describe: {0}")]
     Describe(#[from] DescribeError),
+    /// This gateway cannot serve it.
+    #[error("fit: {0}")]
+    Fit(#[from] FitError),
     /// It does not keep its own promises.
     #[error("self-test: {0}")]
     SelfTest(#[from] SelfTestError),
+    /// Live tasks could not go on with it.
+    #[error("rehearse: {0}")]
+    Rehearse(#[from] RehearseError),
     /// It is to be activated and is not here.
     #[error("no plugin version {0} is kept here")]
     NotKept(Digest),

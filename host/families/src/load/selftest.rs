@@ -1,4 +1,4 @@
-//! Stage six: the plugin keeps its own promises, and gives the same answer twice.
+//! Stage seven: the plugin keeps its own promises, and gives the same answer twice.
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //! examination cannot take a thread from those that serve.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use gatehouse_model::{About, Digest};
 use wasmtime::Engine;
@@ -11,13 +12,12 @@ use super::admit::AdmitError;
 use super::describe::{self, DescribeError};
 use super::inspect::inspect;
 use super::selftest::{self, SelfTestError};
-use super::{OpenError, StageError, chain};
+use super::{Journal, OpenError, StageError, chain};
 use crate::config::{Config, Limits};
 use crate::engine;
 use crate::fault::Fault;
 use crate::guest::Guest;
 use crate::notes::Speaker;
-use crate::registry::Registry;
 use crate::run::{Frame, call};
 use crate::threads::Threads;
 use crate::v1::{self, FamilyPre};
@@ -53,25 +53,29 @@ impl Workshop {
         Ok(Self { engine, linker, bench })
     }
 
-    /// Inspect, link, describe; `known` are the families it must fit beside.
+    /// Inspect, link, describe.
     pub(crate) fn prove(
         &self,
         candidate: &Candidate,
         config: &Config,
-        known: Option<&Registry>,
+        journal: &mut Journal,
     ) -> Result<Arc<Version>, StageError> {
         let loosest = config.loosest();
-        inspect(&self.engine, &candidate.component, &loosest)?;
-        let pre = self
-            .linker
-            .instantiate_pre(&candidate.component)
-            .and_then(FamilyPre::new)
-            .map_err(|error| StageError::Link(chain(&error)))?;
-        let about = self.describe(&pre, loosest)?;
-        describe::sound(&about)?;
-        if let Some(known) = known {
-            known.fits(&about)?;
-        }
+        journal.stage("inspect", || {
+            inspect(&self.engine, &candidate.component, &loosest)?;
+            Ok(((), "its imports and exports are the contract's".to_owned()))
+        })?;
+        let pre = journal.stage("link", || {
+            let linked = self.linker.instantiate_pre(&candidate.component).and_then(FamilyPre::new);
+            let pre = linked.map_err(|error| StageError::Link(chain(&error)))?;
+            Ok((pre, "every import is there".to_owned()))
+        })?;
+        let about = journal.stage("describe", || {
+            let about = self.describe(&pre, loosest)?;
+            describe::sound(&about)?;
+            let said = format!("{} {}, twice the same manifest", about.family, about.version);
+            Ok((about, said))
+        })?;
         let limits = config.limits_of(&about.family);
         if let Some(bytes) = candidate.bytes.filter(|bytes| *bytes > limits.component()) {
             return Err(AdmitError::TooLarge { bytes, limit: limits.component() }.into());
@@ -82,7 +86,15 @@ impl Workshop {
             version: about.version.as_str().into(),
             task: None,
         };
-        Ok(Arc::new(Version { about, digest: candidate.digest, limits, settings, pre, speaker }))
+        Ok(Arc::new(Version {
+            about,
+            digest: candidate.digest,
+            limits,
+            settings,
+            pre,
+            speaker,
+            withdrawn: AtomicBool::new(false),
+        }))
     }
 
     fn describe(&self, pre: &FamilyPre, limits: Limits) -> Result<About, DescribeError> {

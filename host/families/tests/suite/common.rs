@@ -50,8 +50,11 @@ impl Clock for StandingClock {
     }
 }
 
+/// Without a watch, which would keep the version before loaded.
 pub fn open(dir: &Path) -> Families {
-    open_with(Config::new(dir.to_owned()))
+    let mut config = Config::new(dir.to_owned());
+    config.watch.window_s = 0;
+    open_with(config)
 }
 
 pub fn open_with(config: Config) -> Families {

@@ -4,5 +4,7 @@
 mod answers;
 mod calls;
 mod common;
+mod fresh;
+mod letting_in;
 mod stages;
 mod versions;

@@ -14,4 +14,4 @@ mod tests;
 
 pub(crate) use load::{Loaded, load};
 pub(crate) use mistake::Mistake;
-pub(crate) use sections::{Config, PluginsConfig, SandboxConfig};
+pub(crate) use sections::{Config, SandboxConfig};

@@ -69,6 +69,14 @@ pub(crate) struct PluginsConfig {
     pub(crate) limits: gatehouse_families::Limits,
     /// What single families may use instead.
     pub(crate) limits_by_family: BTreeMap<String, gatehouse_families::Limits>,
+    /// Refuses plugins that none of the trusted keys has signed.
+    pub(crate) require_signature: bool,
+    /// Public keys whose signatures count, by any name.
+    pub(crate) trusted_keys: BTreeMap<String, gatehouse_families::PublicKey>,
+    /// How a version is watched after a switch.
+    pub(crate) watch: gatehouse_families::WatchConfig,
+    /// A folder whose components are installed as they appear.
+    pub(crate) watch_folder: Option<PathBuf>,
     /// What a family's plugin is told with every request.
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
 }
@@ -78,6 +86,10 @@ impl Default for PluginsConfig {
         Self {
             threads: 0,
             streams: gatehouse_families::STREAMS,
+            require_signature: false,
+            trusted_keys: Default::default(),
+            watch: Default::default(),
+            watch_folder: None,
             limits: gatehouse_families::Limits::default(),
             limits_by_family: BTreeMap::new(),
             settings: BTreeMap::new(),

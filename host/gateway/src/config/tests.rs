@@ -57,6 +57,7 @@ fn the_example_names_every_key() {
         "fetch",
         "plugins",
         "plugins.limits",
+        "plugins.watch",
         "log",
         "sandbox",
         "providers.bfl",

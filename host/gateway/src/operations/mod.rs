@@ -6,6 +6,7 @@
 
 mod accounts;
 mod keys;
+mod live;
 mod plugins;
 #[cfg(test)]
 mod tests;
@@ -16,11 +17,16 @@ use std::sync::Arc;
 
 use gatehouse_admin::{AuditNote, Examination, Operation, OperationError, Operations, Outcome, Performing};
 use gatehouse_driver::Driver;
-use gatehouse_families::Families;
-use gatehouse_model::{Clock, Pepper, Seed, TaskId};
+use gatehouse_families::{Families, Supplies, Trust};
+use gatehouse_model::{Clock, Digest, Pepper, Seed, TaskId};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Answer, Command, Rejection, Report};
 use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::config::Config;
+use crate::embedded::PLUGINS;
+
+pub(crate) use live::StoredStates;
 
 /// An open store and what is needed to work on it.
 pub(crate) struct Desk {
@@ -41,7 +47,7 @@ pub(crate) enum Plugins {
     /// They serve.
     Serving(Families),
     /// They are opened when asked for.
-    Closed(gatehouse_families::Config),
+    Closed(Box<gatehouse_families::Config>),
 }
 
 impl Desk {
@@ -69,8 +75,10 @@ impl Desk {
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
             Operation::PluginList => self.list_plugins().await,
-            Operation::PluginCheck { component } => self.check_plugin(component).await,
-            Operation::PluginInstall { component, sha256 } => self.install_plugin(component, sha256).await,
+            Operation::PluginCheck { component, signature } => self.check_plugin(component, signature).await,
+            Operation::PluginInstall { component, sha256, signature } => {
+                self.install_plugin(component, sha256, signature).await
+            }
             Operation::PluginActivate { version } => self.activate_plugin(&version).await,
             Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
             Operation::PluginRemove { version } => self.remove_plugin(&version).await,
@@ -174,12 +182,13 @@ fn rejected(rejection: Rejection) -> OperationError {
     }
 }
 
-/// Where a family's versions are looked for when nothing serves.
+/// The room of plugins in `data`, as the configuration wants it.
 #[must_use]
-pub(crate) fn families_config(
-    data: PathBuf,
-    plugins: &crate::config::PluginsConfig,
-) -> gatehouse_families::Config {
+pub(crate) fn families_config(data: PathBuf, config: &Config) -> gatehouse_families::Config {
+    let plugins = &config.plugins;
+    // Simulated providers stand in for all of them, and have an account each once they run.
+    let supplied =
+        config.providers.iter().filter(|(_, it)| config.sandbox.enabled || !it.accounts.is_empty());
     gatehouse_families::Config {
         data_dir: data,
         threads: plugins.threads,
@@ -187,5 +196,12 @@ pub(crate) fn families_config(
         limits: plugins.limits,
         limits_by_family: plugins.limits_by_family.clone(),
         settings: plugins.settings.clone(),
+        trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
+        built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
+        supplies: Some(Supplies {
+            providers: supplied.map(|(name, _)| name.clone()).collect(),
+            prices: config.prices.keys().cloned().collect(),
+        }),
+        watch: plugins.watch,
     }
 }

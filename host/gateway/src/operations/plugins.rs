@@ -1,10 +1,15 @@
 //! Plugin versions: which serve, and whether a component would.
 
-use gatehouse_admin::{Component, OperationError, Outcome, PluginState, PluginView};
-use gatehouse_families::{Families, Registry, RemoveError, Report, StageError, VersionState, VersionSummary};
+use std::sync::Arc;
+
+use gatehouse_admin::{Component, OperationError, Outcome, PluginState, PluginView, StageView};
+use gatehouse_families::{
+    Families, Offer, Refused, Registry, RemoveError, Report, Stage, StageVerdict, VersionState,
+    VersionSummary,
+};
 use gatehouse_model::{About, Digest};
 
-use super::{Desk, Plugins, aside, broken};
+use super::{Desk, Plugins, StoredStates, aside, broken};
 
 impl Desk {
     pub(super) async fn list_plugins(&self) -> Result<Outcome, OperationError> {
@@ -14,17 +19,23 @@ impl Desk {
         Ok(Outcome::Plugins { plugins })
     }
 
-    pub(super) async fn check_plugin(&self, component: Component) -> Result<Outcome, OperationError> {
+    pub(super) async fn check_plugin(
+        &self,
+        component: Component,
+        signature: Option<String>,
+    ) -> Result<Outcome, OperationError> {
         let families = self.families().await?;
-        let report = aside(move || families.check(&component.0)).await?;
-        let report = report.map_err(|error| OperationError::Refused(error.to_string()))?;
-        Ok(Outcome::PluginChecked(checked(report)))
+        let offered = move || families.check(Offer { wasm: &component.0, signature: signature.as_deref() });
+        let report = aside(offered).await?.map_err(refused)?;
+        let stages = stages(&report.stages);
+        Ok(Outcome::PluginChecked { plugin: checked(report), stages })
     }
 
     pub(super) async fn install_plugin(
         &self,
         component: Component,
         sha256: Option<Digest>,
+        signature: Option<String>,
     ) -> Result<Outcome, OperationError> {
         let digest = Digest::of(&component.0);
         if let Some(expected) = sha256.filter(|expected| *expected != digest) {
@@ -32,7 +43,8 @@ impl Desk {
             return Err(OperationError::Refused(why));
         }
         let families = self.families().await?;
-        switched(aside(move || families.install(&component.0)).await?)
+        let offered = move || families.install(Offer { wasm: &component.0, signature: signature.as_deref() });
+        switched(aside(offered).await?)
     }
 
     pub(super) async fn activate_plugin(&self, version: &str) -> Result<Outcome, OperationError> {
@@ -64,9 +76,11 @@ impl Desk {
         match &self.plugins {
             Plugins::Serving(families) => Ok(families.clone()),
             Plugins::Closed(config) => {
-                let (config, clock) = (config.clone(), self.clock.clone());
+                let (config, clock) = (config.as_ref().clone(), self.clock.clone());
                 let opened = aside(move || Families::open(config, clock)).await?;
-                opened.map_err(|error| OperationError::Failed(format!("plugins: {error}")))
+                let families = opened.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
+                families.rehearse_on(Arc::new(StoredStates(self.store.clone())));
+                Ok(families)
             }
         }
     }
@@ -90,13 +104,29 @@ fn named(families: &Families, version: &str) -> Result<Digest, OperationError> {
     }
 }
 
-fn switched(report: Result<Report, StageError>) -> Result<Outcome, OperationError> {
-    let report = report.map_err(|error| OperationError::Refused(error.to_string()))?;
-    let replaced = report.replaced;
-    Ok(Outcome::PluginSwitched {
-        plugin: PluginView { state: PluginState::Serves, ..checked(report) },
-        replaced,
-    })
+fn switched(report: Result<Report, Refused>) -> Result<Outcome, OperationError> {
+    let report = report.map_err(refused)?;
+    let (replaced, stages) = (report.replaced, stages(&report.stages));
+    let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
+    Ok(Outcome::PluginSwitched { plugin, replaced, stages })
+}
+
+fn refused(refused: Refused) -> OperationError {
+    OperationError::PluginRefused { reason: refused.to_string(), stages: stages(&refused.stages) }
+}
+
+fn stages(stages: &[Stage]) -> Vec<StageView> {
+    let view = |stage: &Stage| StageView {
+        stage: stage.name.to_owned(),
+        verdict: match stage.verdict {
+            StageVerdict::Passed => gatehouse_admin::StageVerdict::Passed,
+            StageVerdict::Refused => gatehouse_admin::StageVerdict::Refused,
+            StageVerdict::Skipped => gatehouse_admin::StageVerdict::Skipped,
+        },
+        took_ms: stage.took_ms,
+        note: stage.note.clone(),
+    };
+    stages.iter().map(view).collect()
 }
 
 fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
@@ -111,6 +141,8 @@ fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
             VersionState::Broken(reason) => PluginState::Broken { reason },
             VersionState::Kept => PluginState::Kept,
             VersionState::Pinned => PluginState::Pinned,
+            VersionState::Standby { until } => PluginState::Standby { until },
+            VersionState::Withdrawn { at, reason } => PluginState::Withdrawn { at, reason },
         },
     }
 }

@@ -15,10 +15,10 @@ struct Bench {
 fn bench() -> Bench {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
-    let plugins = families_config(folder.path().to_owned(), &crate::config::PluginsConfig::default());
+    let plugins = families_config(folder.path().to_owned(), &Config::default());
     let desk = Desk {
         store,
-        plugins: Plugins::Closed(plugins),
+        plugins: Plugins::Closed(Box::new(plugins)),
         pepper: Pepper::new([7; 32]),
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
