@@ -1,6 +1,8 @@
 //! Plugins swapped through the operators' door while requests run: no request fails, no task is lost, and
 //! a bad component never serves.
 
+mod bad;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +20,7 @@ struct Builds(tempfile::TempDir, Vec<u8>);
 
 impl Builds {
     fn new() -> Self {
-        let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/context-image");
-        let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
-        let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
-        Self(tempfile::tempdir().expect("a folder"), std::fs::read(wasm).expect("a component"))
+        Self(tempfile::tempdir().expect("a folder"), component("plugins/context-image"))
     }
 
     fn build(&self, mark: u8) -> PathBuf {
@@ -35,7 +34,18 @@ impl Builds {
     }
 }
 
-async fn start() -> (House, Sandbox, Caller) {
+/// Without a watch, so that a version is either needed by a task or not.
+const UNWATCHED: &str = "[plugins.watch]\nwindow_s = 0\n\n";
+
+/// The component of a crate of this tree.
+fn component(folder: &str) -> Vec<u8> {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
+    let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::read(wasm).expect("a component")
+}
+
+async fn start(more: &str) -> (House, Sandbox, Caller) {
     let settings = Settings {
         job_time: Duration::from_millis(20),
         retry_after_s: 0,
@@ -44,7 +54,7 @@ async fn start() -> (House, Sandbox, Caller) {
     };
     let sandbox = Sandbox::start(settings).await.expect("a sandbox");
     let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let house = House::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)).await;
+    let house = House::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
     let caller = house.open_account("acme", "1000000").await;
     (house, sandbox, caller)
 }
@@ -61,7 +71,7 @@ async fn versions(house: &House) -> Vec<(String, String)> {
 #[test]
 fn swaps_under_load_fail_no_request_and_lose_no_task() {
     run(async {
-        let (house, _sandbox, caller) = start().await;
+        let (house, _sandbox, caller) = start(UNWATCHED).await;
         let builds = Builds::new();
         let over = Arc::new(AtomicBool::new(false));
         let clients: Vec<_> = (0..4)
@@ -116,7 +126,7 @@ fn swaps_under_load_fail_no_request_and_lose_no_task() {
 #[test]
 fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted() {
     run(async {
-        let (mut house, sandbox, caller) = start().await;
+        let (mut house, sandbox, caller) = start(UNWATCHED).await;
         let builds = Builds::new();
         let first = versions(&house).await[0].0.clone();
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
