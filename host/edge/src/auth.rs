@@ -83,9 +83,15 @@ impl Auth {
     }
 }
 
-/// The key texts of a request: one bearer token, and on the messages endpoint also `x-api-key`.
+/// The key texts of a request in the order they count: on the messages endpoint `x-api-key`, whose clients send
+/// a stale bearer token beside it now and then, and everywhere a bearer token.
 fn presented(headers: &HeaderMap, form: Form) -> Vec<Result<&str, Problem>> {
     let mut found = Vec::with_capacity(2);
+    if form == Form::Messages {
+        found.extend(
+            headers.get_all("x-api-key").iter().map(|value| Ok(value.to_str().unwrap_or_default().trim())),
+        );
+    }
     for value in headers.get_all(header::AUTHORIZATION) {
         let text = value.to_str().unwrap_or_default();
         let token = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -93,11 +99,6 @@ fn presented(headers: &HeaderMap, form: Form) -> Vec<Result<&str, Problem>> {
             let message = "Authorization: expected \"Bearer <API key>\"";
             Problem::new(Kind::Unauthenticated, message)
         }));
-    }
-    if form == Form::Messages {
-        found.extend(
-            headers.get_all("x-api-key").iter().map(|value| Ok(value.to_str().unwrap_or_default().trim())),
-        );
     }
     found
 }

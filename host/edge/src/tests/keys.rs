@@ -43,6 +43,8 @@ async fn the_messages_endpoint_takes_either_header() {
         (format!("x-api-key: {key}\r\n"), 200),
         (format!("Authorization: Bearer {key}\r\n"), 200),
         (format!("Authorization: Bearer sk-other\r\nx-api-key: {key}\r\n"), 200),
+        (format!("Authorization: Bearer {key}\r\nx-api-key: sk-other\r\n"), 200),
+        (format!("Authorization: Basic YTpi\r\nx-api-key: {key}\r\n"), 200),
         ("x-api-key: sk-other\r\n".to_owned(), 401),
         (String::new(), 401),
     ] {

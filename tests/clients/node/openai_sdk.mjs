@@ -1,0 +1,303 @@
+// The openai package for Node against the gateway.
+
+import OpenAI from "openai";
+
+import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, raises, requestId, spy } from "./checks.mjs";
+
+const SURFACE = "chat.completions";
+const BARE = { "x-response-format": "bare" };
+const QUESTION = [
+  { role: "system", content: "Be brief." },
+  { role: "user", content: "[[words:9]] the keeper of the lighthouse — 灯台 🗼 — counts ships at dawn" },
+];
+const WEATHER = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "The weather somewhere.",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, days: { type: "integer", minimum: 1, maximum: 3 } },
+      required: ["city", "days"],
+      additionalProperties: false,
+    },
+  },
+};
+const HARBOUR = {
+  type: "function",
+  function: { name: "harbour", parameters: { type: "object", properties: { ship: { type: "string" } } } },
+};
+
+const client = ({ key = "main", ...more } = {}) =>
+  new OpenAI({ apiKey: KEYS[key] ?? key, baseURL: `${GATEWAY}/v1`, defaultHeaders: BARE, maxRetries: 0, ...more });
+
+const user = (content) => [{ role: "user", content }];
+
+const create = (asked, house = client()) => house.chat.completions.create({ model: "gpt-sim", ...asked });
+
+// Version 4 keeps its helpers in the beta namespace.
+const helper = (asked, house = client()) =>
+  (house.chat.completions.stream ? house.chat.completions : house.beta.chat.completions).stream({ model: "gpt-sim", ...asked });
+
+const joined = (chunks) => chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("");
+
+const finishes = (chunks) => chunks.map((chunk) => chunk.choices[0]?.finish_reason).filter(Boolean);
+
+function looksRight(completion, model = "gpt-sim") {
+  equal([completion.object, completion.model], ["chat.completion", model]);
+  holds(completion.id.startsWith("chatcmpl-"), completion.id);
+  const [choice] = completion.choices;
+  equal([choice.index, choice.message.role, choice.finish_reason], [0, "assistant", "stop"]);
+  holds(choice.message.content, "content");
+  const { prompt_tokens, completion_tokens, total_tokens } = completion.usage;
+  equal(total_tokens, prompt_tokens + completion_tokens);
+}
+
+check(1, "create", async () => {
+  const bill = await Bill.open();
+  const completion = await create({ messages: QUESTION });
+  looksRight(completion);
+  equal(completion.usage.completion_tokens, 9);
+  holds(completion._request_id.startsWith("req_"), completion._request_id);
+  await bill.expect("chat");
+});
+
+check(1, "stream", async () => {
+  const bill = await Bill.open();
+  const whole = await create({ messages: QUESTION });
+  const chunks = await all(create({ messages: QUESTION, stream: true }));
+  equal(joined(chunks), whole.choices[0].message.content);
+  equal(new Set(chunks.map((chunk) => `${chunk.id} ${chunk.created} ${chunk.model} ${chunk.object}`)).size, 1);
+  equal(chunks.map((chunk) => chunk.choices[0].delta.role).filter(Boolean), ["assistant"]);
+  equal(finishes(chunks), ["stop"]);
+  equal(chunks.filter((chunk) => chunk.usage), []);
+  await bill.expect("chat", 2);
+});
+
+check(1, "include_usage", async () => {
+  const chunks = await all(create({ messages: QUESTION, stream: true, stream_options: { include_usage: true } }));
+  const last = chunks.pop();
+  equal(chunks.filter((chunk) => chunk.usage), []);
+  equal([last.choices, last.usage.completion_tokens], [[], 9]);
+});
+
+check(1, "stream helper", async () => {
+  const whole = await create({ messages: QUESTION });
+  const stream = helper({ messages: QUESTION });
+  let deltas = "";
+  stream.on("content", (delta) => (deltas += delta));
+  const final = await stream.finalChatCompletion();
+  equal(final.choices[0].message.content, whole.choices[0].message.content);
+  equal([deltas, final.choices[0].finish_reason], [final.choices[0].message.content, "stop"]);
+});
+
+check(1, "tools", async () => {
+  const messages = user("what is the weather in Reykjavík?");
+  const tools = [WEATHER, HARBOUR];
+  const [choice] = (await create({ messages, tools, tool_choice: "required" })).choices;
+  equal([choice.finish_reason, choice.message.content], ["tool_calls", null]);
+  const [call] = choice.message.tool_calls;
+  equal([call.type, call.function.name], ["function", "weather"]);
+  const { days } = JSON.parse(call.function.arguments);
+  holds(1 <= days && days <= 3, call);
+  const result = { role: "tool", tool_call_id: call.id, content: "snow, then sun" };
+  const second = await create({ messages: [...messages, choice.message, result], tools });
+  holds(second.choices[0].message.content.includes("the tool said: snow, then sun"), second);
+});
+
+check(1, "parallel tools, streamed", async () => {
+  const asked = { messages: user("[[tools:2]] look"), tools: [WEATHER, HARBOUR] };
+  const found = [];
+  for (const chunk of await all(create({ ...asked, stream: true }))) {
+    for (const delta of chunk.choices[0].delta.tool_calls ?? []) {
+      const call = (found[delta.index] ??= { ids: [], names: [], text: "" });
+      if (delta.id) call.ids.push(delta.id);
+      if (delta.function.name) call.names.push(delta.function.name);
+      call.text += delta.function.arguments ?? "";
+    }
+  }
+  equal(found.map((call) => [call.ids.length, ...call.names]), [[1, "weather"], [1, "harbour"]]);
+  for (const call of found) JSON.parse(call.text);
+  const [final] = (await helper(asked).finalChatCompletion()).choices;
+  equal(final.message.tool_calls.map((call) => call.function.name), ["weather", "harbour"]);
+  equal(final.finish_reason, "tool_calls");
+});
+
+check(1, "structured output", async () => {
+  const json_schema = { name: "ship", strict: true, schema: WEATHER.function.parameters };
+  const completion = await create({ messages: user("a ship"), response_format: { type: "json_schema", json_schema } });
+  equal(Object.keys(JSON.parse(completion.choices[0].message.content)).sort(), ["city", "days"]);
+});
+
+check(1, "models", async () => {
+  const ids = (await all(client().models.list())).map((model) => model.id);
+  for (const id of ["gpt-sim", "lm-sonnet-4-6", "lm-opus-4-8"]) holds(ids.includes(id), ids);
+  equal((await client().models.retrieve("gpt-sim")).id, "gpt-sim");
+});
+
+check(2, "hybrid is refused by name", async () => {
+  const house = client({ defaultHeaders: { "x-response-format": "hybrid" } });
+  const error = await raises(OpenAI.BadRequestError, () => create({ messages: QUESTION }, house));
+  holds(error.message.includes("expected wrapped or bare"), error.message);
+});
+
+check(3, "wrapped, through the raw response", async () => {
+  const house = client({ defaultHeaders: {} });
+  const raw = await (await create({ messages: QUESTION }, house).asResponse()).json();
+  equal([Object.keys(raw).sort(), raw.code], [["code", "data"], 200]);
+  looksRight(raw.data);
+  const chunks = await all(create({ messages: QUESTION, stream: true }, house));
+  equal(joined(chunks), raw.data.choices[0].message.content, "streams are never wrapped");
+});
+
+check(3, "bare, by the key's setting", async () => {
+  looksRight(await create({ messages: QUESTION }, client({ key: "bare", defaultHeaders: {} })));
+});
+
+const ERRORS = [
+  [401, OpenAI.AuthenticationError, "authentication_error", "sk-wrong", "gpt-sim", "hello"],
+  [402, OpenAI.APIError, "payment_required", "poor", "gpt-sim", "hello"],
+  [403, OpenAI.PermissionDeniedError, "permission_error", "narrow", "gpt-sim", "hello"],
+  [404, OpenAI.NotFoundError, "not_found_error", "main", "gpt-nothing", "hello"],
+  [413, OpenAI.APIError, "invalid_request_error", "main", "gpt-sim", "[[413]] a book"],
+  [429, OpenAI.RateLimitError, "rate_limit_error", "main", "gpt-limited", "[[429]] hello"],
+  [502, OpenAI.InternalServerError, "bad_gateway", "main", "gpt-failing", "[[500]] hello"],
+  [502, OpenAI.InternalServerError, "bad_gateway", "main", "gpt-failing", "[[502-html]] hello"],
+  [502, OpenAI.InternalServerError, "bad_gateway", "main", "gpt-distrusted", "[[401]] hello"],
+];
+
+check(6, "classes of errors", async () => {
+  for (const [status, kind, word, key, model, text] of ERRORS) {
+    for (const stream of [false, true]) {
+      // The account is paused by the first; 503 is another row's business.
+      if (stream && status === 429) continue;
+      const error = await raises(kind, () => create({ model, messages: user(text), stream }, client({ key })));
+      equal([error.status, error.type, String(error.code)], [status, word, String(status)], text);
+      holds(requestId(error).startsWith("req_"), requestId(error));
+      equal(requestId(error), header(error, "x-gateway-request-id"));
+      equal(header(error, "x-should-retry"), status < 429 ? "false" : null);
+    }
+  }
+});
+
+check(7, "retries", async () => {
+  for (const [kind, asked, key, expected] of [
+    [OpenAI.RateLimitError, { model: "gpt-lone", messages: user("[[429]] hello") }, "main", { 429: 3 }],
+    [OpenAI.APIError, { messages: QUESTION }, "poor", { 402: 1 }],
+    [OpenAI.BadRequestError, { messages: [] }, "main", { 400: 1 }],
+  ]) {
+    const house = client({ key, maxRetries: 2 });
+    await calls(SURFACE, () => raises(kind, () => create(asked, house)), expected);
+  }
+});
+
+check(8, "an overloaded provider is hidden, and paid once", async () => {
+  for (const [model, maxRetries] of [["gpt-spared", 0], ["gpt-lone-2", 2]]) {
+    const bill = await Bill.open();
+    looksRight(await create({ model, messages: user(`[[529:1]] hello ${model}`) }, client({ maxRetries })), model);
+    const requests = await bill.expect("chat");
+    equal(requests.map((request) => request.status), [529, 200]);
+  }
+});
+
+check(9, "a stream that is cut", async () => {
+  for (const mark of ["cut:3", "reset:3", "abort:3", "error:3", "done-early"]) {
+    const bill = await Bill.open();
+    let text = "";
+    const error = await raises(OpenAI.APIError, async () => {
+      const asked = { model: "gpt-cut", messages: user(`[[${mark}]] tell me of the lighthouse`), stream: true };
+      for await (const chunk of await create(asked)) text += joined([chunk]);
+    });
+    equal([error.type, String(error.code)], ["bad_gateway", "502"], mark);
+    holds(text, `[[${mark}]]: nothing arrived`);
+    const charged = await bill.charged();
+    const least = 5 * Math.ceil(Buffer.byteLength(text) / 4);
+    holds(least <= charged && charged <= least + 2 * 100, `[[${mark}]]: ${charged} for ${text}, at least ${least}`);
+  }
+});
+
+check(9, "a stream without words is free", async () => {
+  const bill = await Bill.open();
+  await raises(OpenAI.APIError, () => all(create({ model: "gpt-cut", messages: user("[[cut:0]] hello"), stream: true })));
+  equal(await bill.charged(), 0);
+});
+
+check(10, "a client that leaves pays for what the provider counts", async () => {
+  const bill = await Bill.open();
+  const stream = await create({ messages: user("[[stall:3]] a long story"), stream: true });
+  for await (const chunk of stream) {
+    holds(chunk.id, chunk);
+    break;
+  }
+  stream.controller.abort();
+  await ask("release", { held: 1 });
+  const [request] = await bill.expect("chat");
+  equal([request.finished, request.hung_up], [true, false], "read to its end");
+});
+
+check(11, "a slow provider", async () => {
+  for (const mark of ["slow-event", "stall:2"]) {
+    const seen = spy(": ping\n\n");
+    const messages = user(`[[${mark}]] [[words:9]] one two three four five six seven eight nine`);
+    const chunks = await all(create({ messages, stream: true }, client({ fetch: seen.fetch })));
+    equal(joined(chunks), "you wrote: one two three four five six seven");
+    holds(seen.pings, `[[${mark}]]: no keep-alive in ${seen.text}`);
+  }
+});
+
+check(12, "base URLs", async () => {
+  looksRight(await create({ messages: QUESTION }, client({ baseURL: `${GATEWAY}/v1/` })));
+  for (const baseURL of [GATEWAY, `${GATEWAY}/v1/v1`, `${GATEWAY}/v1/chat/completions`]) {
+    const error = await raises(OpenAI.NotFoundError, () => create({ messages: QUESTION }, client({ baseURL })));
+    holds(error.message.includes(`the base URL is ${GATEWAY}/v1`), `${baseURL}: ${error.message}`);
+  }
+});
+
+check(17, "a chat client of a model that speaks messages", async () => {
+  const bill = await Bill.open();
+  const call = (id, city) => ({ id, type: "function", function: { name: "weather", arguments: JSON.stringify({ city, days: 1 }) } });
+  const completion = await create({
+    model: "lm-sonnet-4-6",
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "what is the weather?" },
+      { role: "assistant", content: null, tool_calls: [call("call_1", "Oslo"), call("call_2", "Rome")] },
+      { role: "tool", tool_call_id: "call_1", content: "snow" },
+      { role: "tool", tool_call_id: "call_2", content: "sun" },
+      { role: "user", content: "and here?" },
+    ],
+    tools: [WEATHER],
+    max_tokens: 300,
+    temperature: 1.7,
+    stop: "zzz",
+  });
+  looksRight(completion, "lm-sonnet-4-6");
+  const [{ body: sent }] = await bill.expect("messages");
+  equal([sent.model, sent.max_tokens, sent.temperature, sent.stop_sequences], ["claude-sonnet-4-6", 300, 1, ["zzz"]]);
+  equal(sent.messages.map((turn) => turn.role), ["user", "assistant", "user"]);
+  equal(sent.messages[1].content.map((block) => [block.type, block.id, block.input.city]), [
+    ["tool_use", "call_1", "Oslo"],
+    ["tool_use", "call_2", "Rome"],
+  ]);
+  equal(sent.messages[2].content.map((block) => block.type), ["tool_result", "tool_result", "text"]);
+});
+
+check(17, "its answers, streamed", async () => {
+  const model = "lm-sonnet-4-6";
+  const whole = await create({ model, messages: QUESTION });
+  const final = await helper({ model, messages: QUESTION }).finalChatCompletion();
+  equal([final.model, final.choices[0].message.content], [model, whole.choices[0].message.content]);
+  for (const [text, finish] of [["[[words:400]] go on", "length"], ["[[refusal]] go on", "content_filter"]]) {
+    equal(finishes(await all(create({ model, messages: user(text), stream: true, max_tokens: 20 }))), [finish]);
+  }
+  const stream = helper({ model, messages: user("[[tools:2]] look"), tools: [WEATHER, HARBOUR] });
+  const [choice] = (await stream.finalChatCompletion()).choices;
+  equal(choice.message.tool_calls.map((call) => call.function.name), ["weather", "harbour"]);
+});
+
+check(18, "two hundred calls on one client", async () => {
+  const house = client();
+  await many(() => house.models.retrieve("gpt-sim"));
+});
+
+await main("openai");

@@ -1,0 +1,227 @@
+//! What a script plays in: a gateway with text models on several providers, callers of every kind, and the answers
+//! to what a script asks about money, requests and what the providers saw.
+
+use std::time::{Duration, Instant};
+
+use gatehouse_sandbox::text::{Received, TextTruth};
+use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_tests::{Caller, House, Setup, send};
+use serde_json::{Map, Value, json};
+
+/// How long anything may take to become true.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Providers by name: simulation, ports for its header, accounts. Trouble has providers of its own, because an
+/// account in trouble is paused, and so would be what another check needs.
+const PROVIDERS: &[(&str, &[&str])] = &[
+    ("plain", &["main"]),
+    ("limited", &["main"]),
+    ("failing", &["main"]),
+    ("distrusted", &["main"]),
+    ("cut", &["main"]),
+    ("lone", &["main"]),
+    ("lone-2", &["main"]),
+    ("spared", &["first", "second"]),
+];
+
+/// Messages models: id, what the provider calls it, and what the table says of it.
+const CLAUDES: &[(&str, &str, &str)] = &[
+    (
+        "lm-opus-4-5-20251101",
+        "claude-opus-4-5-20251101",
+        "max_output = 64000, sampling = \"either\", thinking = [\"enabled\"], prefill = true",
+    ),
+    ("lm-opus-4-6", "claude-opus-4-6", BOTH_KINDS),
+    ("lm-sonnet-4-6", "claude-sonnet-4-6", BOTH_KINDS),
+    ("lm-opus-4-7", "claude-opus-4-7", ADAPTIVE),
+    ("lm-opus-4-8", "claude-opus-4-8", ADAPTIVE),
+];
+const BOTH_KINDS: &str = "max_output = 128000, sampling = \"either\", thinking = [\"enabled\", \"adaptive\"]";
+const ADAPTIVE: &str = "max_output = 128000, sampling = \"none\", thinking = [\"adaptive\"]";
+
+/// A gateway, its providers, and everybody who asks it.
+pub(crate) struct Scene {
+    pub(crate) house: House,
+    pub(crate) sandbox: Sandbox,
+    keys: Map<String, Value>,
+}
+
+impl Scene {
+    /// Starts all of it, with `more` configuration.
+    pub(crate) async fn start(more: &str) -> Self {
+        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let context = serde_json::to_value(sandbox.context()).expect("addresses");
+        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
+            .with("[server.limits]\nkeep_alive_seconds = 1\n\n")
+            .with(&tables(&sandbox))
+            .with(more);
+        let house = House::start(setup).await;
+        let mut scene = Self { house, sandbox, keys: Map::new() };
+        let main = scene.house.open_account("main", "1000").await;
+        scene.keep("main", &main);
+        let other = scene.house.open_account("other", "1000").await;
+        scene.keep("other", &other);
+        let poor = scene.house.open_account("poor", "0.000001").await;
+        scene.keep("poor", &poor);
+        let narrow = scene.house.make_key("main", &["--unlimited", "--model", "ctx-pro"]).await;
+        scene.keep("narrow", &narrow);
+        let bare = scene.house.make_key("main", &["--unlimited", "--chat-format", "bare"]).await;
+        scene.keep("bare", &bare);
+        scene
+    }
+
+    fn keep(&mut self, name: &str, caller: &Caller) {
+        let secret = caller.bearer().trim_start_matches("Bearer ").to_owned();
+        self.keys.insert(name.to_owned(), secret.into());
+    }
+
+    /// A key's text.
+    pub(crate) fn key(&self, name: &str) -> &str {
+        self.keys[name].as_str().expect("a key")
+    }
+
+    /// What a script is told at its start.
+    pub(crate) fn told(&self, set: &str) -> Value {
+        json!({
+            "gateway": format!("http://{}", self.house.public),
+            "keys": self.keys,
+            "set": set.split_once('-').map_or(set, |(_, age)| age),
+        })
+    }
+
+    /// Answers a script's question.
+    pub(crate) async fn answer(&self, question: &Value) -> Value {
+        let text = |name: &str| question[name].as_str().unwrap_or_else(|| panic!("{name} in {question}"));
+        match text("ask") {
+            "settled" => self.settled(text("name")).await,
+            "release" => {
+                let held = question["held"].as_u64().unwrap_or(0);
+                until("answers are held up", async || self.held() >= held).await;
+                self.sandbox.release();
+                json!({})
+            }
+            "truth" => {
+                let truth = self.truth(text("wire"));
+                let since = question["since"].as_u64().unwrap_or(0);
+                let requests = truth.requests.iter().filter(|request| request.number >= since).map(shown);
+                json!({ "count": truth.count, "requests": requests.collect::<Vec<_>>() })
+            }
+            "requests" => self.requests(text("surface"), question).await,
+            other => panic!("nobody knows how to answer {other:?}"),
+        }
+    }
+
+    /// The account once nothing is held for it.
+    pub(crate) async fn settled(&self, name: &str) -> Value {
+        let start = Instant::now();
+        loop {
+            let account = self.house.account(name).await;
+            if account["reserved"] == 0 {
+                return account;
+            }
+            assert!(start.elapsed() < PATIENCE, "money is still held: {account}");
+        }
+    }
+
+    pub(crate) fn truth(&self, wire: &str) -> TextTruth {
+        match wire {
+            "messages" => self.sandbox.messages_truth(),
+            "chat" => self.sandbox.chat_truth(),
+            other => panic!("no provider speaks {other:?}"),
+        }
+    }
+
+    pub(crate) fn held(&self) -> u64 {
+        (self.sandbox.messages_truth().held + self.sandbox.chat_truth().held) as u64
+    }
+
+    /// Requests of a surface by status, those in `above` taken off, once there are `until` of them: a
+    /// request is counted when its answer has left, which its client may see first.
+    async fn requests(&self, surface: &str, question: &Value) -> Value {
+        let start = Instant::now();
+        loop {
+            let metrics = send(self.house.admin(), "GET", "/metrics", &[], "").await;
+            let text = String::from_utf8_lossy(&metrics.body).into_owned();
+            let mut counts = Map::new();
+            for line in text.lines().filter(|line| line.starts_with("gatehouse_http_requests_total{")) {
+                let label = |name: &str| line.split(&format!("{name}=\"")).nth(1)?.split('"').next();
+                let (Some(status), true) = (label("status"), label("surface") == Some(surface)) else {
+                    continue;
+                };
+                let count = line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
+                let count = count - question["above"][status].as_u64().unwrap_or(0);
+                if count > 0 {
+                    counts.insert(status.to_owned(), count.into());
+                }
+            }
+            let all: u64 = counts.values().filter_map(Value::as_u64).sum();
+            if all >= question["until"].as_u64().unwrap_or(0) || start.elapsed() > PATIENCE {
+                return counts.into();
+            }
+        }
+    }
+}
+
+/// Waits until it is so.
+pub(crate) async fn until(what: &str, so: impl AsyncFn() -> bool) {
+    let start = Instant::now();
+    while !so().await {
+        assert!(start.elapsed() < PATIENCE, "still not so: {what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Providers, accounts and models.
+fn tables(sandbox: &Sandbox) -> String {
+    let mut tables = String::new();
+    let wires = [
+        ("anthropic", &sandbox.messages().origin, "{ header = \"x-api-key\" }"),
+        ("openai", &sandbox.chat().origin, "\"bearer\""),
+    ];
+    for (wire, origin, auth) in wires {
+        for (name, accounts) in PROVIDERS {
+            let head = format!("providers.{wire}-{name}");
+            tables += &format!("[{head}]\nbase_url = \"{origin}\"\nauth = {auth}\n\n");
+            for (priority, account) in accounts.iter().enumerate() {
+                let secret = "secret = { file = \"SECRET\" }";
+                tables += &format!("[{head}.accounts.{account}]\n{secret}\npriority = {priority}\n\n");
+            }
+        }
+    }
+    for (id, upstream, rules) in CLAUDES {
+        tables += &model(id, "anthropic-plain", "messages", upstream, rules);
+    }
+    tables += &model("gpt-sim", "openai-plain", "chat", "gpt-sim", "");
+    for (name, _) in &PROVIDERS[1..] {
+        let claude = format!("lm-{name}");
+        let rules = "thinking = [\"enabled\"]";
+        tables += &model(&claude, &format!("anthropic-{name}"), "messages", "claude-sonnet-4-6", rules);
+        tables += &model(&format!("gpt-{name}"), &format!("openai-{name}"), "chat", "gpt-sim", "");
+    }
+    tables
+}
+
+fn model(id: &str, provider: &str, protocol: &str, upstream: &str, rules: &str) -> String {
+    format!(
+        "[models.\"{id}\"]\nprovider = \"{provider}\"\nprotocol = \"{protocol}\"\nupstream = \"{upstream}\"\n\
+         aliases = [\"{id}-thinking\"]\n\
+         prices = {{ input = \"2\", cached = \"1\", cache_write = \"3\", output = \"5\" }}\nrules = {{ {rules} }}\n\n"
+    )
+}
+
+/// A provider's request as a script reads it: headers by name, the body as JSON.
+fn shown(request: &Received) -> Value {
+    let body = request.body.as_deref().unwrap_or_default();
+    let headers: Map<String, Value> =
+        request.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    json!({
+        "path": request.path,
+        "headers": headers,
+        "body": serde_json::from_slice::<Value>(body).unwrap_or(Value::Null),
+        "text": String::from_utf8_lossy(body),
+        "status": request.status,
+        "usage": request.usage,
+        "finished": request.finished,
+        "hung_up": request.hung_up,
+    })
+}

@@ -1,0 +1,95 @@
+//! Runs a script as a client's program: a process with the packages of its set and nothing of ours. Reads what it
+//! says line by line, answers its questions, and holds it to the rows it owes.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+use gatehouse_tests::run;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::Command;
+
+use crate::kit::{Set, Tool};
+use crate::scene::Scene;
+use crate::{ROWS, Side};
+
+/// One SDK in one version.
+pub(crate) struct Script {
+    pub(crate) set: Set,
+    pub(crate) package: &'static str,
+    pub(crate) version: &'static str,
+    /// The script's name without its ending.
+    pub(crate) file: &'static str,
+    pub(crate) side: Side,
+}
+
+impl Script {
+    /// Plays it; fails the test unless every check of every row it owes is good.
+    pub(crate) fn play(&self) {
+        let (program, folder) = self.set.ready();
+        let ending = if self.set.tool == Tool::Python { "py" } else { "mjs" };
+        let mut command = Command::new(program);
+        if self.set.tool == Tool::Python {
+            // No compiled files beside the sources.
+            command.arg("-B");
+        }
+        command.arg(folder.join(format!("{}.{ending}", self.file)));
+        let said = run(async move {
+            let scene = Scene::start("").await;
+            let said = perform(&scene, command, self.set.name).await;
+            scene.house.expect_clean_books().await;
+            said
+        });
+        self.judge(&said);
+    }
+
+    fn judge(&self, said: &[String]) {
+        let who = format!("{} {} ({})", self.package, self.version, self.set.name);
+        let text = said.join("\n");
+        assert!(said.contains(&format!("sdk {}", self.version)), "{who}: another version runs\n{text}");
+        let end = said.last().map(String::as_str);
+        assert_eq!(end, Some("exit Some(0)"), "{who}: checks failed\n{text}");
+        let kept: BTreeSet<u8> = said
+            .iter()
+            .filter_map(|line| line.strip_prefix("ok ")?.split(' ').next()?.parse().ok())
+            .collect();
+        let owed: BTreeSet<u8> = ROWS
+            .iter()
+            .filter(|(_, side, _)| [self.side, Side::Both].contains(side))
+            .map(|(row, ..)| *row)
+            .collect();
+        assert_eq!(kept, owed, "{who}: rows with a check, and rows that need one\n{text}");
+    }
+}
+
+/// Everything the script says, and last how it ended.
+async fn perform(scene: &Scene, mut command: Command, set: &str) -> Vec<String> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
+    // What a developer's own environment says of proxies, keys and addresses is not part of the test.
+    for name in ["OPENAI", "ANTHROPIC"] {
+        for part in ["API_KEY", "BASE_URL", "AUTH_TOKEN", "ORG_ID", "PROJECT_ID", "LOG"] {
+            command.env_remove(format!("{name}_{part}"));
+        }
+    }
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
+        command.env_remove(name);
+    }
+    command.env("GATEHOUSE_SCENE", scene.told(set).to_string());
+    let mut child = command.spawn().expect("the script starts");
+    let mut questions = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut said = Vec::new();
+    while let Some(line) = lines.next_line().await.expect("readable output") {
+        let Some(question) = line.strip_prefix("? ") else {
+            said.push(line);
+            continue;
+        };
+        let question: Value = serde_json::from_str(question).expect("a question in JSON");
+        let answer = format!("{}\n", scene.answer(&question).await);
+        // A script that is gone already says why by its end.
+        let _ = questions.write_all(answer.as_bytes()).await;
+    }
+    let status = child.wait().await.expect("an exit");
+    said.push(format!("exit {:?}", status.code()));
+    said
+}

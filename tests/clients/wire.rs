@@ -1,0 +1,193 @@
+//! What no SDK shows: the order of events on the wire, a hold after a provider that never ends, and connections.
+
+use bytes::Bytes;
+use gatehouse_tests::{House, Setup, run, send};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::scene::{Scene, until};
+
+/// Clients keep an idle connection for five seconds and more; three times that is safe.
+const LEAST_IDLE: u64 = 15;
+
+async fn post(scene: &Scene, path: &str, body: &Value) -> String {
+    let bearer = format!("Bearer {}", scene.key("main"));
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let answer = send(scene.house.public, "POST", path, &headers, body.to_string()).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.header("content-type"), "text/event-stream; charset=utf-8");
+    String::from_utf8(answer.body.to_vec()).expect("text")
+}
+
+/// Every frame's event name and data, in order; fails where the bytes are framed in any other way.
+fn frames(text: &str) -> Vec<(&str, Value)> {
+    let body = text.strip_suffix("\n\n").expect("a blank line after the last frame");
+    let frames = body.split("\n\n").map(|frame| {
+        let (event, data) = frame.split_once("\ndata: ").expect("an event and its data");
+        let event = event.strip_prefix("event: ").expect("an event's name");
+        (event, serde_json::from_str(data).unwrap_or_else(|error| panic!("{data}: {error}")))
+    });
+    frames.collect()
+}
+
+/// Row 16.
+#[test]
+fn a_streams_events_come_in_the_specified_order() {
+    run(async {
+        let scene = Scene::start("").await;
+        for model in ["lm-sonnet-4-6", "gpt-sim"] {
+            let asked = json!({
+                "model": model, "max_tokens": 100, "stream": true,
+                "messages": [{"role": "user", "content": "a lighthouse"}],
+            });
+            let text = post(&scene, "/v1/messages", &asked).await;
+            let frames = frames(&text);
+            let mut names: Vec<&str> = frames.iter().map(|(name, _)| *name).collect();
+            for (name, data) in &frames {
+                assert_eq!(data["type"], **name, "{text}");
+            }
+            names.dedup_by(|one, other| one == other && *one == "content_block_delta");
+            let expected = [
+                "message_start",
+                "content_block_start",
+                "ping",
+                "content_block_delta",
+                "content_block_stop",
+                "message_delta",
+                "message_stop",
+            ];
+            assert_eq!(names, expected, "{model}: {text}");
+            let usage = frames[frames.len() - 2].1["usage"].as_object().expect("usage");
+            for field in
+                ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+            {
+                assert!(usage[field].is_u64(), "{model}: {field} in {usage:?}");
+            }
+        }
+    });
+}
+
+/// The same for chat, whose clients take a frame without data or with an id for a mistake.
+#[test]
+fn a_chat_stream_is_data_lines_and_a_done() {
+    run(async {
+        let scene = Scene::start("").await;
+        for model in ["lm-sonnet-4-6", "gpt-sim"] {
+            let asked = json!({
+                "model": model, "stream": true, "stream_options": {"include_usage": true},
+                "messages": [{"role": "user", "content": "a lighthouse"}],
+            });
+            let text = post(&scene, "/v1/chat/completions", &asked).await;
+            let body = text.strip_suffix("data: [DONE]\n\n").expect("the end");
+            let chunks: Vec<Value> = body
+                .split_terminator("\n\n")
+                .map(|frame| {
+                    let data = frame.strip_prefix("data: ").expect("data alone");
+                    serde_json::from_str(data).unwrap_or_else(|error| panic!("{data}: {error}"))
+                })
+                .collect();
+            let (last, others) = chunks.split_last().expect("chunks");
+            assert_eq!(last["choices"], json!([]), "{model}: {text}");
+            assert!(last["usage"]["completion_tokens"].is_u64(), "{model}: {text}");
+            assert!(others.iter().all(|chunk| chunk["usage"].is_null()), "{model}: {text}");
+            assert_eq!(others[0]["choices"][0]["delta"]["role"], "assistant", "{model}: {text}");
+            let ends = others.iter().filter(|chunk| chunk["choices"][0]["finish_reason"] == "stop").count();
+            assert_eq!(ends, 1, "{model}: {text}");
+        }
+    });
+}
+
+/// Row 10, where the provider never ends: what was delivered is paid, and nothing stays held.
+#[test]
+fn a_provider_that_never_ends_keeps_no_hold() {
+    run(async {
+        let scene = Scene::start("[text]\ndrain_s = 1\n\n").await;
+        for path in ["/v1/messages", "/v1/chat/completions"] {
+            let before = scene.settled("main").await["spent"].as_i64().expect("an amount");
+            let asked = json!({
+                "model": "lm-sonnet-4-6", "max_tokens": 100, "stream": true,
+                "messages": [{"role": "user", "content": "[[stall:3]] a lighthouse"}],
+            });
+            let bearer = format!("Bearer {}", scene.key("main"));
+            let stream = TcpStream::connect(scene.house.public).await.expect("a connection");
+            let (mut sender, connection) =
+                hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
+            let connection = tokio::spawn(connection);
+            let request = hyper::Request::post(path)
+                .header("host", scene.house.public.to_string())
+                .header("authorization", bearer)
+                .header("content-type", "application/json")
+                .body(Full::new(Bytes::from(asked.to_string())))
+                .expect("a request");
+            let mut answer = sender.send_request(request).await.expect("an answer");
+            // The third delta is on its way when the provider stalls.
+            let mut seen = String::new();
+            while !seen.contains("ping") {
+                let frame = answer.frame().await.expect("more to come").expect("bytes");
+                seen += &String::from_utf8_lossy(frame.data_ref().expect("data"));
+            }
+            until("the provider stalls", async || scene.held() == 1).await;
+            connection.abort();
+            drop(answer);
+            let after = scene.settled("main").await;
+            let charged = after["spent"].as_i64().expect("an amount") - before;
+            assert!(charged > 0, "{path}: what was delivered is paid, {after}");
+            until("the provider is let go", async || scene.held() == 0).await;
+        }
+        scene.house.expect_clean_books().await;
+    });
+}
+
+/// Row 18: connections live long enough, and one of them carries whatever comes.
+#[test]
+fn one_connection_carries_two_hundred_requests() {
+    run(async {
+        let scene = Scene::start("").await;
+        let stream = TcpStream::connect(scene.house.public).await.expect("a connection");
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
+        let connection = tokio::spawn(connection);
+        for number in 0..200 {
+            // Answers, refusals and unknown paths alike: none of them may cost the connection.
+            let (path, status) =
+                [("/v1/models", 200), ("/v1/tasks/task_1", 404), ("/v1/v1/models", 404)][number % 3];
+            let request = hyper::Request::get(path)
+                .header("host", scene.house.public.to_string())
+                .header("authorization", format!("Bearer {}", scene.key("main")))
+                .body(Full::new(Bytes::new()))
+                .expect("a request");
+            sender.ready().await.unwrap_or_else(|error| panic!("request {number}: {error}"));
+            let answer = sender.send_request(request).await.expect("an answer");
+            assert_eq!(answer.status(), status, "request {number}");
+            assert!(answer.headers().get("connection").is_none(), "request {number}");
+            answer.into_body().collect().await.expect("a body");
+        }
+        assert!(!connection.is_finished(), "the connection stands");
+        connection.abort();
+        assert!(idle_seconds(&scene.house).await >= LEAST_IDLE);
+    });
+}
+
+/// What is in effect, as the operator's own command says it.
+async fn idle_seconds(house: &House) -> u64 {
+    let shown = house.gatehouse(&["check-config"]).await;
+    let line = shown.lines().find(|line| line.starts_with("idle_seconds")).expect("the limit");
+    line.split('=').nth(1).and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("{line}"))
+}
+
+/// No script's business: what a gateway without any text model says.
+#[test]
+fn without_a_table_there_are_no_text_models() {
+    run(async {
+        let sandbox = gatehouse_sandbox::Sandbox::start(gatehouse_sandbox::Settings::default()).await;
+        let sandbox = sandbox.expect("a sandbox");
+        let context = serde_json::to_value(sandbox.context()).expect("addresses");
+        let house = House::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)).await;
+        let caller = house.open_account("acme", "10").await;
+        let asked = json!({"model": "gpt-sim", "messages": [{"role": "user", "content": "hello"}]});
+        let answer = caller.post("/v1/chat/completions", &asked).await;
+        assert_eq!((answer.status, &answer.json()["error"]["reason"]), (404, &json!("model_not_found")));
+    });
+}
