@@ -13,7 +13,7 @@ use moka::sync::Cache;
 
 use crate::address;
 use crate::backend::{Backend, trouble};
-use crate::envelope::{Form, Kind, Problem};
+use crate::envelope::{Kind, Problem};
 
 /// Keys in use at once before the store is asked again.
 const KNOWN: u64 = 65_536;
@@ -32,17 +32,17 @@ impl Auth {
         Self { pepper, known: Cache::new(KNOWN), unknown: Cache::new(UNKNOWN) }
     }
 
-    /// The caller's key record, or why there is none.
+    /// The caller's key record, or why there is none. `either`: `x-api-key` may carry the key too.
     pub(crate) fn identify<B: Backend>(
         &self,
         backend: &B,
         headers: &HeaderMap,
-        form: Form,
+        either: bool,
         client: IpAddr,
         now: UnixMs,
     ) -> Result<Arc<Key>, Problem> {
         let mut refusal = None;
-        for presented in presented(headers, form) {
+        for presented in presented(headers, either) {
             match self
                 .look_up(backend, presented?)?
                 .ok_or_else(unknown)
@@ -52,7 +52,7 @@ impl Auth {
                 Err(problem) => refusal = Some(problem),
             }
         }
-        Err(refusal.unwrap_or_else(|| missing(form)))
+        Err(refusal.unwrap_or_else(|| missing(either)))
     }
 
     fn look_up<B: Backend>(&self, backend: &B, presented: &str) -> Result<Option<Arc<Key>>, Problem> {
@@ -83,11 +83,11 @@ impl Auth {
     }
 }
 
-/// The key texts of a request in the order they count: on the messages endpoint `x-api-key`, whose clients send
-/// a stale bearer token beside it now and then, and everywhere a bearer token.
-fn presented(headers: &HeaderMap, form: Form) -> Vec<Result<&str, Problem>> {
+/// The key texts of a request in the order they count: `x-api-key` where it may carry one, because its clients
+/// send a stale bearer token beside it now and then, and everywhere a bearer token.
+fn presented(headers: &HeaderMap, either: bool) -> Vec<Result<&str, Problem>> {
     let mut found = Vec::with_capacity(2);
-    if form == Form::Messages {
+    if either {
         found.extend(
             headers.get_all("x-api-key").iter().map(|value| Ok(value.to_str().unwrap_or_default().trim())),
         );
@@ -122,10 +122,11 @@ fn unknown() -> Problem {
     Problem::new(Kind::Unauthenticated, "invalid API key")
 }
 
-fn missing(form: Form) -> Problem {
-    let message = match form {
-        Form::Messages => "missing API key: send it as \"Authorization: Bearer <API key>\" or as x-api-key",
-        Form::Generic | Form::Journey => "missing API key: send it as \"Authorization: Bearer <API key>\"",
+fn missing(either: bool) -> Problem {
+    let message = if either {
+        "missing API key: send it as \"Authorization: Bearer <API key>\" or as x-api-key"
+    } else {
+        "missing API key: send it as \"Authorization: Bearer <API key>\""
     };
     Problem::new(Kind::Unauthenticated, message)
 }

@@ -25,7 +25,7 @@ use crate::head;
 use crate::listen::Stage;
 use crate::query::quoted;
 use crate::record::{Busy, Record, Recorded};
-use crate::routes::{self, Entry, Found};
+use crate::routes::{self, Entry, Found, Route};
 use crate::surfaces;
 use crate::tally::Tally;
 use crate::wire::Signs;
@@ -122,7 +122,11 @@ impl<B: Backend> Front<B> {
         };
         record.pattern = entry.pattern;
         record.surface = entry.surface;
-        let key = if entry.route.is_open() { None } else { Some(self.identify(parts, peer, record)?) };
+        let key = if entry.route.is_open() {
+            None
+        } else {
+            Some(self.identify(entry.route, parts, peer, record)?)
+        };
         let visit = Visit { parts, body, entry, id: record.id, open, base };
         match key {
             Some(key) => surfaces::answer(self, visit, key).await,
@@ -130,10 +134,16 @@ impl<B: Backend> Front<B> {
         }
     }
 
-    fn identify(&self, parts: &Parts, peer: &Peer, record: &mut Record) -> Result<Arc<Key>, Problem> {
+    fn identify(
+        &self,
+        route: Route,
+        parts: &Parts,
+        peer: &Peer,
+        record: &mut Record,
+    ) -> Result<Arc<Key>, Problem> {
         let client = address::client(peer.address, &parts.headers, &self.config.trusted_proxies);
-        let form = Form::of(parts.uri.path());
-        let key = self.auth.identify(&*self.backend, &parts.headers, form, client, self.clock.now())?;
+        let either = route.is_anthropics() || Form::of(parts.uri.path()) == Form::Messages;
+        let key = self.auth.identify(&*self.backend, &parts.headers, either, client, self.clock.now())?;
         record.key = Some(key.id.clone());
         record.place = Some(self.per_key.enter(&key.id).ok_or_else(|| {
             let most = self.config.limits.requests_per_key;
@@ -205,12 +215,17 @@ fn wrong_method(method: &Method, allowed: &str) -> Problem {
 }
 
 fn unknown_path(path: &str, base: &str) -> Problem {
+    let path_quoted = quoted(path);
     let message = match routes::meant(path) {
-        Some(right) => format!(
-            "unknown path {}: the base URL is {base}/v1, with /v1 once; this endpoint is {base}{right}",
-            quoted(path)
+        // Anthropic's clients add /v1 themselves, OpenAI's do not.
+        Some(right) if Form::of(&right) == Form::Messages => format!(
+            "unknown path {path_quoted}: this endpoint is {base}{right}; for clients that add /v1/messages \
+             themselves the base URL is {base}"
         ),
-        None => format!("unknown path {}", quoted(path)),
+        Some(right) => format!(
+            "unknown path {path_quoted}: the base URL is {base}/v1, with /v1 once; this endpoint is {base}{right}"
+        ),
+        None => format!("unknown path {path_quoted}"),
     };
     Problem::new(Kind::UnknownPath, message)
 }

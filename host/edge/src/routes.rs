@@ -48,6 +48,11 @@ pub(crate) struct Submit {
 }
 
 impl Route {
+    /// Besides the messages endpoint, what Anthropic's clients ask: older ones present the key in `x-api-key`.
+    pub(crate) fn is_anthropics(self) -> bool {
+        matches!(self, Self::Models | Self::Model)
+    }
+
     /// Served without a key: health, and links that carry their own proof.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Self::Media | Self::Live | Self::Ready)
@@ -134,16 +139,18 @@ pub(crate) fn find<'p>(method: &Method, path: &'p str) -> Found<'p> {
     Found::OtherMethods(allowed.join(", "))
 }
 
-/// The path a client probably meant by one that is not in the table: its base URL had no `/v1`, or the
-/// path repeated it.
+/// The path a client probably meant by one that is not in the table: its base URL had no `/v1`, or had more
+/// than that, so that the path repeats itself or begins with what is not ours. The longest ending counts.
 pub(crate) fn meant(path: &str) -> Option<String> {
-    let mut rest = path;
-    while let Some(shorter) = rest.strip_prefix("/v1") {
-        rest = shorter;
-    }
-    let versioned = format!("/v1{rest}");
-    let known = TABLE.iter().any(|entry| matches(entry.pattern, &versioned).is_some());
-    (versioned != path && known).then_some(versioned)
+    path.match_indices('/').find_map(|(at, _)| {
+        let mut rest = &path[at..];
+        while let Some(shorter) = rest.strip_prefix("/v1") {
+            rest = shorter;
+        }
+        let versioned = format!("/v1{rest}");
+        let known = TABLE.iter().any(|entry| matches(entry.pattern, &versioned).is_some());
+        (versioned != path && known).then_some(versioned)
+    })
 }
 
 /// Whether the path fits, and the segment in the pattern's braces if it has them.
@@ -216,6 +223,12 @@ mod tests {
             ("/messages", Some("/v1/messages")),
             ("/images/generations", Some("/v1/images/generations")),
             ("/tasks/task_1", Some("/v1/tasks/task_1")),
+            ("/v1/chat/completions/chat/completions", Some("/v1/chat/completions")),
+            ("/v1/messages/v1/messages", Some("/v1/messages")),
+            ("/openai/v1/chat/completions", Some("/v1/chat/completions")),
+            ("/anthropic/v1/messages/count_tokens", Some("/v1/messages/count_tokens")),
+            ("/v1/models/", None),
+            ("/v1/videos//remix", None),
             ("/v1/nothing", None),
             ("/v1/models", None),
             ("/nothing", None),

@@ -274,7 +274,7 @@ check(12, "base URLs", async () => {
   for (const baseURL of [`${GATEWAY}/v1`, `${GATEWAY}/v1/v1`]) {
     const error = await raises(Anthropic.NotFoundError, () => create({ messages: QUESTION }, client({ baseURL })));
     shape(error, "not_found");
-    holds(error.message.includes(`this endpoint is ${GATEWAY}/v1/messages`), error.message);
+    holds(error.message.includes(`the base URL is ${GATEWAY} (`), error.message);
   }
 });
 

@@ -104,10 +104,11 @@ export class Bill {
 
   /** So many answers were given, and exactly what they cost is charged. */
   async expect(wire, usages = 1) {
+    const charged = await this.charged();
     const requests = await this.received(wire);
     const used = requests.filter((request) => request.usage);
     equal(used.length, usages, `answers the provider billed, of ${requests.map((request) => request.status)}`);
-    equal(await this.charged(), used.reduce((sum, request) => sum + cost(request.usage), 0), "charged");
+    equal(charged, used.reduce((sum, request) => sum + cost(request.usage), 0), "charged");
     return requests;
   }
 }

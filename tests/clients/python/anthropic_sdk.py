@@ -400,7 +400,7 @@ def base_urls():
     for wrong in (f"{GATEWAY}/v1", f"{GATEWAY}/v1/v1"):
         error = raises(anthropic.NotFoundError, create, client(base_url=wrong), messages=QUESTION)
         shape(error, "not_found")
-        holds(f"this endpoint is {GATEWAY}/v1/messages" in str(error), error)
+        holds(f"the base URL is {GATEWAY} (" in str(error), error)
 
 
 @check(13, "counting tokens")

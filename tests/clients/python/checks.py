@@ -105,10 +105,11 @@ class Bill:
 
     def expect(self, wire, usages=1):
         """So many answers were given, and exactly what they cost is charged."""
+        charged = self.charged()
         requests = self.received(wire)
         used = [request["usage"] for request in requests if request["usage"]]
         equal(len(used), usages, f"answers the provider billed, of {[r['status'] for r in requests]}")
-        equal(self.charged(), sum(cost(usage) for usage in used), "charged")
+        equal(charged, sum(cost(usage) for usage in used), "charged")
         return requests
 
 

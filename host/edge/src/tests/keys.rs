@@ -29,7 +29,7 @@ async fn a_key_is_a_bearer_token() {
         (format!("Authorization: Bearer {}\r\n", other.reveal()), 401, "invalid API key"),
         (format!("x-api-key: {key}\r\n"), 401, "missing API key"),
     ] {
-        let (status, message) = status(&stand, "/v1/models", &line).await;
+        let (status, message) = status(&stand, "/v1/tasks", &line).await;
         assert!(status == expected && message.contains(said), "{line:?}: {status} {message}");
         assert!(!message.contains(key.as_str()) && !message.contains("sk-nonsense"), "{message}");
     }
@@ -57,6 +57,21 @@ async fn the_messages_endpoint_takes_either_header() {
         if expected == 401 {
             assert_eq!(reply.json()["error"]["code"], "authentication_error");
         }
+    }
+}
+
+/// Anthropic's clients ask for the models with whatever header they ask everything with.
+#[tokio::test]
+async fn the_models_are_listed_for_either_header() {
+    let stand = Stand::plain().await;
+    let key = &stand.key;
+    for (line, expected) in [
+        (format!("x-api-key: {key}\r\n"), 200),
+        (format!("Authorization: Bearer {key}\r\n"), 200),
+        (format!("x-api-key: sk-other\r\nAuthorization: Bearer {key}\r\n"), 200),
+        ("x-api-key: sk-other\r\n".to_owned(), 401),
+    ] {
+        assert_eq!(status(&stand, "/v1/models", &line).await.0, expected, "{line:?}");
     }
 }
 

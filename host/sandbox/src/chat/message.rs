@@ -47,6 +47,8 @@ fn message<'a>(at: usize, value: &'a Value, model: &Model) -> Judged<Message<'a>
         "assistant" => {
             let mut fields =
                 vec!["role", "content", "name", "tool_calls", "refusal", "audio", "function_call"];
+            // Clients send an answer back with everything that came in it.
+            fields.push("annotations");
             if model.clone {
                 fields.push("reasoning_content");
             }
