@@ -11,10 +11,11 @@ use serde_json::{Map, Value, json};
 /// How long anything may take to become true.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Providers by name: simulation, ports for its header, accounts. Trouble has providers of its own, because an
-/// account in trouble is paused, and so would be what another check needs.
+/// Providers by name, and their accounts. Trouble has providers of its own, because an account in trouble is paused,
+/// and so would be what another check needs; every account of the crowded one makes one call at a time.
 const PROVIDERS: &[(&str, &[&str])] = &[
     ("plain", &["main"]),
+    ("crowded", &["main"]),
     ("limited", &["main"]),
     ("failing", &["main"]),
     ("distrusted", &["main"]),
@@ -181,7 +182,8 @@ fn tables(sandbox: &Sandbox) -> String {
     for (wire, origin, auth) in wires {
         for (name, accounts) in PROVIDERS {
             let head = format!("providers.{wire}-{name}");
-            tables += &format!("[{head}]\nbase_url = \"{origin}\"\nauth = {auth}\n\n");
+            let room = if *name == "crowded" { 1 } else { 64 };
+            tables += &format!("[{head}]\nbase_url = \"{origin}\"\nauth = {auth}\nconcurrency = {room}\n\n");
             for (priority, account) in accounts.iter().enumerate() {
                 let secret = "secret = { file = \"SECRET\" }";
                 tables += &format!("[{head}.accounts.{account}]\n{secret}\npriority = {priority}\n\n");
@@ -192,6 +194,9 @@ fn tables(sandbox: &Sandbox) -> String {
         tables += &model(id, "anthropic-plain", "messages", upstream, rules);
     }
     tables += &model("gpt-sim", "openai-plain", "chat", "gpt-sim", "");
+    tables += &model("gpt-sim-reasoning", "openai-plain", "chat", "gpt-sim-reasoning", "");
+    let older = "max_tokens_field = \"max_tokens\"";
+    tables += &model("clone-sim", "openai-plain", "chat", "clone-sim", older);
     for (name, _) in &PROVIDERS[1..] {
         let claude = format!("lm-{name}");
         let rules = "thinking = [\"enabled\"]";

@@ -200,6 +200,22 @@ check(6, "classes of errors", async () => {
   }
 });
 
+check(6, "a body that is too large", async () => {
+  const kind = errors.ContentTooLargeError ?? generic;
+  shape(await raises(kind, () => create({ messages: user("a".repeat(33 << 20)) })), "request_too_large");
+});
+
+check(6, "no room at present", async () => {
+  const asked = { model: "lm-crowded", messages: user("[[stall:1]] wait") };
+  const stream = (await create({ ...asked, stream: true }))[Symbol.asyncIterator]();
+  equal((await stream.next()).value.type, "message_start");
+  const error = await raises(errors.ServiceUnavailableError ?? Anthropic.InternalServerError, () => create(asked));
+  shape(error, "upstream_unavailable");
+  equal([error.status, header(error, "retry-after")], [503, "1"]);
+  await ask("release", { held: 1 });
+  while (!(await stream.next()).done);
+});
+
 check(7, "retries", async () => {
   for (const [kind, asked, key, expected] of [
     [Anthropic.RateLimitError, { model: "lm-lone", messages: user("[[429]] hello") }, "main", { 429: 3 }],
@@ -271,7 +287,7 @@ check(11, "a slow provider", async () => {
 
 check(12, "base URLs", async () => {
   looksRight(await create({ messages: QUESTION }, client({ baseURL: `${GATEWAY}/` })));
-  for (const baseURL of [`${GATEWAY}/v1`, `${GATEWAY}/v1/v1`]) {
+  for (const baseURL of [`${GATEWAY}/v1`, `${GATEWAY}/v1/v1`, `${GATEWAY}/v1/messages`]) {
     const error = await raises(Anthropic.NotFoundError, () => create({ messages: QUESTION }, client({ baseURL })));
     shape(error, "not_found");
     holds(error.message.includes(`the base URL is ${GATEWAY} (`), error.message);

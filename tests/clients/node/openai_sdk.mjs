@@ -180,6 +180,21 @@ check(6, "classes of errors", async () => {
   }
 });
 
+check(6, "a body that is too large", async () => {
+  const error = await raises(OpenAI.APIError, () => create({ messages: user("a".repeat(33 << 20)) }));
+  equal([error.status, error.type], [413, "invalid_request_error"]);
+});
+
+check(6, "no room at present", async () => {
+  const asked = { model: "gpt-crowded", messages: user("[[stall:1]] wait") };
+  const stream = (await create({ ...asked, stream: true }))[Symbol.asyncIterator]();
+  holds((await stream.next()).value.id, "a first chunk");
+  const error = await raises(OpenAI.InternalServerError, () => create(asked));
+  equal([error.status, error.type, header(error, "retry-after")], [503, "service_unavailable", "1"]);
+  await ask("release", { held: 1 });
+  while (!(await stream.next()).done);
+});
+
 check(7, "retries", async () => {
   for (const [kind, asked, key, expected] of [
     [OpenAI.RateLimitError, { model: "gpt-lone", messages: user("[[429]] hello") }, "main", { 429: 3 }],

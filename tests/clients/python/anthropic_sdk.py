@@ -125,6 +125,16 @@ def pictures():
     holds("dusk" not in text_of(message), message)
 
 
+@check(4, "a prompt that is kept")
+def kept():
+    system = [{"type": "text", "text": "Be very brief indeed.", "cache_control": {"type": "ephemeral"}}]
+    bill = Bill()
+    written, read = (create(messages=QUESTION, system=system).usage for _ in range(2))
+    holds(written.cache_creation_input_tokens > 0 and written.cache_read_input_tokens == 0, written)
+    equal(read.cache_read_input_tokens, written.cache_creation_input_tokens)
+    bill.expect("messages", 2)
+
+
 @check(4, "prefill, where the model takes it")
 def prefill():
     messages = user("a list") + [{"role": "assistant", "content": "{"}]
@@ -285,6 +295,26 @@ def classes():
             equal(retried, "false" if status < 429 else None, f"x-should-retry of {status}")
 
 
+@check(6, "a body that is too large")
+def too_large():
+    book = user("a" * (33 << 20))
+    error = raises(name("ContentTooLargeError", "RequestTooLargeError"), create, messages=book)
+    shape(error, "request_too_large")
+
+
+@check(6, "no room at present")
+def crowded():
+    asked = {"model": "lm-crowded", "messages": user("[[stall:1]] wait")}
+    with create(stream=True, **asked) as stream:
+        first = next(iter(stream))
+        equal(first.type, "message_start")
+        error = raises(name("ServiceUnavailableError", "InternalServerError"), create, **asked)
+        shape(error, "upstream_unavailable")
+        equal((error.status_code, error.response.headers["retry-after"]), (503, "1"))
+        ask("release", held=1)
+        list(stream)
+
+
 @check(7, "retries")
 def retries():
     limited = {"model": "lm-lone", "messages": user("[[429]] hello")}
@@ -397,7 +427,7 @@ async def slow_asynchronously():
 @check(12, "base URLs")
 def base_urls():
     looks_right(create(client(base_url=f"{GATEWAY}/"), messages=QUESTION))
-    for wrong in (f"{GATEWAY}/v1", f"{GATEWAY}/v1/v1"):
+    for wrong in (f"{GATEWAY}/v1", f"{GATEWAY}/v1/v1", f"{GATEWAY}/v1/messages"):
         error = raises(anthropic.NotFoundError, create, client(base_url=wrong), messages=QUESTION)
         shape(error, "not_found")
         holds(f"the base URL is {GATEWAY} (" in str(error), error)
@@ -508,6 +538,8 @@ def translated_streams():
     for text, stop in [("[[words:400]] go on", "max_tokens"), ("[[content-filter]] go on", "refusal")]:
         with client().messages.stream(model="gpt-sim", max_tokens=20 if stop == "max_tokens" else 100, messages=user(text)) as helper:
             equal(helper.get_final_message().stop_reason, stop)
+    thought = create(model="gpt-sim-reasoning", max_tokens=3000, messages=QUESTION, thinking=ENABLED)
+    looks_right(thought, "gpt-sim-reasoning")
     with client().messages.stream(messages=user("[[interleaved]] look"), tools=[WEATHER, HARBOUR], **asked) as helper:
         final = helper.get_final_message()
     uses = [block for block in final.content if block.type == "tool_use"]

@@ -153,6 +153,29 @@ def structured():
     holds(isinstance(parsed.choices[0].message.parsed, Ship), parsed)
 
 
+@check(1, "several choices, and thinking")
+def choices():
+    bill = Bill()
+    completion = client().chat.completions.create(model="gpt-sim", messages=QUESTION, n=2)
+    equal([choice.index for choice in completion.choices], [0, 1])
+    completion = client().chat.completions.create(
+        model="gpt-sim-reasoning", messages=QUESTION, reasoning_effort="low", max_completion_tokens=200
+    )
+    holds(completion.usage.completion_tokens_details.reasoning_tokens > 0, completion.usage)
+    bill.expect("chat", 2)
+
+
+@check(1, "a provider that is only nearly compatible")
+def clone():
+    asked = {"model": "clone-sim", "messages": user("[[interleaved]] [[comments]] [[crlf]] look"), "max_tokens": 200}
+    with client().chat.completions.stream(tools=[WEATHER, HARBOUR], **asked) as events:
+        message = events.get_final_completion().choices[0].message
+    equal([call.function.name for call in message.tool_calls], ["weather", "harbour"])
+    holds(message.content and message.model_extra["reasoning_content"], message)
+    for call in message.tool_calls:
+        json.loads(call.function.arguments)
+
+
 @check(1, "asynchronously")
 async def asynchronous():
     async with client(AsyncOpenAI) as house:
@@ -222,6 +245,26 @@ def classes():
             equal(error.request_id, error.response.headers["x-gateway-request-id"])
             retried = error.response.headers.get("x-should-retry")
             equal(retried, "false" if status < 429 else None, f"x-should-retry of {status}")
+
+
+@check(6, "a body that is too large")
+def too_large():
+    book = user("a" * (33 << 20))
+    error = raises(openai.APIStatusError, client().chat.completions.create, model="gpt-sim", messages=book)
+    equal((error.status_code, error.type), (413, "invalid_request_error"))
+
+
+@check(6, "no room at present")
+def crowded():
+    asked = {"model": "gpt-crowded", "messages": user("[[stall:1]] wait")}
+    with client().chat.completions.create(stream=True, **asked) as stream:
+        first = next(iter(stream))
+        holds(first.id, first)
+        error = raises(openai.InternalServerError, client().chat.completions.create, **asked)
+        equal((error.status_code, error.type), (503, "service_unavailable"))
+        equal(error.response.headers["retry-after"], "1")
+        ask("release", held=1)
+        list(stream)
 
 
 @check(7, "retries")
@@ -408,6 +451,9 @@ def translated_streams():
     for text, finish in [("[[words:400]] go on", "length"), ("[[refusal]] go on", "content_filter")]:
         chunks = list(client().chat.completions.create(model=model, messages=user(text), stream=True, max_tokens=20))
         equal([c.choices[0].finish_reason for c in chunks if c.choices[0].finish_reason], [finish])
+    refused = client().chat.completions.create
+    error = raises(openai.BadRequestError, refused, model=model, messages=QUESTION, n=2)
+    equal(error.param, "n")
     with client().chat.completions.stream(
         model=model, messages=user("[[tools:2]] look"), tools=[WEATHER, HARBOUR]
     ) as events:
