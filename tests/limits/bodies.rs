@@ -28,6 +28,7 @@ fn sizes_and_contents() {
     run(check(vec![
         refused("as large as allowed", padded(MIB), 400, "none-such"),
         ended("one byte more", padded(MIB + 1), 413, "larger than 1048576"),
+        ended("far more, written whole before anything is read", padded(48 * MIB), 413, "larger"),
         ended("a length nobody has", submit("Content-Length: 1000000000000000000\r\n\r\n"), 413, "larger"),
         ended("the largest length", submit("Content-Length: 18446744073709551613\r\n\r\n"), 413, "larger"),
         ended(

@@ -16,9 +16,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::framing::Framing;
 
-/// Enough to let a client finish writing and read the answer that refused it, and no more.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 1 << 20;
+/// Enough to let a client finish writing and read the answer that refused it, and no more: many read nothing
+/// before they have written a whole body, and what is too large is seldom twice the limit.
+const LINGER: Duration = Duration::from_secs(30);
+const LINGER_BYTES: usize = 64 << 20;
 
 /// What the wire and the service tell each other about a connection.
 #[derive(Debug, Default)]
