@@ -6,13 +6,20 @@ use std::time::Duration;
 
 use gatehouse_model::{Clock, Pause, Seed, UnixMs};
 use gatehouse_store::power::Words;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// When every world begins: 2026-01-01, 10 s before noon.
 const BEGINNING: u64 = 1_767_268_790_000;
 
+/// So often nobody looks at the clock within a millisecond, unless something turns in a circle.
+const MOST_LOOKS: u32 = 100_000;
+
 /// The wall clock, and the time that has gone by. Both outlive the processes of their house.
-pub(crate) struct Time(Mutex<State>);
+pub(crate) struct Time {
+    state: Mutex<State>,
+    stuck: watch::Sender<bool>,
+}
 
 struct State {
     /// The beginning of the present life in its runtime.
@@ -23,11 +30,14 @@ struct State {
     gone: u64,
     /// When the wall clock was last set.
     set: u64,
+    /// The moment the clock was last looked at, and how often since it came.
+    looks: (u64, u32),
 }
 
 impl Time {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(State { origin: None, wall: BEGINNING, gone: 0, set: 0 }))
+        let state = State { origin: None, wall: BEGINNING, gone: 0, set: 0, looks: (0, 0) };
+        Self { state: Mutex::new(state), stuck: watch::Sender::new(false) }
     }
 
     /// A runtime has started.
@@ -47,7 +57,22 @@ impl Time {
 
     /// What the wall clock shows.
     pub(crate) fn now(&self) -> UnixMs {
-        self.with(|state| UnixMs(state.wall + state.lived()))
+        let (now, looks) = self.with(|state| {
+            let now = state.wall + state.lived();
+            let (last, looks) = state.looks;
+            state.looks = (now, if last == now { looks + 1 } else { 0 });
+            (now, state.looks.1)
+        });
+        if looks == MOST_LOOKS {
+            self.stuck.send_replace(true);
+        }
+        UnixMs(now)
+    }
+
+    /// Ends when time stands still because something turns in a circle.
+    pub(crate) async fn stuck(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.stuck.subscribe().wait_for(|stuck| *stuck).await;
     }
 
     /// What has gone by since the world began, however the wall clock was set.
@@ -75,7 +100,7 @@ impl Time {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -132,7 +132,7 @@ fn a_swap_and_a_restart_in_between_survive_every_crash() {
     let swap = Plan::of(Fate::fine())
         .with(1_000, Act::Swap(1))
         .with_task(1_500, "two", Fate::fine())
-        .with(3_000, Act::Restart(2))
+        .with(3_000, Act::Restart(-1))
         .with_task(3_500, "three", Fate::fine());
     every_point("swap, restart, new prices", &swap, &["a build was activated", "the house was restarted"]);
 }

@@ -96,6 +96,10 @@ fn live(world: &Arc<World>, shelf: &Shelf, disk: &Disk) -> Over {
             tokio::select! {
                 biased;
                 () = world.power.gone() => Over::Cut,
+                () = world.time.stuck() => {
+                    world.fail("I19: time stands still while something turns in a circle".to_owned());
+                    Over::Cut
+                }
                 over = &mut life => over,
             }
         };

@@ -120,7 +120,7 @@ impl Plan {
         self
     }
 
-    /// The price list, dearer by so many credits.
+    /// The price list, dearer by so many credits, or cheaper.
     #[expect(clippy::unused_self, reason = "a plan may come to have its own")]
     pub(crate) fn prices(&self, dearer: i64) -> BTreeMap<String, Credits> {
         let price =
@@ -152,7 +152,7 @@ impl Plan {
                 6 => Act::Revoke(1 + dice.below(KEYS - 1)),
                 7 => Act::Jump(dice.below(400_000) as i64),
                 8 => Act::Jump(-(dice.below(30_000) as i64)),
-                _ => Act::Restart(dice.below(5) as i64),
+                _ => Act::Restart(dice.below(5) as i64 - 2),
             };
             plan = plan.with(at, act);
         }
