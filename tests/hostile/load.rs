@@ -31,6 +31,7 @@ fn liars() -> Vec<(Value, &'static str)> {
             "default-model: expected a model id that serves this surface, got \"ctx-pro\"",
         ),
         (json!({"providers": ["evil.example/../x"]}), "manifest.providers: expected kebab-case"),
+        (json!({"price-keys": ["puppet", "puppet.unpriced"]}), "price key \"puppet.unpriced\" has no price"),
         (json!({"reads-state": [1]}), "manifest.reads-state: expected versions older than 1, got 1"),
         (json!({"price-keys": {"$many": [{"$repeat": ["k", 1000]}, 20_000]}}), "describe() failed"),
         (json!({"version": {"$repeat": ["1", 9_000_000]}}), "describe() failed"),

@@ -51,7 +51,6 @@ fn submits() -> Vec<(Value, End, &'static str)> {
         (json!({"keys": []}), FAULT, "expected 1 to 16 price keys, got 0"),
         (json!({"keys": ["ctx-pro"]}), FAULT, "price key \"ctx-pro\" is not in the manifest"),
         (json!({"keys": {"$many": ["puppet", 17]}}), FAULT, "expected 1 to 16 price keys, got 17"),
-        (json!({"keys": ["puppet.unpriced"]}), Refused(500, "could not answer"), "has no usable price"),
         (json!({"quantity": 0}), FAULT, "expected at least one unit, got 0"),
         (json!({"quantity": u32::MAX}), Refused(402, "credits"), ""),
         (

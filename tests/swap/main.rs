@@ -59,13 +59,14 @@ async fn start(more: &str) -> (House, Sandbox, Caller) {
     (house, sandbox, caller)
 }
 
-/// Digest and state of every version the gateway knows.
+/// Digest and state of every version of the family swapped here.
 async fn versions(house: &House) -> Vec<(String, String)> {
     let list: Value =
         serde_json::from_str(&house.gatehouse(&["plugin", "list", "--json"]).await).expect("a list as JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let plugins = list["plugins"].as_array().expect("a list");
-    plugins.iter().map(|one| (text(&one["digest"]), text(&one["state"]["state"]))).collect()
+    let images = plugins.iter().filter(|one| one["family"] == "context-image");
+    images.map(|one| (text(&one["digest"]), text(&one["state"]["state"]))).collect()
 }
 
 #[test]

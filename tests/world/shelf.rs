@@ -85,6 +85,8 @@ impl Shelf {
 fn room(dir: &Path) -> Families {
     let mut config = Config::new(dir.to_owned());
     config.threads = 1;
+    // Each reserves addresses, and there are many houses.
+    config.streams = 1;
     // A busy machine must not decide what happens.
     config.limits.call_ms = 60_000.try_into().expect("above zero");
     Families::open_in_turn(config, Arc::new(Noon)).expect("families")

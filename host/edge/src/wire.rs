@@ -20,6 +20,10 @@ use crate::framing::Framing;
 /// before they have written a whole body, and what is too large is seldom twice the limit.
 const LINGER: Duration = Duration::from_secs(30);
 const LINGER_BYTES: usize = 64 << 20;
+/// HTTP/2 refuses one stream and goes on with the others; a whole connection ends for the sake of its peer's
+/// misdeeds, and of such a peer no more is read than may have crossed the reason on its way.
+const LINGER_HTTP2: Duration = Duration::from_secs(2);
+const LINGER_HTTP2_BYTES: usize = 1 << 20;
 
 /// What the wire and the service tell each other about a connection.
 #[derive(Debug, Default)]
@@ -195,7 +199,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<IO> {
             if !cut_head && !self.signs.linger.load(Ordering::Acquire) {
                 return Poll::Ready(Ok(()));
             }
-            self.closing = Some(Closing { until: self.clock.pause(LINGER), left: LINGER_BYTES });
+            // Where HTTP/2 was agreed on there is nothing to frame.
+            let (span, left) = match &self.framing {
+                Some(framing) if !framing.is_blind() => (LINGER, LINGER_BYTES),
+                _ => (LINGER_HTTP2, LINGER_HTTP2_BYTES),
+            };
+            self.closing = Some(Closing { until: self.clock.pause(span), left });
         }
         self.linger(cx).map(Ok)
     }

@@ -164,10 +164,10 @@ fn line(what: &'static str, text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// An upstream request to one of `providers`.
+/// An upstream request to one of the manifest's `providers`.
 pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     if !providers.contains(&call.provider) {
-        let why = format!("expected one of {providers:?} as its provider, got {:?}", call.provider);
+        let why = format!("provider {:?} is not in the manifest", call.provider);
         return Err(Fault::bad("call", why));
     }
     if !METHODS.contains(&call.method.as_str()) {

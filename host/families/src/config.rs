@@ -13,7 +13,7 @@ use crate::trust::Trust;
 use crate::watch::WatchConfig;
 
 /// Streams open at once unless an operator says otherwise.
-pub const STREAMS: usize = 4096;
+pub const STREAMS: usize = 1024;
 
 /// Settings of the whole room.
 #[derive(Clone, Debug)]

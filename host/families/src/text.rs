@@ -39,6 +39,14 @@ impl Version {
     }
 
     fn check_opened(&self, opened: Opened, provider: String) -> Result<Opened, Fault> {
+        // Which provider serves a text model is the operator's to say, request by request.
+        if opened.call.provider != provider {
+            let why = format!(
+                "expected a call to the route's provider {provider:?}, got {:?}",
+                opened.call.provider
+            );
+            return Err(Fault::bad("call", why));
+        }
         check::call(&opened.call, &[provider])?;
         check::state(&opened.state, &self.limits)?;
         if opened.most > MOST_TOKENS {

@@ -25,7 +25,7 @@ async fn steps_that_break_a_rule_are_faults() {
         ("relative path", "expected a path that begins with one slash, got \"v1/x\""),
         ("climbing path", "expected a path without `.` and `..` segments"),
         ("file url", "expected an http(s) URL, got \"file:///etc/passwd\""),
-        ("unknown provider", "got \"elsewhere\""),
+        ("unknown provider", "provider \"elsewhere\" is not in the manifest"),
         ("bad method", "got \"CONNECT\""),
         ("broken json", "call body is not acceptable: expected JSON"),
         ("no time", "expected a timeout of 1 to 900000 ms, got 0"),

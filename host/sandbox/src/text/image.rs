@@ -73,7 +73,8 @@ mod tests {
             ("iVBORw0KGgo", Bad::Base64),
             ("", Bad::Kind),
             ("aGVsbG8gd29ybGQ=", Bad::Kind),
-            ("iVBORw0KGgo=", Bad::Broken),
+            ("iVBORw0KGgo=", Bad::Kind),
+            ("iVBORw0KGgoAAAANSUhEUg==", Bad::Broken),
         ] {
             assert_eq!(look(text), Err(bad), "{text}");
         }
