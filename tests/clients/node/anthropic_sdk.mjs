@@ -2,7 +2,7 @@
 
 import Anthropic from "@anthropic-ai/sdk";
 
-import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, raises, requestId, SCENE, spy } from "./checks.mjs";
+import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, paid, raises, requestId, SCENE, spy } from "./checks.mjs";
 
 const SURFACE = "messages.create";
 const SONNET = "lm-sonnet-4-6";
@@ -217,13 +217,16 @@ check(6, "no room at present", async () => {
 });
 
 check(7, "retries", async () => {
-  for (const [kind, asked, key, expected] of [
-    [Anthropic.RateLimitError, { model: "lm-lone", messages: user("[[429]] hello") }, "main", { 429: 3 }],
-    [errors.PaymentRequiredError ?? generic, { messages: QUESTION }, "poor", { 402: 1 }],
-    [Anthropic.BadRequestError, { messages: [] }, "main", { 400: 1 }],
+  const limited = { model: "lm-lone", messages: user("[[429]] hello") };
+  const tryThrice = () => create(limited, client({ maxRetries: 2 })).catch((error) => holds([429, 503].includes(error.status), error));
+  // The account is paused for as long as clients are told to wait: one that is a moment early is told 503.
+  await calls(SURFACE, tryThrice, 3, [429, 503]);
+  for (const [kind, asked, key, status] of [
+    [errors.PaymentRequiredError ?? generic, { messages: QUESTION }, "poor", 402],
+    [Anthropic.BadRequestError, { messages: [] }, "main", 400],
   ]) {
     const house = client({ key, maxRetries: 2 });
-    await calls(SURFACE, () => raises(kind, () => create(asked, house)), expected);
+    await calls(SURFACE, () => raises(kind, () => create(asked, house)), 1, [status]);
   }
 });
 
@@ -245,10 +248,7 @@ check(9, "a stream that is cut", async () => {
       for await (const event of await create(asked)) text += written([event]);
     });
     shape(error, "upstream_error");
-    holds(text, `[[${mark}]]: nothing arrived`);
-    const charged = await bill.charged();
-    const least = 5 * Math.ceil(Buffer.byteLength(text) / 4);
-    holds(least <= charged && charged <= least + 2 * 100, `[[${mark}]]: ${charged} for ${text}, at least ${least}`);
+    paid(mark, text, await bill.charged());
   }
 });
 

@@ -118,12 +118,21 @@ function cost(usage) {
   return 2 * usage.input + usage.cache_read + 3 * (usage.cache_write_5m + usage.cache_write_1h) + 5 * usage.output;
 }
 
-/** Expects the gateway to answer exactly so many requests, by status, while the function runs. */
-export async function calls(surface, run, expected) {
+/** Expects the gateway to answer exactly so many requests, all with one of these statuses, while it runs. */
+export async function calls(surface, run, expected, either) {
   const above = await ask("requests", { surface });
   await run();
-  const until = Object.values(expected).reduce((sum, count) => sum + count, 0);
-  equal(await ask("requests", { surface, above, until }), expected, "requests");
+  const found = await ask("requests", { surface, above, until: expected });
+  equal(Object.values(found).reduce((sum, count) => sum + count, 0), expected, JSON.stringify(found));
+  for (const status of Object.keys(found)) holds(either.includes(Number(status)), JSON.stringify(found));
+}
+
+/** What arrived is paid as if it had been counted, and nothing is asked for nothing. A reset may overtake all. */
+export function paid(mark, text, charged) {
+  holds(text || mark.startsWith("reset"), `[[${mark}]]: nothing arrived`);
+  const least = 5 * Math.ceil(Buffer.byteLength(text) / 4);
+  const most = text ? least + 2 * 100 : 0;
+  holds(least <= charged && charged <= most, `[[${mark}]]: ${charged} for ${text}, expected ${least} to ${most}`);
 }
 
 /** A `fetch` that watches an answer's bytes; at every keep-alive it has the stage let go. */

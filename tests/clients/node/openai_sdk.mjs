@@ -2,7 +2,7 @@
 
 import OpenAI from "openai";
 
-import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, raises, requestId, spy } from "./checks.mjs";
+import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, paid, raises, requestId, spy } from "./checks.mjs";
 
 const SURFACE = "chat.completions";
 const BARE = { "x-response-format": "bare" };
@@ -196,13 +196,16 @@ check(6, "no room at present", async () => {
 });
 
 check(7, "retries", async () => {
-  for (const [kind, asked, key, expected] of [
-    [OpenAI.RateLimitError, { model: "gpt-lone", messages: user("[[429]] hello") }, "main", { 429: 3 }],
-    [OpenAI.APIError, { messages: QUESTION }, "poor", { 402: 1 }],
-    [OpenAI.BadRequestError, { messages: [] }, "main", { 400: 1 }],
+  const limited = { model: "gpt-lone", messages: user("[[429]] hello") };
+  const tryThrice = () => create(limited, client({ maxRetries: 2 })).catch((error) => holds([429, 503].includes(error.status), error));
+  // The account is paused for as long as clients are told to wait: one that is a moment early is told 503.
+  await calls(SURFACE, tryThrice, 3, [429, 503]);
+  for (const [kind, asked, key, status] of [
+    [OpenAI.APIError, { messages: QUESTION }, "poor", 402],
+    [OpenAI.BadRequestError, { messages: [] }, "main", 400],
   ]) {
     const house = client({ key, maxRetries: 2 });
-    await calls(SURFACE, () => raises(kind, () => create(asked, house)), expected);
+    await calls(SURFACE, () => raises(kind, () => create(asked, house)), 1, [status]);
   }
 });
 
@@ -224,10 +227,7 @@ check(9, "a stream that is cut", async () => {
       for await (const chunk of await create(asked)) text += joined([chunk]);
     });
     equal([error.type, String(error.code)], ["bad_gateway", "502"], mark);
-    holds(text, `[[${mark}]]: nothing arrived`);
-    const charged = await bill.charged();
-    const least = 5 * Math.ceil(Buffer.byteLength(text) / 4);
-    holds(least <= charged && charged <= least + 2 * 100, `[[${mark}]]: ${charged} for ${text}, at least ${least}`);
+    paid(mark, text, await bill.charged());
   }
 });
 

@@ -1,11 +1,11 @@
 """The anthropic package against the gateway."""
 
-import math
+import functools
 
 import anthropic
 from anthropic import Anthropic, AsyncAnthropic
 
-from checks import CURRENT, GATEWAY, KEYS, Bill, Spy, ask, calls, check, equal, holds, main, many, raises
+from checks import CURRENT, GATEWAY, KEYS, Bill, Spy, ask, calls, check, equal, holds, main, many, paid, raises
 
 SURFACE = "messages.create"
 SONNET = "lm-sonnet-4-6"
@@ -26,8 +26,18 @@ ENABLED = {"type": "enabled", "budget_tokens": 1024}
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
-def client(kind=Anthropic, key="main", **more):
+def make(kind=Anthropic, key="main", **more):
     return kind(api_key=KEYS.get(key, key), **{"base_url": GATEWAY, "max_retries": 0, **more})
+
+
+@functools.cache
+def plain_client(key):
+    return make(key=key)
+
+
+def client(kind=Anthropic, key="main", **more):
+    """A client; the plain ones are kept, because each makes a TLS context, which takes longer than a call."""
+    return plain_client(key) if kind is Anthropic and not more else make(kind, key, **more)
 
 
 def user(text):
@@ -317,14 +327,23 @@ def crowded():
 
 @check(7, "retries")
 def retries():
+    house = client(max_retries=2)
     limited = {"model": "lm-lone", "messages": user("[[429]] hello")}
-    for classes, asked, key, status, times in [
-        (("RateLimitError",), limited, "main", 429, 3),
-        (("PaymentRequiredError", "APIStatusError"), {"messages": QUESTION}, "poor", 402, 1),
-        (("BadRequestError",), {"messages": []}, "main", 400, 1),
+
+    def try_thrice():
+        try:
+            create(house, **limited)
+        except anthropic.APIStatusError as error:
+            holds(error.status_code in (429, 503), error)
+
+    # The account is paused for as long as clients are told to wait: one that is a moment early is told 503.
+    calls(SURFACE, try_thrice, 3, (429, 503))
+    for classes, asked, key, status in [
+        (("PaymentRequiredError", "APIStatusError"), {"messages": QUESTION}, "poor", 402),
+        (("BadRequestError",), {"messages": []}, "main", 400),
     ]:
         house = client(key=key, max_retries=2)
-        calls(SURFACE, lambda: raises(name(*classes), create, house, **asked))({str(status): times})
+        calls(SURFACE, lambda: raises(name(*classes), create, house, **asked), 1, (status,))
 
 
 @check(8, "an overloaded provider is hidden, and paid once")
@@ -352,10 +371,7 @@ def cut():
             shape(error, "upstream_error")
         else:
             raise AssertionError(f"[[{mark}]]: no error, but {text!r}")
-        holds(text, f"[[{mark}]]: nothing arrived")
-        charged = bill.charged()
-        least = 5 * math.ceil(len(text.encode()) / 4)
-        holds(least <= charged <= least + 2 * 100, f"[[{mark}]]: {charged} for {text!r}, at least {least}")
+        paid(mark, text, bill.charged())
 
 
 @check(9, "a stream without words is free")

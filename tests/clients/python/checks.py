@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import inspect
 import json
+import math
 import os
 import sys
 import time
@@ -119,13 +120,20 @@ def cost(usage):
     return 2 * usage["input"] + usage["cache_read"] + 3 * written + 5 * usage["output"]
 
 
-def calls(surface, function):
-    """How many requests the gateway answers while the function runs, by status."""
+def calls(surface, function, expected, either=()):
+    """Expects the gateway to answer exactly so many requests, all with one of these statuses, while it runs."""
     before = ask("requests", surface=surface)
     function()
-    return lambda expected: equal(
-        ask("requests", surface=surface, above=before, until=sum(expected.values())), expected, "requests"
-    )
+    found = ask("requests", surface=surface, above=before, until=expected)
+    equal((sum(found.values()), set(found) - {str(status) for status in either}), (expected, set()), found)
+
+
+def paid(mark, text, charged):
+    """What arrived is paid as if it had been counted, and nothing is asked for nothing. A reset may overtake all."""
+    holds(text or mark.startswith("reset"), f"[[{mark}]]: nothing arrived")
+    least = 5 * math.ceil(len(text.encode()) / 4)
+    most = least + 2 * 100 if text else 0
+    holds(least <= charged <= most, f"[[{mark}]]: {charged} for {text!r}, expected {least} to {most}")
 
 
 class Spy:

@@ -1,14 +1,14 @@
 """The openai package against the gateway."""
 
+import functools
 import json
-import math
 
 import openai
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
-from checks import GATEWAY, KEYS, Bill, Spy, ask, calls, check, equal, holds, main, many, raises
+from checks import GATEWAY, KEYS, Bill, Spy, ask, calls, check, equal, holds, main, many, paid, raises
 
 SURFACE = "chat.completions"
 BARE = {"x-response-format": "bare"}
@@ -35,9 +35,20 @@ HARBOUR = {
 }
 
 
+def make(kind=OpenAI, key="main", **more):
+    return kind(
+        api_key=KEYS.get(key, key), **{"base_url": f"{GATEWAY}/v1", "default_headers": BARE, "max_retries": 0, **more}
+    )
+
+
+@functools.cache
+def plain_client(key):
+    return make(key=key)
+
+
 def client(kind=OpenAI, key="main", **more):
-    more = {"base_url": f"{GATEWAY}/v1", "default_headers": BARE, "max_retries": 0, **more}
-    return kind(api_key=KEYS.get(key, key), **more)
+    """A client; the plain ones are kept, because each makes a TLS context, which takes longer than a call."""
+    return plain_client(key) if kind is OpenAI and not more else make(kind, key, **more)
 
 
 def user(text):
@@ -269,17 +280,23 @@ def crowded():
 
 @check(7, "retries")
 def retries():
-    def refused(kind, key, **asked):
-        house = client(key=key, max_retries=2)
-        return lambda: raises(kind, house.chat.completions.create, **asked)
-
+    house = client(max_retries=2)
     limited = {"model": "gpt-lone", "messages": user("[[429]] hello")}
-    for kind, asked, key, status, times in [
-        (openai.RateLimitError, limited, "main", 429, 3),
-        (openai.APIStatusError, {"model": "gpt-sim", "messages": QUESTION}, "poor", 402, 1),
-        (openai.BadRequestError, {"model": "gpt-sim", "messages": []}, "main", 400, 1),
+
+    def try_thrice():
+        try:
+            house.chat.completions.create(**limited)
+        except openai.APIStatusError as error:
+            holds(error.status_code in (429, 503), error)
+
+    # The account is paused for as long as clients are told to wait: one that is a moment early is told 503.
+    calls(SURFACE, try_thrice, 3, (429, 503))
+    for kind, asked, key, status in [
+        (openai.APIStatusError, {"model": "gpt-sim", "messages": QUESTION}, "poor", 402),
+        (openai.BadRequestError, {"model": "gpt-sim", "messages": []}, "main", 400),
     ]:
-        calls(SURFACE, refused(kind, key, **asked))({str(status): times})
+        house = client(key=key, max_retries=2)
+        calls(SURFACE, lambda: raises(kind, house.chat.completions.create, **asked), 1, (status,))
 
 
 @check(8, "an overloaded provider is hidden, and paid once")
@@ -308,10 +325,7 @@ def cut():
             equal((error.type, str(error.code)), ("bad_gateway", "502"), mark)
         else:
             raise AssertionError(f"[[{mark}]]: no error, but {text!r}")
-        holds(text, f"[[{mark}]]: nothing arrived")
-        charged = bill.charged()
-        least = 5 * math.ceil(len(text.encode()) / 4)
-        holds(least <= charged <= least + 2 * 100, f"[[{mark}]]: {charged} for {text!r}, at least {least}")
+        paid(mark, text, bill.charged())
 
 
 @check(9, "a finished answer without its [DONE]")
