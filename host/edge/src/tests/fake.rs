@@ -24,6 +24,9 @@ use crate::backend::Backend;
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
 
+/// The house's end of a stream.
+type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
+
 pub(super) struct Fake {
     pub(super) keys: Mutex<Vec<Key>>,
     pub(super) generation: AtomicU64,
@@ -34,7 +37,7 @@ pub(super) struct Fake {
     pub(super) ready: AtomicBool,
     pub(super) broken: AtomicBool,
     /// Streams that a test left open.
-    pub(super) streams: Mutex<Vec<tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>>>,
+    pub(super) streams: Mutex<Vec<Events>>,
 }
 
 impl Fake {
