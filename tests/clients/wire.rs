@@ -1,7 +1,7 @@
 //! What no SDK shows: the order of events on the wire, a hold after a provider that never ends, and connections.
 
 use bytes::Bytes;
-use gatehouse_tests::{House, Setup, run, send};
+use gatehouse_tests::{House, run, send};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -175,19 +175,4 @@ async fn idle_seconds(house: &House) -> u64 {
     let shown = house.gatehouse(&["check-config"]).await;
     let line = shown.lines().find(|line| line.starts_with("idle_seconds")).expect("the limit");
     line.split('=').nth(1).and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("{line}"))
-}
-
-/// No script's business: what a gateway without any text model says.
-#[test]
-fn without_a_table_there_are_no_text_models() {
-    run(async {
-        let sandbox = gatehouse_sandbox::Sandbox::start(gatehouse_sandbox::Settings::default()).await;
-        let sandbox = sandbox.expect("a sandbox");
-        let context = serde_json::to_value(sandbox.context()).expect("addresses");
-        let house = House::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)).await;
-        let caller = house.open_account("acme", "10").await;
-        let asked = json!({"model": "gpt-sim", "messages": [{"role": "user", "content": "hello"}]});
-        let answer = caller.post("/v1/chat/completions", &asked).await;
-        assert_eq!((answer.status, &answer.json()["error"]["reason"]), (404, &json!("model_not_found")));
-    });
 }
