@@ -1,7 +1,7 @@
 //! What the simulated text providers share: chance, words, faults, broken streams, and what is remembered.
 //!
 //! Knows no protocol: [`crate::messages`] and [`crate::chat`] judge requests and write answers in their own
-//! words, and hand a [draft](deliver::Draft) over to be sent the way the request's markers want it. Tokens are
+//! words, and hand a draft over to be sent the way the request's markers want it. Tokens are
 //! words between white space, so that a test can count a bill by hand.
 //!
 //! ```text
