@@ -169,7 +169,8 @@ impl Events {
 
     fn cut(&mut self, outage: Outage, detail: &str) -> Outage {
         self.over = true;
-        if outage != Outage::TooLarge {
+        // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
+        if outage != Outage::TooLarge && self.received == 0 {
             self.slot.judge(Sign::Failing);
         }
         let (provider, account) = (self.slot.provider(), self.slot.account());
