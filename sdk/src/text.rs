@@ -60,7 +60,7 @@ pub trait Text: 'static {
     /// Whether this half of the contract is real; only `()` says no.
     const OFFERED: bool = true;
 
-    /// Judges a request and translates it. Asked again, with another route, when an account fails.
+    /// Judges a request and translates it, once; the call may be made through one account after another.
     ///
     /// # Errors
     /// A [`Refusal`] becomes an HTTP error at once, and nothing is charged.
