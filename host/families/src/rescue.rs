@@ -114,23 +114,25 @@ impl Families {
         self.inner.note(version, Some(fault));
     }
 
-    /// Makes a call on `version` and, where that faults, on `other`.
-    pub(crate) async fn either<T, F: Future<Output = Result<T, Fault>>>(
+    /// Makes a call on `version` and, where that faults, on `other`. What is asked may be megabytes: it is
+    /// copied only where there is an other.
+    pub(crate) async fn either<A: Clone, T, F: Future<Output = Result<T, Fault>>>(
         &self,
         version: &Arc<Version>,
         other: Option<Arc<Version>>,
         function: &'static str,
-        call: impl Fn(Arc<Version>) -> F,
+        asked: A,
+        call: impl Fn(Arc<Version>, A) -> F,
     ) -> Result<Answered<T>, Fault> {
-        let answer = if version.is_withdrawn() && other.is_some() {
+        let Some(other) = other else {
+            return self.alone(version, call(Arc::clone(version), asked).await);
+        };
+        let answer = if version.is_withdrawn() {
             Err(Fault::Withdrawn)
         } else {
-            call(Arc::clone(version)).await
+            call(Arc::clone(version), asked.clone()).await
         };
-        match other {
-            Some(other) => self.rescue(version, &other, function, answer, || call(Arc::clone(&other))).await,
-            None => self.alone(version, answer),
-        }
+        self.rescue(version, &other, function, answer, || call(Arc::clone(&other), asked)).await
     }
 
     /// An answer nobody else could have given.

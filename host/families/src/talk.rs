@@ -35,9 +35,8 @@ impl Families {
     ) -> Result<rescue::Answered<Result<Opened, Refusal>>, Fault> {
         let surface = request.surface.clone();
         let other = self.stand_in(version).filter(|other| other.talks(&surface));
-        self.either(version, other, "open", |version| {
-            let (cx, request) = (cx.clone(), request.clone());
-            async move { self.call(&version, "open", move |version| version.open(&cx, request)).await }
+        self.either(version, other, "open", (cx, request), |version, (cx, request)| async move {
+            self.call(&version, "open", move |version| version.open(&cx, request)).await
         })
         .await
     }
@@ -54,12 +53,10 @@ impl Families {
         reply: Reply,
     ) -> Result<Result<Answered, Rejection>, Fault> {
         let other = self.stand_in(version).filter(|other| other.reads_like(version));
+        let asked = (cx, state, reply);
         let answered =
-            self.either(version, other, "answer", |version| {
-                let (cx, state, reply) = (cx.clone(), state.clone(), reply.clone());
-                async move {
-                    self.call(&version, "answer", move |version| version.answer(&cx, &state, reply)).await
-                }
+            self.either(version, other, "answer", asked, |version, (cx, state, reply)| async move {
+                self.call(&version, "answer", move |version| version.answer(&cx, &state, reply)).await
             });
         answered.await.map(|answered| answered.answer)
     }
@@ -71,9 +68,9 @@ impl Families {
     pub async fn relay(&self, version: &Arc<Version>, cx: Context, state: Vec<u8>) -> Result<Relay, Fault> {
         let place = self.streams().try_acquire_owned().map_err(|_| Fault::Busy)?;
         let other = self.stand_in(version).filter(|other| other.reads_like(version));
-        let begun = self.either(version, other, "relay", |version| {
-            let (cx, state, serving) = (cx.clone(), state.clone(), Arc::clone(&version));
-            async move { self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await }
+        let begun = self.either(version, other, "relay", (cx, state), |version, (cx, state)| async move {
+            let serving = Arc::clone(&version);
+            self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await
         });
         let rescue::Answered { by, answer: stream } = begun.await?;
         Ok(Relay { families: self.clone(), stream: Some(Box::new(stream)), version: by, _place: place })
