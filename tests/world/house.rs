@@ -11,7 +11,7 @@ use gatehouse_driver::{Config, Driver, Parts};
 use gatehouse_media::MediaStore;
 use gatehouse_model::Secret;
 use gatehouse_store::power::{Cut, Disk, Fault};
-use gatehouse_store::{Store, Writer};
+use gatehouse_store::{Store, StoreError, Writer};
 use gatehouse_upstream::{Place, Upstream};
 use serde_json::json;
 use tokio::task::{JoinHandle, JoinSet};
@@ -295,7 +295,8 @@ async fn write(world: Arc<World>, store: Store, mut writer: Writer, driver: Arc<
 }
 
 fn look(world: &World, store: &Store, driver: Option<&Driver>) {
-    if !world.power.is_on() {
+    // What was still to be written when the store was closed is seen when it is opened again.
+    if !world.power.is_on() || store.accounts() == Err(StoreError::Closed) {
         return;
     }
     let found = world.book().look(world, store, driver);

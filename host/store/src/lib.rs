@@ -20,7 +20,7 @@ mod writer;
 pub use config::Config;
 pub use error::{OpenError, StoreError};
 pub use read::{LiveTasks, TaskQuery};
-pub use store::Store;
+pub use store::{Durability, Store};
 pub use writer::Writer;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use gatehouse_tasks::{Answer, Command, Rejection};
 use redb::{Database, DatabaseError, ReadableTable, StorageBackend};
+use tokio::runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::batch::Batch;
@@ -13,6 +14,16 @@ use crate::birth;
 use crate::layout::{META, SCHEMA, SCHEMA_KEY};
 use crate::writer::{Failure, Job, Writer};
 use crate::{Config, OpenError, StoreError};
+
+/// What a command's answer waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The disk.
+    Lasting,
+    /// Nothing: the command is durable a moment later, or with the next one that must last, and readers see
+    /// it then. A crash loses it only together with everything after it.
+    Light,
+}
 
 /// The durable books. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
 #[derive(Clone)]
@@ -71,8 +82,10 @@ impl Store {
 
     fn start(database: Database, path: &Path, config: &Config) -> Result<Self, OpenError> {
         let (mut open, failure, writer) = Self::joined(database, path, config)?;
+        let clock =
+            runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
-        open.writer = Some(thread.spawn(move || writer.work()).map_err(OpenError::Thread)?);
+        open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
         Ok(Self::of(open, failure))
     }
 
@@ -102,27 +115,58 @@ impl Store {
     /// # Errors
     /// [`StoreError::Busy`] when too much is waiting, everything else when the store is of no more use.
     pub async fn execute(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
-        let (answer, outcome) = oneshot::channel();
-        self.queue(Job { command, answer })?;
-        outcome.await.unwrap_or_else(|_| Err(self.failure().unwrap_or(StoreError::Closed)))
+        self.queued(Some(command), Durability::Lasting).await
+    }
+
+    /// The same for a command whose loss in a crash does no harm: [`Durability::Light`].
+    ///
+    /// # Errors
+    /// As [`Store::execute`].
+    pub async fn execute_lightly(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
+        self.queued(Some(command), Durability::Light).await
     }
 
     /// The same for whoever cannot give up: waits for a place in the queue instead of [`StoreError::Busy`].
     ///
     /// # Errors
     /// The store is of no more use.
-    pub async fn execute_in_turn(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
+    pub async fn execute_in_turn(
+        &self,
+        command: Command,
+        durability: Durability,
+    ) -> Result<Result<Answer, Rejection>, StoreError> {
         let (answer, outcome) = oneshot::channel();
         let queue = {
             let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
             open.as_ref().ok_or(StoreError::Closed)?.queue.clone()
         };
-        let gone = || Err(self.failure().unwrap_or(StoreError::Closed));
-        if queue.send(Job { command, answer }).await.is_err() {
-            return gone();
+        if queue.send(Job { command: Some(command), durability, answer }).await.is_err() {
+            return Err(self.failure().unwrap_or(StoreError::Closed));
         }
         drop(queue);
-        outcome.await.unwrap_or_else(|_| gone())
+        self.outcome(outcome).await
+    }
+
+    /// Returns once everything answered so far is durable, and so seen by readers.
+    ///
+    /// # Errors
+    /// As [`Store::execute`].
+    pub async fn catch_up(&self) -> Result<(), StoreError> {
+        self.queued(None, Durability::Lasting).await.map(drop)
+    }
+
+    async fn queued(
+        &self,
+        command: Option<Command>,
+        durability: Durability,
+    ) -> Result<Result<Answer, Rejection>, StoreError> {
+        let (answer, outcome) = oneshot::channel();
+        self.queue(Job { command, durability, answer })?;
+        self.outcome(outcome).await
+    }
+
+    async fn outcome(&self, outcome: Outcome) -> Result<Result<Answer, Rejection>, StoreError> {
+        outcome.await.unwrap_or_else(|_| Err(self.failure().unwrap_or(StoreError::Closed)))
     }
 
     fn queue(&self, job: Job) -> Result<(), StoreError> {
@@ -196,6 +240,8 @@ impl Drop for Inner {
         self.close();
     }
 }
+
+type Outcome = oneshot::Receiver<Result<Result<Answer, Rejection>, StoreError>>;
 
 /// Stands for the path where there is none.
 const BACKEND: &str = "(backend)";

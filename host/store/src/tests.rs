@@ -5,6 +5,7 @@ mod birth;
 mod broken;
 mod crash;
 mod life;
+mod light;
 mod listing;
 mod mix;
 mod same;

@@ -1,30 +1,40 @@
-//! The one who writes: takes everything that waits, applies it in order, commits once, answers all.
 //!
-//! There is no timer: while one batch is being made durable the next gathers by itself. A storage error, an
-//! unreadable row or a panic ends the writer for good; the transaction is dropped, so nothing of it is kept.
+//! While one batch is being made durable the next gathers by itself. What may be lost in a crash is answered as
+//! soon as it is applied, and its transaction stays open for a moment: whatever must last takes it along, so that a
+//! crash never loses something without everything after it. A storage error, an unreadable row or a panic ends the
+//! writer for good; the transaction is dropped, so nothing of it is kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
 use gatehouse_tasks::{Answer, Command, Rejection, apply};
-use redb::Database;
+use redb::{Database, WriteTransaction};
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time as clock;
 
-use crate::StoreError;
 use crate::batch::Batch;
+use crate::{Durability, StoreError};
 
 /// What a command came to.
 pub(crate) type Verdict = Result<Answer, Rejection>;
 /// Why the store can no longer be used, once it cannot.
 pub(crate) type Failure = watch::Sender<Option<StoreError>>;
 
+/// How long what was answered may stay undurable.
+pub(crate) const LINGER: Duration = Duration::from_millis(20);
+
 /// A command and who waits for its answer.
 pub(crate) struct Job {
-    pub(crate) command: Command,
-    pub(crate) answer: oneshot::Sender<Result<Verdict, StoreError>>,
+    /// None: only the commit is waited for.
+    pub(crate) command: Option<Command>,
+    pub(crate) durability: Durability,
+    pub(crate) answer: Answering,
 }
+
+pub(crate) type Answering = oneshot::Sender<Result<Verdict, StoreError>>;
 
 /// Takes what waits, applies it in order, commits it once and answers. Nothing else writes.
 ///
@@ -37,6 +47,8 @@ pub struct Writer {
     limit: usize,
     failure: Failure,
     jobs: Vec<Job>,
+    /// Applied, and to be answered after the commit.
+    applied: Vec<(Answering, Verdict)>,
 }
 
 impl Writer {
@@ -46,70 +58,124 @@ impl Writer {
         limit: usize,
         failure: Failure,
     ) -> Self {
-        Self { database, queue, limit, failure, jobs: Vec::new() }
+        Self { database, queue, limit, failure, jobs: Vec::new(), applied: Vec::new() }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
-    /// waits, or once it has failed.
+    /// waits, or once it has failed. Needs a clock: what may be lost is committed after a moment.
     pub async fn turn(&mut self) -> bool {
-        self.queue.recv_many(&mut self.jobs, self.limit).await > 0 && self.write()
+        if self.queue.recv_many(&mut self.jobs, self.limit).await == 0 {
+            return false;
+        }
+        match self.batch().await {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(&error);
+                false
+            }
+        }
     }
 
     /// Works until the queue is closed and empty, or the store fails.
-    pub(crate) fn work(mut self) {
-        while self.queue.blocking_recv_many(&mut self.jobs, self.limit) > 0 && self.write() {}
+    pub(crate) fn work(mut self, clock: &Runtime) {
+        clock.block_on(async { while self.turn().await {} });
     }
 
-    /// One batch; whether there may be another.
-    fn write(&mut self) -> bool {
-        #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
-        metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
-        let (commands, answers): (Vec<_>, Vec<_>) =
-            self.jobs.drain(..).map(|job| (job.command, job.answer)).unzip();
-        match commit_guarded(&self.database, commands) {
-            // A client that went away needs no answer; its command was done all the same.
-            Ok(verdicts) => answers.into_iter().zip(verdicts).for_each(|(answer, verdict)| {
-                let _ = answer.send(Ok(verdict));
-            }),
-            Err(error) => {
-                tracing::error!(%error, "the store failed; the process must stop");
-                self.failure.send_replace(Some(error.clone()));
-                self.queue.close();
-                let waiting = std::iter::from_fn(|| self.queue.try_recv().ok()).map(|job| job.answer);
-                answers.into_iter().chain(waiting).for_each(|answer| {
-                    let _ = answer.send(Err(error.clone()));
-                });
-                return false;
+    /// One transaction: what came, and what comes while it may stay open.
+    async fn batch(&mut self) -> Result<(), StoreError> {
+        let database = Arc::clone(&self.database);
+        let mut started = Instant::now();
+        let txn = begin(&database)?;
+        let mut batch = Batch::open(&txn)?;
+        let (mut size, mut until) = (0, None);
+        loop {
+            size += self.jobs.len();
+            let lasting = self.apply(&mut batch)?;
+            if lasting || size >= self.limit {
+                break;
+            }
+            self.answer();
+            let until = *until.get_or_insert_with(|| clock::Instant::now() + LINGER);
+            match clock::timeout_at(until, self.queue.recv_many(&mut self.jobs, self.limit)).await {
+                Ok(1..) => started = Instant::now(),
+                // Closed, or nobody came.
+                Ok(0) | Err(_) => break,
             }
         }
-        true
+        drop(batch);
+        guarded(|| Ok(txn.commit()?))?;
+        self.answer();
+        metrics::counter!(metric::COMMITS).increment(1);
+        #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^53")]
+        metrics::histogram!(metric::BATCH_SIZE).record(size as f64);
+        metrics::histogram!(metric::COMMIT_SECONDS).record(started.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// Applies what has come; whether any of it must last.
+    fn apply(&mut self, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
+        #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
+        metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
+        let mut any = false;
+        let mut jobs = std::mem::take(&mut self.jobs).into_iter();
+        while let Some(Job { command, durability, answer }) = jobs.next() {
+            any |= durability == Durability::Lasting;
+            match command.map_or(Ok(Ok(Answer::Done)), |command| guarded(|| apply(batch, command))) {
+                Ok(verdict) => self.applied.push((answer, verdict)),
+                Err(error) => {
+                    // Told with all the others, after the failure itself.
+                    self.jobs.push(Job { command: None, durability, answer });
+                    self.jobs.extend(jobs);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    fn answer(&mut self) {
+        for (answer, verdict) in self.applied.drain(..) {
+            // A client that went away needs no answer; its command was done all the same.
+            let _ = answer.send(Ok(verdict));
+        }
+    }
+
+    fn fail(&mut self, error: &StoreError) {
+        tracing::error!(%error, "the store failed; the process must stop");
+        self.failure.send_replace(Some(error.clone()));
+        self.queue.close();
+        let applied = self.applied.drain(..).map(|(answer, _)| answer);
+        let waiting = self.jobs.drain(..).chain(std::iter::from_fn(|| self.queue.try_recv().ok()));
+        applied.chain(waiting.map(|job| job.answer)).for_each(|answer| {
+            let _ = answer.send(Err(error.clone()));
+        });
     }
 }
 
 /// A rule that panics must not leave half a command behind: unwinding drops the transaction.
-fn commit_guarded(database: &Database, commands: Vec<Command>) -> Result<Vec<Verdict>, StoreError> {
-    catch_unwind(AssertUnwindSafe(|| commit(database, commands))).unwrap_or_else(|panic| {
+fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         Err(StoreError::failed(format_args!("the writer panicked: {text}")))
     })
 }
 
-/// Applies the commands in order and makes them durable together.
-pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<Verdict>, StoreError> {
-    let started = Instant::now();
+fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
     let mut txn = database.begin_write()?;
     // Two-phase commit with the allocator's state in it: reopening after a crash takes milliseconds.
     txn.set_quick_repair(true);
-    let size = commands.len();
+    Ok(txn)
+}
+
+/// Applies the commands in order and makes them durable together, as the writer does.
+#[cfg(test)]
+pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<Verdict>, StoreError> {
+    let txn = begin(database)?;
     let mut batch = Batch::open(&txn)?;
     let verdicts =
         commands.into_iter().map(|command| apply(&mut batch, command)).collect::<Result<Vec<_>, _>>()?;
     drop(batch);
     txn.commit()?;
-    metrics::counter!(metric::COMMITS).increment(1);
-    #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^53")]
-    metrics::histogram!(metric::BATCH_SIZE).record(size as f64);
-    metrics::histogram!(metric::COMMIT_SECONDS).record(started.elapsed().as_secs_f64());
     Ok(verdicts)
 }

@@ -9,7 +9,7 @@ use gatehouse_tasks::{Answer, Command};
 
 use super::crash::{Page, recover};
 use crate::power::{Access, Disk, Fault, Words, each_cut};
-use crate::{Config, OpenError, Store, StoreError};
+use crate::{Config, Durability, OpenError, Store, StoreError};
 
 const COMMANDS: usize = 10;
 /// Disks looked at after each fault, for the case that the power goes as well.
@@ -47,7 +47,7 @@ async fn assert_latched(store: &Store, error: &StoreError) {
     assert!(store.has_failed());
     assert_eq!(store.failed().await, *error);
     assert_eq!(store.execute(audit("late")).await.as_ref(), Err(error));
-    assert_eq!(store.execute_in_turn(audit("later")).await.as_ref(), Err(error));
+    assert_eq!(store.execute_in_turn(audit("later"), Durability::Lasting).await.as_ref(), Err(error));
     assert_eq!(store.accounts().as_ref(), Err(error));
     assert_eq!(store.task(TaskId::from_bits(1)).as_ref(), Err(error));
     assert_eq!(store.examine().as_ref(), Err(error));

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::{Dump, begin, memory_store};
 use crate::power::{Disk, Fault};
 use crate::writer::commit;
-use crate::{Config, OpenError, Store, StoreError};
+use crate::{Config, Durability, OpenError, Store, StoreError};
 
 fn open_account(name: &str) -> Command {
     Command::OpenAccount { id: name.into(), at: START }
@@ -164,7 +164,7 @@ async fn a_full_queue_says_busy_and_recovers() {
     let mut second = Box::pin(store.execute(open_account("second")));
     assert!(poll_once(&mut second).await.is_none());
     assert_eq!(store.execute(open_account("third")).await, Err(StoreError::Busy));
-    let mut patient = Box::pin(store.execute_in_turn(open_account("patient")));
+    let mut patient = Box::pin(store.execute_in_turn(open_account("patient"), Durability::Lasting));
     assert!(poll_once(&mut patient).await.is_none());
     // Enough for every sync of the four commits.
     for _ in 0..64 {

@@ -1,0 +1,108 @@
+//! Commands whose loss does no harm: answered before the disk, kept in order, durable soon.
+
+use std::time::Duration;
+
+use gatehouse_tasks::sample::START;
+use gatehouse_tasks::{Answer, Command};
+use tokio::time::Instant;
+
+use crate::power::{Disk, Op};
+use crate::tests::account;
+use crate::writer::{LINGER, Writer};
+use crate::{Config, Store};
+
+/// Half of what the writer waits for company.
+const HALF: Duration = Duration::from_millis(10);
+
+fn open(name: &str) -> Command {
+    Command::OpenAccount { id: account(name), at: START }
+}
+
+/// A store on a disk in memory; its writer works in the background, and the clock stands still but for waits.
+fn begin() -> (Disk, Store) {
+    let disk = Disk::default();
+    let (store, writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
+    tokio::spawn(work(writer));
+    (disk, store)
+}
+
+async fn work(mut writer: Writer) {
+    while writer.turn().await {}
+}
+
+fn syncs(disk: &Disk) -> usize {
+    disk.log().iter().filter(|op| matches!(op, Op::Sync)).count()
+}
+
+fn names(store: &Store) -> Vec<String> {
+    store.accounts().unwrap().into_iter().map(|account| account.id.0).collect()
+}
+
+/// What a start after a power cut at this moment finds.
+fn after_a_cut(disk: &Disk) -> Vec<String> {
+    let mut sure = Vec::new();
+    let log = disk.log();
+    let cut = crate::power::Cut::at_end(&mut sure, &log);
+    let image = cut.images(1, &mut crate::power::Words::new(1)).remove(0);
+    names(&Store::with_backend(Disk::of(image), &Config::default()).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_does_not_wait_for_the_disk() {
+    let (disk, store) = begin();
+    let (before, started) = (syncs(&disk), Instant::now());
+    assert_eq!(store.execute_lightly(open("light")).await, Ok(Ok(Answer::Done)));
+    assert_eq!((syncs(&disk), started.elapsed()), (before, Duration::ZERO));
+    assert!(names(&store).is_empty(), "readers see what is durable");
+    assert!(after_a_cut(&disk).is_empty());
+    // The next one builds on it.
+    assert!(store.execute_lightly(open("light")).await.unwrap().is_err(), "there is one already");
+    assert_eq!(syncs(&disk), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_must_last_takes_it_along() {
+    let (disk, store) = begin();
+    let started = Instant::now();
+    store.execute_lightly(open("light")).await.unwrap().unwrap();
+    tokio::time::advance(HALF).await;
+    store.execute(open("lasting")).await.unwrap().unwrap();
+    assert_eq!(started.elapsed(), HALF);
+    assert_eq!(names(&store), ["lasting", "light"]);
+    assert_eq!(after_a_cut(&disk), ["lasting", "light"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn alone_it_is_durable_a_moment_later() {
+    let (disk, store) = begin();
+    store.execute_lightly(open("first")).await.unwrap().unwrap();
+    tokio::time::advance(HALF).await;
+    store.execute_lightly(open("second")).await.unwrap().unwrap();
+    assert!(names(&store).is_empty());
+    // The moment counts from the first one: a stream of light commands does not put it off.
+    tokio::time::advance(LINGER - HALF + Duration::from_millis(1)).await;
+    tokio::task::yield_now().await;
+    assert_eq!(names(&store), ["first", "second"]);
+    assert_eq!(after_a_cut(&disk), ["first", "second"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_reads_can_wait_for_it() {
+    let (disk, store) = begin();
+    store.execute_lightly(open("light")).await.unwrap().unwrap();
+    let started = Instant::now();
+    store.catch_up().await.unwrap();
+    assert_eq!((names(&store), started.elapsed()), (vec!["light".to_owned()], Duration::ZERO));
+    assert_eq!(after_a_cut(&disk), ["light"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_keeps_it() {
+    let disk = Disk::default();
+    let (store, writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
+    let working = tokio::spawn(work(writer));
+    store.execute_lightly(open("light")).await.unwrap().unwrap();
+    store.close();
+    working.await.unwrap();
+    assert_eq!(after_a_cut(&disk), ["light"]);
+}
