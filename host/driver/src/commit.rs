@@ -1,14 +1,20 @@
 //! Writing down what a visit decided: one compare-and-set a turn, and the one way a task ends.
 //!
-//! Nothing else in this room changes a task. A command that comes back stale means somebody else moved
+//! Nothing else in this room changes a task, and a step waits for its turn at the writer: giving up there would
+//! lose a reply already in hand. A command that comes back stale means somebody else moved
 //! the task; the visit then starts over from the store.
 
-use gatehouse_model::{Phase, Status, metric};
-use gatehouse_store::StoreError;
+use std::time::Duration;
+
+use gatehouse_model::{Phase, Status, UnixMs, metric};
+use gatehouse_store::{Durability, StoreError};
 use gatehouse_tasks::{Answer, Change, Command, Ending, Rejection};
 
 use crate::driver::Inner;
 use crate::step::{Turn, Visit};
+
+/// A wait shorter than this is durable before it begins.
+const SOON: Duration = Duration::from_millis(500);
 
 impl Inner {
     /// Makes the visit's task durable. `None` when it is; otherwise what follows instead.
@@ -20,13 +26,14 @@ impl Inner {
         if audit.is_none() && is_same(visit) {
             return Ok(None);
         }
+        let durability = durability(visit, audit.is_some(), self.now());
         let command = Command::Advance {
             id: visit.task.id,
             revision: visit.durable.revision,
             change: Box::new(change(visit, audit)),
             at: self.now(),
         };
-        match self.persist(command).await? {
+        match self.store.execute_in_turn(command, durability).await? {
             Ok(Answer::Task(durable)) => {
                 visit.task.revision = durable.revision;
                 visit.durable = *durable;
@@ -54,7 +61,7 @@ impl Inner {
         };
         let command =
             Command::Finish { id: task.id, revision: visit.durable.revision, ending, audit, at: self.now() };
-        match self.persist(command).await? {
+        match self.store.execute_in_turn(command, Durability::Lasting).await? {
             Ok(_) => {
                 tracing::info!(task = %task.id, model = task.model, status = outcome.as_str(), reason, "task ended");
                 metrics::counter!(metric::TASKS_ENDED, "model" => task.model.clone(), "outcome" => outcome.as_str())
@@ -66,11 +73,6 @@ impl Inner {
         }
     }
 
-    /// A step waits for its turn at the writer: giving up here would lose a reply already in hand.
-    async fn persist(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
-        self.store.execute_in_turn(command).await
-    }
-
     fn lost_race(&self, visit: &Visit, answer: &Result<Answer, Rejection>) -> Turn {
         match answer {
             Err(Rejection::Final(_) | Rejection::NoTask(_)) => Turn::Over,
@@ -78,9 +80,18 @@ impl Inner {
             other => {
                 // A rule of `tasks` was broken from here: loud, and not in a tight loop.
                 tracing::error!(task = %visit.task.id, ?other, "the store refused a change");
-                Turn::Until(self.now().plus(std::time::Duration::from_secs(5)))
+                Turn::Until(self.now().plus(Duration::from_secs(5)))
             }
         }
+    }
+}
+
+/// A wait can be lost: what led to it is on record, or is a safe call that is made again. One that ends soon is
+/// waited for, since the next visit reads it.
+fn durability(visit: &Visit, noted: bool, now: UnixMs) -> Durability {
+    match visit.task.phase {
+        Phase::Wait(due) if !noted && due.since(now) >= SOON => Durability::Light,
+        _ => Durability::Lasting,
     }
 }
 

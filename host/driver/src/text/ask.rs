@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gatehouse_families::{Answered, Fault, Version};
 use gatehouse_model::{Context, Credits, Inquiry, Opened, RequestId, Usage, metric};
+use gatehouse_store::Durability;
 use gatehouse_tasks::{Command, Rejection as Refused};
 
 use super::attempt::{Got, Round};
@@ -170,7 +171,7 @@ impl Inner {
             expires: now.plus(self.config.text.time_limit() + self.config.text.drain() + GRACE),
             at: now,
         };
-        match self.store.execute(command).await? {
+        match self.store.execute_lightly(command).await? {
             Ok(_) => Ok(Held { id: request.id, amount, bill, model: model.route.model.clone() }),
             refused => Err(settle_refusal(refused).err().unwrap_or(IntakeError::Busy)),
         }
@@ -196,7 +197,7 @@ impl Inner {
     }
 
     async fn end_hold(&self, held: &Held, command: Command) -> Result<(), TextError> {
-        match self.store.execute_in_turn(command).await.map_err(IntakeError::from)? {
+        match self.store.execute_in_turn(command, Durability::Light).await.map_err(IntakeError::from)? {
             Ok(_) => Ok(()),
             Err(Refused::NoHold(_)) => {
                 tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");

@@ -56,6 +56,8 @@ impl Desk {
     /// # Errors
     /// Why nothing was changed.
     pub(crate) async fn perform(&self, operation: Operation) -> Result<Outcome, OperationError> {
+        // An operator sees what clients were told.
+        self.store.catch_up().await.map_err(broken)?;
         match operation {
             Operation::AccountOpen { account } => self.open_account(account).await,
             Operation::AccountList => {
