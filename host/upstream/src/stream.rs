@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use gatehouse_model::{Call, Header, Outage, Reply, Sse, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
-use tokio::time::{Instant, timeout};
+use hyper::body::{Frame, Incoming};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::accounts::{Sign, Slot};
 use crate::call::{Trouble, judge};
@@ -21,7 +22,11 @@ use crate::upstream::Upstream;
 use crate::{Blobs, headers, reply};
 
 /// Bytes looked at before a batch is handed on; more wait for the next one.
-const BATCH: usize = 64 << 10;
+const BATCH: u64 = 64 << 10;
+/// Batches closer together than this come from a provider that writes faster than anybody reads.
+const QUICK: Duration = Duration::from_millis(2);
+/// Such batches are gathered for that long, so that each of their events does not cost as much as a batch.
+const GATHER: Duration = Duration::from_millis(3);
 
 /// What a call that asks for a stream is answered with.
 #[derive(Debug)]
@@ -41,6 +46,10 @@ pub struct Events {
     idle: Duration,
     headers: Vec<Header>,
     received: u64,
+    /// When the last batch was handed on.
+    handed: Option<Instant>,
+    /// What ended it, when events that came before are to be handed on first.
+    cut: Option<Outage>,
     over: bool,
 }
 
@@ -82,6 +91,8 @@ impl Upstream {
             slot,
             idle,
             received: 0,
+            handed: None,
+            cut: None,
             over: false,
         })))
     }
@@ -106,6 +117,12 @@ fn is_stream(response: &Response<Incoming>) -> bool {
         && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
 }
 
+/// While nobody asks the connection for more, the socket gathers.
+#[expect(clippy::disallowed_methods, reason = "a pause of the network's, which no task waits for")]
+async fn rest() {
+    sleep(GATHER).await;
+}
+
 impl Events {
     /// The answer's headers, stripped as those of a reply.
     #[must_use]
@@ -121,43 +138,65 @@ impl Events {
 
     /// The next events, all that are here already; `None` when the provider has closed the stream in order.
     ///
+    /// The first batch is never delayed, and neither is one that comes after a pause.
+    ///
     /// # Errors
     /// The stream broke, fell silent or grew an event beyond the limit; it is over then.
     pub async fn next(&mut self) -> Result<Option<Vec<Sse>>, Outage> {
         let mut events = vec![];
-        let mut taken = 0;
-        while !self.over {
-            let frame = if events.is_empty() {
-                timeout(self.idle, self.body.frame())
-                    .await
-                    .map_err(|_| self.cut(Outage::Timeout, "silence"))?
-            } else if taken < BATCH
-                && let Some(frame) = self.body.frame().now_or_never()
-            {
-                frame
-            } else {
-                break;
-            };
-            match frame {
-                None => self.over = true,
-                Some(Err(error)) => return Err(self.cut(Outage::Broken, &chain(&error))),
-                Some(Ok(frame)) => {
-                    let Ok(data) = frame.into_data() else { continue };
-                    self.received += data.len() as u64;
-                    taken += data.len();
-                    if let Err(large) = self.decoder.feed(&data, &mut events) {
-                        return Err(self.cut(Outage::TooLarge, &large.to_string()));
-                    }
-                }
-            }
-        }
+        let gathered = self.gather(&mut events).await;
+        self.handed = Some(Instant::now());
         if events.is_empty() {
-            return Ok(None);
+            return gathered.and_then(|()| self.cut.take().map_or(Ok(None), Err));
         }
+        self.cut = gathered.err();
         for event in &mut events {
             self.mask(event);
         }
         Ok(Some(events))
+    }
+
+    async fn gather(&mut self, events: &mut Vec<Sse>) -> Result<(), Outage> {
+        while events.is_empty() && !self.over {
+            let frame = timeout(self.idle, self.body.frame()).await;
+            let frame = frame.map_err(|_| self.broken(Outage::Timeout, "silence"))?;
+            self.take(frame, events)?;
+        }
+        let quick = self.handed.is_some_and(|handed| handed.elapsed() < QUICK);
+        if quick && !self.over {
+            rest().await;
+        }
+        let before = self.received;
+        while !self.over && self.received - before < BATCH {
+            let mut frame = self.body.frame().now_or_never();
+            if frame.is_none() && quick {
+                // The connection hands frames over one by one, each after the one before was taken.
+                tokio::task::yield_now().await;
+                frame = self.body.frame().now_or_never();
+            }
+            let Some(frame) = frame else { break };
+            self.take(frame, events)?;
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        frame: Option<Result<Frame<Bytes>, hyper::Error>>,
+        events: &mut Vec<Sse>,
+    ) -> Result<(), Outage> {
+        match frame {
+            None => self.over = true,
+            Some(Err(error)) => return Err(self.broken(Outage::Broken, &chain(&error))),
+            Some(Ok(frame)) => {
+                let Ok(data) = frame.into_data() else { return Ok(()) };
+                self.received += data.len() as u64;
+                if let Err(large) = self.decoder.feed(&data, events) {
+                    return Err(self.broken(Outage::TooLarge, &large.to_string()));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn mask(&self, event: &mut Sse) {
@@ -167,7 +206,7 @@ impl Events {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     }
 
-    fn cut(&mut self, outage: Outage, detail: &str) -> Outage {
+    fn broken(&mut self, outage: Outage, detail: &str) -> Outage {
         self.over = true;
         // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
         if outage != Outage::TooLarge && self.received == 0 {
