@@ -7,18 +7,20 @@
 //! be compared with the gateway's tasks one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_tests::{Caller, House, Line, run};
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::{request, setting, setup, submits};
 
 const CLIENTS: usize = 16;
+/// Requests beyond those a kill waits for: some are under way when it comes, whatever the clients' speed.
+const IN_FLIGHT: usize = 64;
 /// Places at the provider's account: no kill can leave more jobs in doubt than these.
 const PLACES: usize = 64;
 /// The price of a picture, in micro-credits, and what it costs the gateway's own account at the provider.
@@ -32,7 +34,8 @@ const REFUSED: &str = "[[moderated-output]]";
 /// What the clients know.
 struct Load {
     caller: Caller,
-    over: AtomicBool,
+    /// How many requests may be begun: as many as the next kill waits for, and some it comes in the middle of.
+    turns: Semaphore,
     next: AtomicUsize,
     /// Task by prompt.
     receipts: Mutex<BTreeMap<String, String>>,
@@ -73,7 +76,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         let mut house = House::start(setup(&sandbox).with(&places).handed_over()).await;
         let load = Arc::new(Load {
             caller: house.open_account("acme", "10000000").await,
-            over: AtomicBool::new(false),
+            turns: Semaphore::new(0),
             next: AtomicUsize::new(0),
             receipts: Mutex::default(),
             lost_answers: AtomicUsize::new(0),
@@ -86,7 +89,9 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         let mut reader = Reader::new(Line::new(address), load.caller.clone());
         let (mut target, mut moments, mut slowest) = (0, Vec::new(), Duration::ZERO);
         for kill in 1..=kills {
-            target = load.known().len().max(target) + random.usize(1..between);
+            let more = random.usize(1..between);
+            target += more;
+            load.turns.add_permits(more + IN_FLIGHT);
             load.until(target).await;
             for _ in 0..random.usize(0..200) {
                 tokio::task::yield_now().await;
@@ -108,9 +113,10 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             assert!(twice.is_empty(), "kill {kill}: asked twice: {twice:?}");
             if full {
                 house.expect_clean_books().await;
+                println!("{kill} kills, {} receipts", load.known().len());
             }
         }
-        load.over.store(true, Ordering::SeqCst);
+        load.turns.close();
         for client in clients {
             client.await.expect("no panic");
         }
@@ -148,7 +154,8 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
 /// Asks for one picture after the other; each until there is a receipt for it.
 async fn client(load: Arc<Load>, mut line: Line) {
     let bearer = load.caller.bearer();
-    while !load.over.load(Ordering::SeqCst) {
+    while let Ok(turn) = load.turns.acquire().await {
+        turn.forget();
         let number = load.next.fetch_add(1, Ordering::SeqCst);
         let mark = if number.is_multiple_of(3) { REFUSED } else { "" };
         let (prompt, token) = (format!("kite {number}{mark}"), format!("kite-{number}"));
