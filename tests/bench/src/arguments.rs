@@ -13,23 +13,86 @@ figures: plugin   COUNT calls of the plugin, each in a fresh instance, in this p
          live     COUNT live tasks: memory, CPU, lateness
          start    COUNT warm starts
          image    COUNT submissions with a picture of 20 MB in each
+         text     COUNT text requests, answered whole
+         stream   COUNT text requests, answered by a stream of 50 events
+         large    COUNT text requests of 4 MB
+         crowd    COUNT streams open at once: memory
+         swap     COUNT swaps of the plugin under 200 submissions a second
 
 options: --gateway PATH      the gateway's binary (default: beside this one)
          --connections N     client connections (default: the figure's own)
          --pace-ms N         `live`: milliseconds between two polls of one task (default 30000)
-         --window-s N        `live`: seconds to watch (default 60)";
+         --window-s N        `live`: seconds to watch (default 60)
+         --client NAME       text: protocol of the client, chat or messages (default chat)
+         --provider NAME     text: protocol of the provider (default chat)";
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
+    Crowd,
     Image,
+    Large,
     Life,
     Live,
     Plugin,
     Poll,
     Start,
+    Stream,
     Submit,
+    Swap,
+    Text,
 }
+
+/// What is spoken with a text model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Chat,
+    Messages,
+}
+
+impl Protocol {
+    /// As configuration has it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Messages => "messages",
+        }
+    }
+
+    /// Where requests go.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Messages => "/v1/messages",
+        }
+    }
+
+    /// Whose path it is.
+    pub(crate) fn of_path(path: &str) -> Self {
+        if path == Self::Messages.path() { Self::Messages } else { Self::Chat }
+    }
+
+    fn of_word(word: &str) -> Result<Self, String> {
+        let all = [Self::Chat, Self::Messages];
+        let found = all.into_iter().find(|protocol| protocol.word() == word);
+        found.ok_or_else(|| format!("expected chat or messages, got {word:?}"))
+    }
+}
+
+const FIGURES: [(&str, Figure); 12] = [
+    ("crowd", Figure::Crowd),
+    ("image", Figure::Image),
+    ("large", Figure::Large),
+    ("life", Figure::Life),
+    ("live", Figure::Live),
+    ("plugin", Figure::Plugin),
+    ("poll", Figure::Poll),
+    ("start", Figure::Start),
+    ("stream", Figure::Stream),
+    ("submit", Figure::Submit),
+    ("swap", Figure::Swap),
+    ("text", Figure::Text),
+];
 
 /// Everything that was asked for.
 #[derive(Debug)]
@@ -40,6 +103,8 @@ pub(crate) struct Arguments {
     connections: Option<usize>,
     pub(crate) pace: Duration,
     pub(crate) window: Duration,
+    pub(crate) client: Protocol,
+    pub(crate) provider: Protocol,
 }
 
 impl Arguments {
@@ -47,19 +112,15 @@ impl Arguments {
     pub(crate) fn read(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let wrong = |what: String| format!("{what}\n\n{USAGE}");
         let mut words = words.into_iter();
-        let figure = match words.next().as_deref() {
-            Some("image") => Figure::Image,
-            Some("life") => Figure::Life,
-            Some("live") => Figure::Live,
-            Some("plugin") => Figure::Plugin,
-            Some("poll") => Figure::Poll,
-            Some("start") => Figure::Start,
-            Some("submit") => Figure::Submit,
-            Some(other) => return Err(wrong(format!("expected a figure, got {other:?}"))),
-            None => return Err(wrong("expected a figure, nothing came".to_owned())),
+        let Some(word) = words.next() else {
+            return Err(wrong("expected a figure, nothing came".to_owned()));
         };
+        let found = FIGURES.iter().find(|(name, _)| *name == word);
+        let Some(&(_, figure)) = found else { return Err(wrong(format!("expected a figure, got {word:?}"))) };
         let (pace, window) = (Duration::from_secs(30), Duration::from_secs(60));
-        let mut read = Self { figure, count: None, gateway: None, connections: None, pace, window };
+        let (client, provider) = (Protocol::Chat, Protocol::Chat);
+        let mut read =
+            Self { figure, count: None, gateway: None, connections: None, pace, window, client, provider };
         while let Some(word) = words.next() {
             if !word.starts_with("--") {
                 read.count = Some(number(&word).map_err(wrong)?);
@@ -71,6 +132,8 @@ impl Arguments {
                 "--connections" => read.connections = Some(number(&value).map_err(wrong)?),
                 "--pace-ms" => read.pace = Duration::from_millis(number(&value).map_err(wrong)? as u64),
                 "--window-s" => read.window = Duration::from_secs(number(&value).map_err(wrong)? as u64),
+                "--client" => read.client = Protocol::of_word(&value).map_err(wrong)?,
+                "--provider" => read.provider = Protocol::of_word(&value).map_err(wrong)?,
                 _ => return Err(wrong(format!("there is no option {word}"))),
             }
         }
@@ -126,6 +189,7 @@ mod tests {
             ("poll 0", "\"0\""),
             ("poll --connections", "after --connections"),
             ("poll --speed 9", "--speed"),
+            ("text --client morse", "\"morse\""),
         ] {
             let mistake = read(line).unwrap_err();
             assert!(mistake.contains(named) && mistake.contains("usage:"), "{line}: {mistake}");

@@ -1,5 +1,6 @@
 //! One file for each figure.
 
+pub(crate) mod crowd;
 pub(crate) mod image;
 pub(crate) mod life;
 pub(crate) mod live;
@@ -7,3 +8,5 @@ pub(crate) mod plugin;
 pub(crate) mod poll;
 pub(crate) mod start;
 pub(crate) mod submit;
+pub(crate) mod swap;
+pub(crate) mod text;

@@ -26,13 +26,24 @@ pub(crate) struct Stand {
 impl Stand {
     /// Starts it. Tasks are polled every `pace`.
     pub(crate) async fn start(arguments: &Arguments, connections: usize, jobs: Jobs, pace: Duration) -> Self {
+        Self::with(arguments, connections, jobs, pace, "").await
+    }
+
+    /// Starts it with more configuration.
+    pub(crate) async fn with(
+        arguments: &Arguments,
+        connections: usize,
+        jobs: Jobs,
+        pace: Duration,
+        more: &str,
+    ) -> Self {
         let provider = Provider::start(jobs).await;
         let binary = arguments.gateway();
         let pace = pace.as_millis();
         // A provider account that never says no, so that what is measured is the gateway.
         let more = format!(
             "[providers.bfl]\nconcurrency = 1000000\n\n\
-             [plugins.settings.context-image.pace]\nshortest_ms = {pace}\nlongest_ms = {pace}\n"
+             [plugins.settings.context-image.pace]\nshortest_ms = {pace}\nlongest_ms = {pace}\n\n{more}"
         );
         let setup = Setup::new(&binary.to_string_lossy(), &provider.addresses()).with(&more);
         let house = House::start(setup).await;

@@ -20,6 +20,7 @@ pub(crate) type Make = dyn Fn(usize) -> Request<Full<Bytes>> + Send + Sync;
 pub(crate) struct Load {
     took: Duration,
     latencies: Vec<Duration>,
+    firsts: Vec<Duration>,
 }
 
 impl Load {
@@ -31,10 +32,14 @@ impl Load {
         for _ in 0..connections.min(count) {
             lines.spawn(line(address, count, Arc::clone(&next), Arc::clone(&make)));
         }
-        let mut latencies: Vec<Duration> = lines.join_all().await.into_iter().flatten().collect();
+        let spans: Vec<Span> = lines.join_all().await.into_iter().flatten().collect();
         let took = started.elapsed();
-        latencies.sort_unstable();
-        Self { took, latencies }
+        let sorted = |span: fn(&Span) -> Duration| {
+            let mut all: Vec<Duration> = spans.iter().map(span).collect();
+            all.sort_unstable();
+            all
+        };
+        Self { took, latencies: sorted(|span| span.whole), firsts: sorted(|span| span.first) }
     }
 
     /// Requests a second.
@@ -43,11 +48,26 @@ impl Load {
     }
 
     /// The time that `share` of the requests stayed below.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn quantile(&self, share: f64) -> Duration {
-        let last = self.latencies.len().saturating_sub(1);
-        self.latencies.get((last as f64 * share) as usize).copied().unwrap_or_default()
+        quantile(&self.latencies, share)
     }
+
+    /// The same, until the first bytes of the body.
+    pub(crate) fn first(&self, share: f64) -> Duration {
+        quantile(&self.firsts, share)
+    }
+}
+
+/// One request, until the first bytes of its answer's body and until the last ones.
+struct Span {
+    first: Duration,
+    whole: Duration,
+}
+
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn quantile(sorted: &[Duration], share: f64) -> Duration {
+    let last = sorted.len().saturating_sub(1);
+    sorted.get((last as f64 * share) as usize).copied().unwrap_or_default()
 }
 
 /// Things a second.
@@ -57,24 +77,36 @@ pub(crate) fn rate(count: usize, took: Duration) -> String {
 }
 
 /// One connection's requests, one after the other.
-async fn line(address: SocketAddr, count: usize, next: Arc<AtomicUsize>, make: Arc<Make>) -> Vec<Duration> {
+async fn line(address: SocketAddr, count: usize, next: Arc<AtomicUsize>, make: Arc<Make>) -> Vec<Span> {
     let stream = TcpStream::connect(address).await.expect("the gateway listens");
     stream.set_nodelay(true).expect("a fresh socket");
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("a connection");
     tokio::spawn(connection);
-    let mut latencies = Vec::new();
+    let mut spans = Vec::new();
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= count {
-            return latencies;
+            return spans;
         }
         let request = make(number);
         let started = Instant::now();
         sender.ready().await.expect("the connection is kept");
         let answer = sender.send_request(request).await.expect("an answer");
         let status = answer.status();
-        let body = answer.into_body().collect().await.expect("a whole answer").to_bytes();
-        latencies.push(started.elapsed());
-        assert!(status.is_success(), "request {number}: {status} {}", String::from_utf8_lossy(&body));
+        let mut body = answer.into_body();
+        let begun = body.frame().await;
+        let first = started.elapsed();
+        let mut text = Vec::new();
+        let mut frame = begun;
+        while let Some(piece) = frame {
+            let piece = piece.expect("a whole answer");
+            // An answer in order is only counted; one that is not is shown.
+            if !status.is_success() {
+                text.extend_from_slice(piece.data_ref().map_or(&[], |data| data.as_ref()));
+            }
+            frame = body.frame().await;
+        }
+        spans.push(Span { first, whole: started.elapsed() });
+        assert!(status.is_success(), "request {number}: {status} {}", String::from_utf8_lossy(&text));
     }
 }

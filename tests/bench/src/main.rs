@@ -14,6 +14,7 @@ mod metrics;
 mod process;
 mod provider;
 mod report;
+mod writer;
 
 use std::process::ExitCode;
 
@@ -29,13 +30,18 @@ fn main() -> ExitCode {
     };
     gatehouse_tests::run(async {
         match arguments.figure {
+            Figure::Crowd => figures::crowd::measure(&arguments).await,
             Figure::Image => figures::image::measure(&arguments).await,
+            Figure::Large => figures::text::large(&arguments).await,
             Figure::Life => figures::life::measure(&arguments).await,
             Figure::Live => figures::live::measure(&arguments).await,
             Figure::Plugin => figures::plugin::measure(&arguments).await,
             Figure::Poll => figures::poll::measure(&arguments).await,
             Figure::Start => figures::start::measure(&arguments).await,
+            Figure::Stream => figures::text::streamed(&arguments).await,
             Figure::Submit => figures::submit::measure(&arguments).await,
+            Figure::Swap => figures::swap::measure(&arguments).await,
+            Figure::Text => figures::text::whole(&arguments).await,
         }
     });
     ExitCode::SUCCESS

@@ -40,6 +40,12 @@ pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
+/// Bytes as KiB.
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+pub(crate) fn kibibytes(bytes: u64) -> String {
+    format!("{:.1} KiB", bytes as f64 / f64::from(1 << 10))
+}
+
 /// One thing's share of a span.
 #[expect(clippy::cast_precision_loss, reason = "a count of things done one by one is far below 2^53")]
 pub(crate) fn each(span: Duration, count: usize) -> Duration {

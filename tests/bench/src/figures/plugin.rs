@@ -49,7 +49,7 @@ async fn call_from_all(families: &Families, version: &Arc<Version>, each: usize)
     callers.join_all().await;
 }
 
-fn component() -> Vec<u8> {
+pub(super) fn component() -> Vec<u8> {
     let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/context-image");
     let here = std::env::current_exe().expect("a running program knows its file");
     let target = gatehouse_build::plugins_target_dir(&here);

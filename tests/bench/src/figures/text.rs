@@ -1,0 +1,148 @@
+//! Text, whole and streamed: CPU of the gateway for each request, and the time it adds to a request that is sent
+//! to the provider itself over as many connections.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use serde_json::json;
+
+use crate::arguments::{Arguments, Protocol};
+use crate::house::{Stand, watch};
+use crate::load::Load;
+use crate::provider::Jobs;
+use crate::report::{self, line, mebibytes, micros};
+use crate::writer::{EVENTS, Writer};
+
+/// Connections when nobody says how many: alone, and in company.
+const CONNECTIONS: [usize; 2] = [1, 16];
+const WARM: usize = 500;
+
+/// A provider of text and a gateway in front of it.
+pub(super) struct Desk {
+    pub(super) stand: Stand,
+    pub(super) writer: Writer,
+    client: Protocol,
+}
+
+impl Desk {
+    pub(super) async fn start(arguments: &Arguments, closed: bool) -> Self {
+        let writer = Writer::start(closed).await;
+        let (protocol, origin) = (arguments.provider.word(), writer.address);
+        let more = format!(
+            "[server.limits]\nrequests_per_key = 20000\nconnections_per_ip = 20000\nconnections = 20000\n\n\
+             [plugins]\nstreams = 4096\n\n\
+             [providers.writer]\nbase_url = \"http://{origin}\"\nauth = \"bearer\"\nconcurrency = 20000\n\n\
+             [providers.writer.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
+             [models.bench]\nprovider = \"writer\"\nprotocol = \"{protocol}\"\nupstream = \"bench\"\n\
+             prices = {{ input = \"2\", output = \"5\" }}\n"
+        );
+        let stand = Stand::with(arguments, 1, Jobs::Endless, Duration::from_secs(3600), &more).await;
+        Self { stand, writer, client: arguments.client }
+    }
+
+    /// Sends `body` through the gateway.
+    pub(super) async fn through(&self, connections: usize, count: usize, body: &Bytes) -> Load {
+        self.load(self.stand.house.public, connections, count, body).await
+    }
+
+    /// Sends it to the provider itself.
+    async fn beside(&self, connections: usize, count: usize, body: &Bytes) -> Load {
+        self.load(self.writer.address, connections, count, body).await
+    }
+
+    async fn load(&self, address: SocketAddr, connections: usize, count: usize, body: &Bytes) -> Load {
+        let (body, bearer, path) = (body.clone(), self.stand.caller.bearer(), self.client.path());
+        let make = move |_| {
+            Request::post(path)
+                .header("host", "gate.test")
+                .header("authorization", &bearer)
+                .header("content-type", "application/json")
+                .body(Full::new(body.clone()))
+                .expect("sound headers")
+        };
+        Load::run(address, connections, count, Arc::new(make)).await
+    }
+}
+
+/// A request of usual size: a system prompt and a short conversation.
+pub(super) fn body(stream: bool) -> Bytes {
+    let said = |role: &str, words: &str| json!({ "role": role, "content": words });
+    let body = json!({
+        "model": "bench",
+        "max_tokens": 256,
+        "stream": stream,
+        "messages": [
+            said("user", "You keep a lighthouse and answer in one short sentence. Who are you?"),
+            said("assistant", "I keep the light on the northern rock."),
+            said("user", "When is the lamp lit, and when does it go out? Say it in words a child understands."),
+        ],
+    });
+    body.to_string().into()
+}
+
+/// Requests answered whole.
+pub(crate) async fn whole(arguments: &Arguments) {
+    rounds(arguments, 20_000, &body(false), false).await;
+}
+
+/// Requests answered by a stream.
+pub(crate) async fn streamed(arguments: &Arguments) {
+    line("events of text in each stream", EVENTS);
+    rounds(arguments, 5_000, &body(true), true).await;
+}
+
+async fn rounds(arguments: &Arguments, usual: usize, body: &Bytes, streamed: bool) {
+    let count = arguments.count(usual);
+    let desk = Desk::start(arguments, false).await;
+    let alone = arguments.connections(0);
+    let wanted: &[usize] = if alone == 0 { &CONNECTIONS } else { &[alone] };
+    for &connections in wanted {
+        desk.through(connections, WARM, body).await;
+        desk.beside(connections, WARM, body).await;
+        watch(Duration::from_millis(500)).await;
+        let before = desk.stand.process().cpu();
+        let through = desk.through(connections, count, body).await;
+        watch(Duration::from_millis(500)).await;
+        let cpu = desk.stand.process().cpu().since(&before);
+        let beside = desk.beside(connections, count, body).await;
+        line("connections", connections);
+        line("requests through the gateway", through.rate());
+        report::cpu("each request", &cpu, count);
+        for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+            let added = through.quantile(share).saturating_sub(beside.quantile(share));
+            line(&format!("answer {name}, added by the gateway"), micros(added));
+            if streamed {
+                let added = through.first(share).saturating_sub(beside.first(share));
+                line(&format!("first event {name}, added"), micros(added));
+            }
+        }
+    }
+    desk.stand.house.expect_clean_books().await;
+}
+
+/// Requests with a body of 4 MB, nearly all of it one text.
+pub(crate) async fn large(arguments: &Arguments) {
+    let count = arguments.count(200);
+    let desk = Desk::start(arguments, false).await;
+    let connections = arguments.connections(2);
+    desk.through(connections, 100, &body(false)).await;
+    watch(Duration::from_millis(500)).await;
+    let idle = desk.stand.process().resident();
+    let words: String = "the sea was \"calm\" that night,\n".chars().cycle().take(4_000_000).collect();
+    let large = json!({ "model": "bench", "max_tokens": 256, "stream": false,
+        "messages": [{ "role": "user", "content": words }] });
+    let large = Bytes::from(large.to_string());
+    let before = desk.stand.process().cpu();
+    let load = desk.through(connections, count, &large).await;
+    let cpu = desk.stand.process().cpu().since(&before);
+    line("bytes in each request", large.len());
+    line("requests through the gateway", load.rate());
+    line("answer p50", report::millis(load.quantile(0.5)));
+    report::cpu("each request", &cpu, count);
+    line("memory when idle", mebibytes(idle));
+    line("memory at most, above idle", mebibytes(desk.stand.process().peak().saturating_sub(idle)));
+}
