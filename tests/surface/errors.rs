@@ -123,6 +123,7 @@ fn the_messages_endpoint_has_its_own_envelope() {
                 (status, &json!("error"), &json!("gateway_error"))
             );
             assert_eq!(body["error"]["code"], code);
+            assert_eq!(body["error"]["details"]["error_code"], code);
             let (id, message) =
                 (answer.header("request-id"), body["error"]["message"].as_str().expect("a message"));
             assert!(message.ends_with(&format!("(request id: {id})")), "{message}");

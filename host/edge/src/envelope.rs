@@ -218,7 +218,12 @@ impl Problem {
             let message = format!("{} (request id: {id})", self.0.message);
             return json_bytes(&MessagesError {
                 kind: "error",
-                error: MessagesDetail { kind: "gateway_error", code: row.messages_code, message },
+                error: MessagesDetail {
+                    kind: "gateway_error",
+                    code: row.messages_code,
+                    message,
+                    details: Details { error_code: row.messages_code },
+                },
                 request_id: id,
             });
         }
@@ -282,4 +287,11 @@ struct MessagesDetail {
     kind: &'static str,
     code: &'static str,
     message: String,
+    details: Details,
+}
+
+/// Where newer Anthropic clients look for the code.
+#[derive(Serialize)]
+struct Details {
+    error_code: &'static str,
 }

@@ -182,6 +182,7 @@ const ERRORS = [
 function shape(error, code) {
   const body = error.error;
   equal([body.type, body.error.type, body.error.code], ["error", "gateway_error", code]);
+  equal([body.error.details, error.errorCode], [{ error_code: code }, older ? undefined : code]);
   holds(requestId(error).startsWith("req_"), requestId(error));
   equal([requestId(error), body.request_id], [header(error, "x-gateway-request-id"), requestId(error)]);
   holds(body.error.message.endsWith(` (request id: ${requestId(error)})`), body.error.message);

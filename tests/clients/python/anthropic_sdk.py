@@ -285,6 +285,9 @@ ERRORS = [
 def shape(error, code):
     """The messages endpoint's own shape, and the request id in every place clients look for it."""
     equal((error.body["type"], error.body["error"]["type"], error.body["error"]["code"]), ("error", "gateway_error", code))
+    equal(error.body["error"]["details"], {"error_code": code})
+    # Only the current version reads it.
+    equal(getattr(error, "error_code", None), code if CURRENT else None)
     holds(error.request_id.startswith("req_"), error.request_id)
     equal((error.request_id, error.body["request_id"]), (error.response.headers["x-gateway-request-id"], error.request_id))
     message = error.body["error"]["message"]

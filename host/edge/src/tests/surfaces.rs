@@ -259,7 +259,8 @@ async fn tokens_are_not_counted() {
     let reply = ask(&stand, stand.post("/v1/messages/count_tokens", "{}")).await;
     let id = reply.header("request-id").unwrap();
     let message = format!("counting tokens is not offered here (request id: {id})");
-    let error = json!({"type": "gateway_error", "code": "not_found", "message": message});
+    let error = json!({"type": "gateway_error", "code": "not_found", "message": message,
+        "details": {"error_code": "not_found"}});
     assert_eq!(reply.json(), json!({"type": "error", "error": error, "request_id": id}));
     assert_eq!(reply.status, 404);
 }

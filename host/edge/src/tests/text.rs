@@ -86,6 +86,7 @@ async fn a_stream_that_fails_ends_with_an_error_event() {
     let last = text.split("event: error\ndata: ").nth(1).expect("an error event");
     let error: Value = serde_json::from_str(last.trim()).unwrap();
     assert_eq!((&error["type"], &error["error"]["code"]), (&json!("error"), &json!("upstream_error")));
+    assert_eq!(error["error"]["details"], json!({"error_code": "upstream_error"}));
     assert!(
         error["error"]["message"].as_str().unwrap().starts_with("the provider's words (request id: req_")
     );
