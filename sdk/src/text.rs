@@ -79,7 +79,9 @@ pub trait Text: 'static {
 /// One stream: the provider's events in, the client's out. It lives in an instance of its own, so it may
 /// simply remember.
 pub trait Relay: 'static {
-    /// The provider's next events, one or more.
+    /// The provider's next events, one or more. A provider that was asked for a stream and answered well with
+    /// one body is handed over as one event without a name, the body as its data, once [`Text::answer`] has
+    /// read it.
     ///
     /// # Errors
     /// A [`Rejection`] ends the stream; the host writes the error event.

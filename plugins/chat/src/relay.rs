@@ -4,6 +4,7 @@
 mod chunks;
 mod events;
 mod tools;
+mod unfold;
 
 use gatehouse_sdk::{Chunk, Context, Rejection, Relay, Sse, Usage};
 

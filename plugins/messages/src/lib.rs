@@ -24,6 +24,7 @@ mod rules;
 mod shapes;
 mod thinking;
 mod tools;
+mod unfold;
 mod usage;
 mod weave;
 

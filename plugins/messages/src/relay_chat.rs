@@ -4,6 +4,7 @@
 //! first choice     -> message_start (counts unknown: zeros)
 //! text, reasoning, -> blocks, one at a time, in order (see `weave`); a ping after the first one opens
 //! tool calls
+//! a whole message  -> the same blocks, each in one piece
 //! finish_reason    -> remembered: the counts come later
 //! counts, [DONE]   -> the last block closes, message_delta, message_stop
 //! or the end
@@ -50,6 +51,9 @@ struct Choice<'a> {
     index: Option<u64>,
     #[serde(borrow, default)]
     delta: Option<Delta<'a>>,
+    /// All of it at once, from a provider that does not stream. Some send it along with every delta.
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
 }
@@ -147,10 +151,14 @@ impl FromChat {
         chunk: &mut Chunk,
     ) -> Result<(), Rejection> {
         let shown = self.state.shown;
+        let whole = choice.message.filter(|_| self.weave.is_none() && choice.delta.is_none());
+        let is_whole = whole.is_some();
+        let whole = whole.map(|raw| serde_json::from_str(raw.get()).map_err(|_| errors::unreadable()));
+        let delta = choice.delta.or(whole.transpose()?);
         if self.weave.is_none() {
             self.start(id.map_or("", |id| &id.0), chunk);
         }
-        if let (Some(delta), Some(weave)) = (choice.delta, self.weave.as_mut()) {
+        if let (Some(delta), Some(weave)) = (delta, self.weave.as_mut()) {
             let thought = delta.reasoning_content.or(delta.reasoning);
             if let Some(Text(text)) = thought.filter(|text| !text.0.is_empty()) {
                 chunk.written = chunk.written.saturating_add(crate::answer::clamp(text.len() as u64));
@@ -165,13 +173,13 @@ impl FromChat {
                     weave.push(Piece::Text(&text), chunk)?;
                 }
             }
-            for call in delta.tool_calls.unwrap_or_default() {
+            for (place, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
                 let function = call.function.unwrap_or(Function { name: None, arguments: None });
                 let arguments = function.arguments.map_or(Cow::Borrowed(""), |text| text.0);
                 chunk.written = chunk.written.saturating_add(crate::answer::clamp(arguments.len() as u64));
                 weave.push(
                     Piece::Call {
-                        index: call.index,
+                        index: call.index.or(is_whole.then_some(place)),
                         id: call.id.as_ref().map(|id| id.0.as_ref()),
                         name: function.name.as_ref().map(|name| name.0.as_ref()),
                         arguments: &arguments,
@@ -182,6 +190,9 @@ impl FromChat {
         }
         if let Some(Text(reason)) = choice.finish_reason.filter(|reason| !reason.0.is_empty()) {
             self.finish = Some(reason.into_owned());
+        } else if is_whole {
+            // It is complete, whether it says why or not.
+            self.finish.get_or_insert_default();
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A stream of a provider that speaks Messages: every event keeps its bytes, but for the model's name. Two
-//! things are put in order: a `ping` never comes before the first block, and no block stays open.
+//! things are put in order: a `ping` never comes before the first block, and no block stays open. A provider
+//! that sends the whole message instead is relayed as if it had streamed.
 
 use gatehouse_sdk::{Chunk, Rejection, Sse};
 use serde_json::value::RawValue;
@@ -9,6 +10,7 @@ use crate::answer::clamp;
 use crate::errors;
 use crate::raw::{Edits, Fields, Raw, quoted, text_len};
 use crate::shapes::Event;
+use crate::unfold;
 use crate::usage::Tally;
 
 /// The stream so far.
@@ -50,6 +52,16 @@ impl FromMessages {
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
         if kind == "error" || (fields.get("error").is_some() && fields.get("type").is_none()) {
             return Err(errors::inside(data));
+        }
+        if kind == "message" && fields.get("content").is_some() {
+            for event in unfold::events(&fields)? {
+                self.event(event, chunk)?;
+            }
+            if fields.get("usage").is_none() {
+                // The client was given zeros; to the host nothing was reported.
+                (self.tally, chunk.usage) = (Tally::default(), None);
+            }
+            return Ok(());
         }
         let mut written = 0;
         let mut edits = Edits::default();

@@ -5,7 +5,7 @@ use gatehouse_sdk::{Context, Rejection, Sse, Usage};
 use serde_json::value::RawValue;
 
 use super::tools::Calls;
-use super::{Out, early, is_idle};
+use super::{Out, early, is_idle, unfold};
 use crate::answer::said;
 use crate::json::{Object, Writer, quote, quoted};
 use crate::state::State;
@@ -71,6 +71,11 @@ impl Chunks {
         };
         if name == Some("error") || chunk.get("error").is_some() {
             return Err(trouble::of_error(&self.state, data));
+        }
+        if self.choices.is_empty()
+            && let Some(chunks) = unfold::chunks(&chunk, [("id", &self.id), ("created", &self.created)])
+        {
+            return chunks.into_iter().try_for_each(|data| self.event(&Sse { event: None, data }, out));
         }
         self.remember(&chunk);
         let choices = chunk.items("choices").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A messages provider's stream as chunks. Blocks become text, calls and thinking; the end is said once the
+//! A messages provider's stream as chunks, or its whole message if it sends that instead. Blocks become text, calls and thinking; the end is said once the
 //! provider has said why, with the tokens after it for whoever asked.
 
 use gatehouse_sdk::{Context, Rejection, Sse, Usage};
@@ -62,6 +62,7 @@ impl Events {
         };
         let kind = data.text("type").map(Text::decoded);
         match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
+            "message" => self.message(&data, out),
             "message_start" => {
                 let message = data.object("message").unwrap_or_default();
                 self.count(&message);
@@ -87,6 +88,21 @@ impl Events {
             _ => {}
         }
         Ok(())
+    }
+
+    /// All of it at once, from a provider that does not stream: blocks that open with what they hold.
+    fn message(&mut self, message: &Object<'_>, out: &mut Out) {
+        self.count(message);
+        self.begin(message.text("id"), out);
+        for (place, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
+            let Some(block) = Object::parse(block.get()) else { continue };
+            self.block(place as u64, &block, out);
+            if let Some((_, block)) = self.open.pop() {
+                self.close(block, out);
+            }
+        }
+        let stop = message.text("stop_reason").map(Text::decoded).unwrap_or_default();
+        self.stop = Some(usage::finish(&stop));
     }
 
     /// `message_stop`, or the end of the stream: right only once the provider has said why it stopped.
@@ -144,7 +160,10 @@ impl Events {
 
     fn start(&mut self, data: &Object<'_>, out: &mut Out) {
         let number = data.count_in("index").unwrap_or(0);
-        let block = data.object("content_block").unwrap_or_default();
+        self.block(number, &data.object("content_block").unwrap_or_default(), out);
+    }
+
+    fn block(&mut self, number: u64, block: &Object<'_>, out: &mut Out) {
         let kind = block.text("type").map(Text::decoded).unwrap_or_default();
         match kind.as_ref() {
             "text" => self.text("content", block.text("text"), out),

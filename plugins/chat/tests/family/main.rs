@@ -10,6 +10,7 @@ mod passing;
 mod properties;
 mod thinking;
 mod translating;
+mod unfolding;
 
 use chat::{Chat, SURFACE};
 use gatehouse_sdk::{

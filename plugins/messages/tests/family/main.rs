@@ -8,6 +8,7 @@ mod judging;
 mod passing;
 mod properties;
 mod streaming;
+mod unfolding;
 mod weaving;
 
 use gatehouse_sdk::{
