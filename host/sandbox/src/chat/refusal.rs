@@ -19,11 +19,22 @@ pub(super) struct Refusal {
     retry_after: bool,
     /// A page of the proxy that stands before the provider, instead of all that.
     html: Option<&'static str>,
+    /// Only once the sandbox lets go.
+    late: bool,
 }
 
 impl Refusal {
     fn new(status: u16, kind: &'static str, code: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), kind, param: None, code, retry_after: false, html: None }
+        Self {
+            status,
+            message: message.into(),
+            kind,
+            param: None,
+            code,
+            retry_after: false,
+            html: None,
+            late: false,
+        }
     }
 
     /// 400 about one parameter.
@@ -88,6 +99,15 @@ impl Refusal {
 
     pub(super) fn overloaded(status: u16) -> Self {
         Self::new(status, "server_error", None, "The server is currently overloaded with other requests.")
+    }
+
+    /// The same, once the sandbox lets go.
+    pub(super) fn late(self, late: bool) -> Self {
+        Self { late, ..self }
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.late
     }
 
     /// What a marker answers with; a mark that refuses nothing is an internal error of the sandbox.

@@ -47,6 +47,9 @@ impl Site for ChatSite {
                 Err(Cut)
             }
             Err(refusal) => {
+                if refusal.is_late() {
+                    self.0.hold().await;
+                }
                 let headers = self.headers(&visit);
                 Ok(refuse(visit, refusal.refused(self.0.settings.retry_after_s, headers)))
             }
@@ -104,7 +107,10 @@ impl ChatSite {
         let faults = Faults::of(&text);
         match self.0.refusal(&text, &faults) {
             Some(Mark::NoReply) => return Ok(None),
-            Some(mark) => return Err(Refusal::marked(mark, order.model.id)),
+            Some(mark) => {
+                let late = faults.has(Mark::SlowStart);
+                return Err(Refusal::marked(mark, order.model.id).late(late));
+            }
             None => {}
         }
         let account = if let Holder::Account(account) = holder { account } else { usize::MAX };

@@ -15,11 +15,13 @@ pub(super) struct Refusal {
     retry_after: bool,
     /// A page of the proxy that stands before the provider, instead of all that.
     html: Option<&'static str>,
+    /// Only once the sandbox lets go.
+    late: bool,
 }
 
 impl Refusal {
     fn new(status: u16, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { status, kind, message: message.into(), retry_after: false, html: None }
+        Self { status, kind, message: message.into(), retry_after: false, html: None, late: false }
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
@@ -64,6 +66,15 @@ impl Refusal {
 
     pub(super) fn overloaded() -> Self {
         Self::new(529, "overloaded_error", "Overloaded")
+    }
+
+    /// The same, once the sandbox lets go.
+    pub(super) fn late(self, late: bool) -> Self {
+        Self { late, ..self }
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.late
     }
 
     /// What a marker answers with; a mark that refuses nothing is an internal error of the sandbox.

@@ -65,6 +65,9 @@ impl Site for MessagesSite {
                 Err(Cut)
             }
             Err(refusal) => {
+                if refusal.is_late() {
+                    self.0.hold().await;
+                }
                 let refused = refusal.refused(&id, self.0.settings.retry_after_s, self.headers(&id));
                 Ok(refuse(visit, refused))
             }
@@ -143,7 +146,10 @@ impl MessagesSite {
         let faults = Faults::of(&text);
         match self.0.refusal(&text, &faults) {
             Some(Mark::NoReply) => return Ok(Outcome::Nothing),
-            Some(mark) => return Err(Refusal::marked(mark, order.model.id)),
+            Some(mark) => {
+                let late = faults.has(Mark::SlowStart);
+                return Err(Refusal::marked(mark, order.model.id).late(late));
+            }
             None => {}
         }
         let seed = Seed::of(bytes);

@@ -67,7 +67,7 @@ pub const MARKERS: &[Marker] = &[
     row(Mark::NoReply, "no-reply", Times, "closes the connection without a reply"),
     of(Protocol::Messages, row(Mark::Credit, "credit", Times, "answers 400, the credit balance is too low")),
     of(Protocol::Chat, row(Mark::Quota, "quota", Times, "answers 429, insufficient_quota")),
-    row(Mark::SlowStart, "slow-start", None, "nothing comes until the sandbox lets go"),
+    row(Mark::SlowStart, "slow-start", None, "nothing comes, not even a refusal, until the sandbox lets go"),
     row(Mark::SlowEvent, "slow-event", None, "the head comes, then nothing until the sandbox lets go"),
     row(Mark::Stall, "stall", Maybe, "after K deltas nothing comes until the sandbox lets go"),
     row(Mark::Cut, "cut", Maybe, "the body ends cleanly after K deltas"),

@@ -173,6 +173,12 @@ async fn answers_that_are_held_up() {
             assert_eq!((reply.status, reply.end), (200, End::Whole), "{wire:?} {text}");
             assert!(!said(wire, &reply).is_empty());
         }
+        // A refusal too.
+        let mut open = world.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
+        eventually(|| world.truth(wire).held > 0).await;
+        assert_eq!(world.last(wire).status, None);
+        world.sandbox.release();
+        assert_eq!(open.finish().await.status, 503);
     }
     // Or the settings' span ends it.
     let world = World::with(|settings| settings.hold = std::time::Duration::from_millis(1)).await;
