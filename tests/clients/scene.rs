@@ -53,7 +53,7 @@ impl Scene {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let context = serde_json::to_value(sandbox.context()).expect("addresses");
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-            .with("[server.limits]\nkeep_alive_seconds = 1\n\n")
+            .with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n")
             .with(&tables(&sandbox))
             .with(more);
         let house = House::start(setup).await;

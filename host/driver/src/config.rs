@@ -41,6 +41,9 @@ pub struct Config {
 pub struct TextConfig {
     /// Seconds until the head of the provider's answer, and for the whole of one that is no stream.
     pub time_limit_s: u32,
+    /// Seconds after which a client that asked for a stream is told that one comes, although no account has
+    /// answered yet; from then on a failure is its last event. Before, it is a plain HTTP error.
+    pub head_s: u32,
     /// Seconds a stream may be silent.
     pub idle_s: u32,
     /// Seconds a provider is read on after the client has left, to learn what to charge.
@@ -49,13 +52,17 @@ pub struct TextConfig {
 
 impl Default for TextConfig {
     fn default() -> Self {
-        Self { time_limit_s: 600, idle_s: 300, drain_s: 30 }
+        Self { time_limit_s: 600, head_s: 10, idle_s: 300, drain_s: 30 }
     }
 }
 
 impl TextConfig {
     pub(crate) fn time_limit(&self) -> Duration {
         Duration::from_secs(self.time_limit_s.into())
+    }
+
+    pub(crate) fn head(&self) -> Duration {
+        Duration::from_secs(self.head_s.into())
     }
 
     pub(crate) fn idle(&self) -> Duration {

@@ -70,6 +70,20 @@ check(4, "stream helper", async () => {
   equal([deltas, textOf(final), final.usage.output_tokens], [textOf(whole), textOf(whole), whole.usage.output_tokens]);
 });
 
+check(4, "a provider that does not stream", async () => {
+  const messages = user("[[json-for-stream]] [[words:9]] one two three four five six seven eight nine");
+  const asked = { max_tokens: 2000, thinking: ENABLED, messages };
+  for (const [model, wire] of [[SONNET, "messages"], ["gpt-sim-reasoning", "chat"]]) {
+    const whole = await create({ model, ...asked });
+    const bill = await Bill.open();
+    const final = await helper({ model, ...asked }).finalMessage();
+    equal([textOf(final), final.stop_reason], [textOf(whole), "end_turn"]);
+    equal([final.content[0].type, final.content.length], ["thinking", whole.content.length]);
+    const [request] = await bill.expect(wire);
+    equal(final.usage.output_tokens, request.usage.output);
+  }
+});
+
 check(4, "tools", async () => {
   const messages = user("what is the weather in Reykjavík?");
   const tools = [WEATHER, HARBOUR];
@@ -277,7 +291,8 @@ check(10, "a client that leaves pays for what the provider counts", async () => 
 });
 
 check(11, "a slow provider", async () => {
-  for (const [mark, ping] of [["slow-event", ": ping\n\n"], ["stall:2", 'event: ping\ndata: {"type": "ping"}\n\n']]) {
+  const [comment, event] = [": ping\n\n", 'event: ping\ndata: {"type": "ping"}\n\n'];
+  for (const [mark, ping] of [["slow-start", comment], ["slow-event", comment], ["stall:2", event]]) {
     const seen = spy(ping);
     const messages = user(`[[${mark}]] [[words:9]] one two three four five six seven eight nine`);
     const final = await helper({ messages }, client({ fetch: seen.fetch })).finalMessage();

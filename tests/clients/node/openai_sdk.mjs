@@ -91,6 +91,14 @@ check(1, "stream helper", async () => {
   equal([deltas, final.choices[0].finish_reason], [final.choices[0].message.content, "stop"]);
 });
 
+check(1, "a provider that does not stream", async () => {
+  const asked = { messages: user("[[json-for-stream]] [[words:9]] one two three four five six seven eight nine") };
+  const whole = await create(asked);
+  const final = await helper(asked).finalChatCompletion();
+  equal(final.choices[0].message.content, whole.choices[0].message.content);
+  equal(final.choices[0].finish_reason, "stop");
+});
+
 check(1, "tools", async () => {
   const messages = user("what is the weather in Reykjavík?");
   const tools = [WEATHER, HARBOUR];
@@ -251,7 +259,7 @@ check(10, "a client that leaves pays for what the provider counts", async () => 
 });
 
 check(11, "a slow provider", async () => {
-  for (const mark of ["slow-event", "stall:2"]) {
+  for (const mark of ["slow-start", "slow-event", "stall:2"]) {
     const seen = spy(": ping\n\n");
     const messages = user(`[[${mark}]] [[words:9]] one two three four five six seven eight nine`);
     const chunks = await all(create({ messages, stream: true }, client({ fetch: seen.fetch })));

@@ -100,6 +100,21 @@ def stream_helper():
     equal(final.usage.output_tokens, whole.usage.output_tokens)
 
 
+@check(4, "a provider that does not stream")
+def unstreamed():
+    asked = {"max_tokens": 2000, "thinking": ENABLED}
+    asked["messages"] = user("[[json-for-stream]] [[words:9]] one two three four five six seven eight nine")
+    for model, wire in ((SONNET, "messages"), ("gpt-sim-reasoning", "chat")):
+        whole = client().messages.create(model=model, **asked)
+        bill = Bill()
+        with client().messages.stream(model=model, **asked) as helper:
+            final = helper.get_final_message()
+        equal((kinds(final), text_of(final), final.stop_reason), (kinds(whole), text_of(whole), "end_turn"))
+        holds(final.content[0].thinking and (model != SONNET or final.content[0].signature), final)
+        (request,) = bill.expect(wire)
+        equal(final.usage.output_tokens, request["usage"]["output"])
+
+
 @check(4, "tools")
 def tools():
     messages = user("what is the weather in Reykjavík?")
@@ -421,7 +436,8 @@ async def leaving_asynchronously():
 
 @check(11, "a slow provider")
 def slow():
-    for mark, ping in (("slow-event", b": ping\n\n"), ("stall:2", b'event: ping\ndata: {"type": "ping"}\n\n')):
+    comment, event = b": ping\n\n", b'event: ping\ndata: {"type": "ping"}\n\n'
+    for mark, ping in (("slow-start", comment), ("slow-event", comment), ("stall:2", event)):
         spy = Spy(ping)
         http = anthropic.DefaultHttpxClient(event_hooks={"response": [spy.sync_hook]})
         asked = user(f"[[{mark}]] [[words:9]] one two three four five six seven eight nine")

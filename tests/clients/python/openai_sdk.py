@@ -114,6 +114,19 @@ def stream_helper():
     equal((deltas, final.choices[0].finish_reason), (final.choices[0].message.content, "stop"))
 
 
+@check(1, "a provider that does not stream")
+def unstreamed():
+    asked = {"model": "gpt-sim", "messages": user("[[json-for-stream]] [[words:9]] one two three four five six seven eight nine")}
+    bill = Bill()
+    whole = client().chat.completions.create(**asked)
+    charged = bill.charged()
+    bill = Bill()
+    with client().chat.completions.stream(**asked) as events:
+        final = events.until_done().get_final_completion()
+    equal(final.choices[0].message.content, whole.choices[0].message.content)
+    equal((final.choices[0].finish_reason, bill.charged()), ("stop", charged))
+
+
 @check(1, "tools")
 def tools():
     messages = user("what is the weather in Reykjavík?")
@@ -370,7 +383,7 @@ async def leaving_asynchronously():
 
 @check(11, "a slow provider")
 def slow():
-    for mark in ("slow-event", "stall:2"):
+    for mark in ("slow-start", "slow-event", "stall:2"):
         spy = Spy(b": ping\n\n")
         http = openai.DefaultHttpxClient(event_hooks={"response": [spy.sync_hook]})
         asked = user(f"[[{mark}]] [[words:9]] one two three four five six seven eight nine")

@@ -7,11 +7,12 @@ use gatehouse_families::{Answered, Fault, Version};
 use gatehouse_model::{Context, Credits, Inquiry, Opened, RequestId, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Command, Rejection as Refused};
+use tokio::sync::mpsc;
 
 use super::attempt::{Got, Round};
 use super::blobs::Embedded;
 use super::models::TextModel;
-use super::pump::Pump;
+use super::pump::{AHEAD, Pump};
 use super::{Bill, TextAnswer, TextError, TextRequest};
 use crate::driver::{Inner, Stage};
 use crate::intake::{asked_model, may_use, refused, settle_refusal};
@@ -78,28 +79,58 @@ impl Inner {
         let (version, opened) = self.open(&version, &cx, inquiry).await?;
         let held = self.reserve(&request, &model, &opened).await?;
         let streaming = opened.streaming;
-        let round =
-            Round { version, cx, opened, blobs: Embedded(cut.blobs), provider: &model.route.provider };
-        match self.serve(round).await {
-            Ok(Got::Whole(answered)) if !streaming => {
+        let round = Round { version, cx, opened, blobs: Embedded(cut.blobs), model };
+        if streaming { self.stream(under_way, held, round).await } else { self.whole(held, round).await }
+    }
+
+    /// One body, however long it takes.
+    async fn whole(self: Arc<Self>, held: Held, round: Round) -> Result<TextAnswer, TextError> {
+        match self.serve(&round).await.and_then(Got::whole) {
+            Ok(answered) => {
                 let guess = held.bill.guess(answered.written.into());
                 self.settle(&held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
                 Ok(TextAnswer::Whole(answered.body))
-            }
-            Ok(Got::Stream(events, place, relay)) if streaming => {
-                Ok(TextAnswer::Stream(Pump::start(self, under_way, held, events, place, *relay)))
-            }
-            Ok(Got::Whole(_) | Got::Stream(..)) => {
-                self.release(&held).await;
-                let asked = if streaming { "with one body" } else { "with a stream" };
-                let message = format!("the provider answered {asked}, which was not asked for");
-                Err(TextError::upstream(message))
             }
             Err(error) => {
                 self.release(&held).await;
                 Err(error)
             }
         }
+    }
+
+    /// A stream. When no account has answered within the span a client waits for its head, the client has the
+    /// stream at once, and what goes on behind it is the same: accounts are tried, nothing having been sent.
+    async fn stream(
+        self: Arc<Self>,
+        under_way: UnderWay,
+        held: Held,
+        round: Round,
+    ) -> Result<TextAnswer, TextError> {
+        let (client, stream) = mpsc::channel(AHEAD);
+        let inner = Arc::clone(&self);
+        let mut serving = Box::pin(async move { inner.serve(&round).await.and_then(Got::stream) });
+        tokio::select! {
+            biased;
+            begun = &mut serving => match begun {
+                Ok(begun) => drop(tokio::spawn(Pump::new(self, held, begun, client).run(under_way))),
+                Err(error) => {
+                    self.release(&held).await;
+                    return Err(error);
+                }
+            },
+            () = self.clock.pause(self.config.text.head()) => drop(tokio::spawn(async move {
+                match serving.await {
+                    Ok(begun) => Pump::new(self, held, begun, client).run(under_way).await,
+                    Err(error) => {
+                        self.release(&held).await;
+                        // The client may be gone; then there is nobody to tell.
+                        let _ = client.send(Err(error)).await;
+                        drop(under_way);
+                    }
+                }
+            })),
+        }
+        Ok(TextAnswer::Stream(stream.into()))
     }
 
     /// The model the body names, or the surface's own, and the version that translates for it.

@@ -1,34 +1,79 @@
-//! Which account serves a text request: one after another, as long as the failure allows it and the
-//! client has been sent nothing.
+//! Which account serves a text request: one after another, as long as the failure allows it. The client has
+//! been sent no event until one has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_families::{Relay, Version};
-use gatehouse_model::{Answered, Context, Opened, Outage, Reply, Trouble, UnixMs};
+use gatehouse_model::{Answered, Body, Context, Opened, Outage, Reply, Sse, Trouble, UnixMs};
 use gatehouse_upstream::{Events, NoSlot, Opening, Place};
 
 use super::TextError;
 use super::ask::plugin_fault;
 use super::blobs::Embedded;
+use super::models::TextModel;
 use crate::driver::Inner;
 
 /// What a provider may ask a client to wait at most (spec/decisions.md, "Retry hints").
 const LONGEST_WAIT: u64 = 60;
 
 /// One judged request, ready to be sent.
-pub(super) struct Round<'a> {
+pub(super) struct Round {
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) opened: Opened,
     pub(super) blobs: Embedded,
-    pub(super) provider: &'a str,
+    pub(super) model: Arc<TextModel>,
 }
 
 /// What an account answered.
 pub(super) enum Got {
     Whole(Answered),
-    Stream(Box<Events>, Place, Box<Relay>),
+    Stream(Begun),
+}
+
+/// A stream whose account has answered, and which nobody has read.
+pub(super) struct Begun {
+    pub(super) source: Source,
+    pub(super) place: Place,
+    pub(super) relay: Box<Relay>,
+}
+
+/// What a stream's events come out of.
+pub(super) enum Source {
+    Events(Box<Events>),
+    /// A provider that was asked for a stream and answered whole: all of it is one event.
+    Body(Option<Sse>),
+}
+
+impl Got {
+    pub(super) fn whole(self) -> Result<Answered, TextError> {
+        match self {
+            Self::Whole(answered) => Ok(answered),
+            Self::Stream(_) => {
+                Err(TextError::upstream("the provider answered with a stream, which was not asked for"))
+            }
+        }
+    }
+
+    pub(super) fn stream(self) -> Result<Begun, TextError> {
+        match self {
+            Self::Stream(begun) => Ok(begun),
+            Self::Whole(_) => {
+                Err(TextError::upstream("the provider answered with one body, which was not asked for"))
+            }
+        }
+    }
+}
+
+impl Source {
+    /// The next events; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Sse>>, Outage> {
+        match self {
+            Self::Events(events) => events.next().await,
+            Self::Body(body) => Ok(body.take().map(|body| vec![body])),
+        }
+    }
 }
 
 /// What one try came to.
@@ -40,21 +85,22 @@ enum Try {
 }
 
 impl Inner {
-    pub(super) async fn serve(&self, round: Round<'_>) -> Result<Got, TextError> {
+    pub(super) async fn serve(&self, round: &Round) -> Result<Got, TextError> {
+        let provider = round.model.route.provider.as_str();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
         loop {
-            let (place, slot) = match self.upstream.enter_other(round.provider, &tried) {
+            let (place, slot) = match self.upstream.enter_other(provider, &tried) {
                 Ok(entered) => entered,
-                Err(none) => return Err(last.unwrap_or_else(|| self.nobody(round.provider, none))),
+                Err(none) => return Err(last.unwrap_or_else(|| self.nobody(provider, none))),
             };
             tried.push(place.account().to_owned());
             let idle = self.config.text.idle();
             let opening =
                 self.upstream.open(slot, &round.opened.call, &round.blobs, round.cx.deadline, idle).await;
             let outcome = match opening {
-                Ok(Opening::Reply(reply)) => self.read_reply(&round, &place, reply).await,
-                Ok(Opening::Events(events)) => self.begin_stream(&round, place, events).await,
+                Ok(Opening::Reply(reply)) => self.read_reply(round, place, reply).await,
+                Ok(Opening::Events(events)) => self.begin(round, place, Source::Events(events)).await,
                 Err(outage) => missed(outage),
             };
             match outcome {
@@ -65,33 +111,43 @@ impl Inner {
         }
     }
 
-    async fn read_reply(&self, round: &Round<'_>, place: &Place, reply: Reply) -> Try {
+    async fn read_reply(&self, round: &Round, place: Place, reply: Reply) -> Try {
         let (status, pause) = (reply.status, retry_after(&reply));
+        let good = (200..300).contains(&status);
         let state = round.opened.state.clone();
+        // Whoever was asked for a stream and answers whole is relayed once the answer is known to be one.
+        let folded = (good && round.opened.streaming).then(|| text(&reply.body)).flatten();
         let answered = self.families.answer(&round.version, round.cx.clone(), state, reply).await;
         let rejection = match answered {
-            Ok(Ok(answered)) if (200..300).contains(&status) => return Try::Got(Got::Whole(answered)),
+            Ok(Ok(answered)) if good => {
+                return match folded {
+                    Some(data) => {
+                        self.begin(round, place, Source::Body(Some(Sse { event: None, data }))).await
+                    }
+                    None => Try::Got(Got::Whole(answered)),
+                };
+            }
             Ok(Ok(_)) => return Try::Next(TextError::upstream("the provider did not answer")),
             Ok(Err(rejection)) => rejection,
             Err(fault) => return Try::Over(plugin_fault(&round.version, &fault).into()),
         };
         let trouble = rejection.trouble;
         if trouble == Trouble::Account {
-            self.upstream.distrust(place);
+            self.upstream.distrust(&place);
         }
         let error = TextError::Rejected { trouble, message: rejection.message, retry_after: pause };
         match trouble {
             Trouble::RateLimited | Trouble::Account => Try::Next(error),
             // An answer that was made and does not read has been paid for: it is not asked for twice.
-            Trouble::Upstream if !(200..300).contains(&status) => Try::Next(error),
+            Trouble::Upstream if !good => Try::Next(error),
             _ => Try::Over(error),
         }
     }
 
-    async fn begin_stream(&self, round: &Round<'_>, place: Place, events: Box<Events>) -> Try {
+    async fn begin(&self, round: &Round, place: Place, source: Source) -> Try {
         let state = round.opened.state.clone();
         match self.families.relay(&round.version, round.cx.clone(), state).await {
-            Ok(relay) => Try::Got(Got::Stream(events, place, Box::new(relay))),
+            Ok(relay) => Try::Got(Got::Stream(Begun { source, place, relay: Box::new(relay) })),
             Err(gatehouse_families::Fault::Busy) => Try::Over(crate::IntakeError::Busy.into()),
             Err(fault) => Try::Over(plugin_fault(&round.version, &fault).into()),
         }
@@ -121,6 +177,14 @@ fn missed(outage: Outage) -> Try {
         Outage::Refused => {
             Try::Over(crate::IntakeError::Internal("a plugin's call was refused".to_owned()).into())
         }
+    }
+}
+
+/// A reply's body, unless it was put aside as a file.
+fn text(body: &Body) -> Option<String> {
+    match body {
+        Body::Inline(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Body::Blob(_) => None,
     }
 }
 

@@ -7,9 +7,10 @@
 //! ```
 //! The hold is an upper estimate, the settlement what the provider counted, once, by the host: a plugin
 //! reports figures and never prices them. A client that leaves changes nothing of that: whole answers are
-//! waited for, streams drained for a while. No answer waits for the disk: a crash ends the requests under way,
-//! and may forget the charges of the last moment before it, always in the customer's favour. Never frames an
-//! event and never writes an error: `edge` does.
+//! waited for, streams drained for a while. Who asked for a stream has it after a while even where no account
+//! has answered yet: accounts are tried behind it, and a failure is the last thing said in it. No answer waits
+//! for the disk: a crash ends the requests under way, and may forget the charges of the last moment before it,
+//! always in the customer's favour. Never frames an event and never writes an error: `edge` does.
 
 mod ask;
 mod attempt;

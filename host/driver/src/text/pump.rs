@@ -7,23 +7,29 @@ use std::sync::Arc;
 
 use gatehouse_families::{Fault, Relay};
 use gatehouse_model::{Chunk, Outage, Rejection, Sse, Usage};
-use gatehouse_upstream::{Events, Place};
+use gatehouse_upstream::Place;
 use tokio::sync::mpsc;
 
+use super::TextError;
 use super::ask::{Held, UnderWay, plugin_fault};
-use super::{TextError, TextStream};
+use super::attempt::{Begun, Source};
 use crate::IntakeError;
 use crate::driver::Inner;
 
 /// Batches that may wait for the client; each is at most a few network reads.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
+
+/// Where the client's end of a stream is fed.
+pub(super) type Client = mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
 pub(super) struct Pump {
     inner: Arc<Inner>,
     held: Held,
-    events: Box<Events>,
-    relay: Relay,
-    client: mpsc::Sender<Result<Vec<Sse>, TextError>>,
+    source: Source,
+    /// Ours until the provider is done with it.
+    place: Option<Place>,
+    relay: Box<Relay>,
+    client: Client,
     counted: Option<Usage>,
     written: u64,
 }
@@ -41,28 +47,21 @@ enum End {
 }
 
 impl Pump {
-    /// Runs the stream on its own; what it returns is the client's end.
-    pub(super) fn start(
-        inner: Arc<Inner>,
-        under_way: UnderWay,
-        held: Held,
-        events: Box<Events>,
-        place: Place,
-        relay: Relay,
-    ) -> TextStream {
-        let (client, stream) = mpsc::channel(AHEAD);
-        let mut pump = Self { inner, held, events, relay, client, counted: None, written: 0 };
-        tokio::spawn(async move {
-            let end = pump.run().await;
-            // The account is free as soon as the provider is done with it.
-            drop(place);
-            pump.finish(end).await;
-            drop(under_way);
-        });
-        TextStream(stream)
+    pub(super) fn new(inner: Arc<Inner>, held: Held, begun: Begun, client: Client) -> Self {
+        let Begun { source, place, relay } = begun;
+        Self { inner, held, source, place: Some(place), relay, client, counted: None, written: 0 }
     }
 
-    async fn run(&mut self) -> End {
+    /// Runs the stream to its end and pays for it.
+    pub(super) async fn run(mut self, under_way: UnderWay) {
+        let end = self.pass().await;
+        // The account is free as soon as the provider is done with it.
+        self.place = None;
+        self.finish(end).await;
+        drop(under_way);
+    }
+
+    async fn pass(&mut self) -> End {
         let (client, inner) = (self.client.clone(), Arc::clone(&self.inner));
         let drained = async move {
             client.closed().await;
@@ -82,7 +81,7 @@ impl Pump {
 
     /// The provider's next batch, passed on.
     async fn turn(&mut self) -> Option<End> {
-        let (pushed, ended) = match self.events.next().await {
+        let (pushed, ended) = match self.source.next().await {
             Ok(Some(events)) => (self.relay.push(events).await, false),
             Ok(None) => (self.relay.end().await, true),
             Err(outage) => return Some(End::Cut(cut(outage))),
@@ -102,7 +101,7 @@ impl Pump {
             return Some(End::Whole(send));
         }
         if !send.is_empty() {
-            // A client that is gone is noticed by `run`, which reads on for the count.
+            // A client that is gone is noticed by `pass`, which reads on for the count.
             let _ = self.client.send(Ok(send)).await;
         }
         ended.then(|| End::Cut(TextError::upstream("the provider's answer broke off")))
