@@ -32,7 +32,7 @@ fn keep_alives_come_before_a_slow_providers_first_event() {
             let said = stream.end().await;
             assert_eq!(said.streamed_text().split(' ').count(), 9, "{said:?}");
             assert!(
-                said.body.trim_start_matches(COMMENT).starts_with(quick.body.get(..5).unwrap()),
+                said.body.trim_start_matches(COMMENT).starts_with(quick.body.get(..5).expect("a beginning")),
                 "{said:?}"
             );
             assert!(scene.spent().await > before, "{client:?} over {provider:?}");

@@ -179,7 +179,7 @@ impl FromChat {
                 chunk.written = chunk.written.saturating_add(crate::answer::clamp(arguments.len() as u64));
                 weave.push(
                     Piece::Call {
-                        index: call.index.or(is_whole.then_some(place)),
+                        index: call.index.or_else(|| is_whole.then_some(place)),
                         id: call.id.as_ref().map(|id| id.0.as_ref()),
                         name: function.name.as_ref().map(|name| name.0.as_ref()),
                         arguments: &arguments,

@@ -174,7 +174,7 @@ async fn answers_that_are_held_up() {
             assert!(!said(wire, &reply).is_empty());
         }
         // A refusal too.
-        let mut open = world.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
+        let open = world.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
         eventually(|| world.truth(wire).held > 0).await;
         assert_eq!(world.last(wire).status, None);
         world.sandbox.release();

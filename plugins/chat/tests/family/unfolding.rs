@@ -21,7 +21,7 @@ fn joined(heard: &Heard) -> Vec<Value> {
     for chunk in heard.chunks() {
         assert_eq!((&chunk["object"], &chunk["model"]), (&json!("chat.completion.chunk"), &json!(MODEL)));
         for choice in chunk["choices"].as_array().expect("choices") {
-            let at = usize::try_from(choice["index"].as_u64().expect("an index")).unwrap();
+            let at = usize::try_from(choice["index"].as_u64().expect("an index")).expect("small");
             if at == choices.len() {
                 assert_eq!(choice["delta"]["role"], "assistant", "the role comes first");
                 choices.push(json!({"index": at, "message": {}}));
@@ -44,24 +44,24 @@ fn join(message: &mut Value, delta: &Value) {
             }
             Value::Array(items) if name == "tool_calls" => {
                 for item in items {
-                    let at = usize::try_from(item["index"].as_u64().expect("a number")).unwrap();
+                    let at = usize::try_from(item["index"].as_u64().expect("a number")).expect("small");
                     if !message[name].is_array() {
                         message[name] = json!([]);
                     }
-                    let calls = message[name].as_array_mut().unwrap();
+                    let calls = message[name].as_array_mut().expect("an array");
                     if at == calls.len() {
                         let mut call = item.clone();
-                        call.as_object_mut().unwrap().remove("index");
+                        call.as_object_mut().expect("an object").remove("index");
                         calls.push(call);
                     } else {
-                        let arguments = item["function"]["arguments"].as_str().unwrap();
-                        let before = calls[at]["function"]["arguments"].as_str().unwrap().to_owned();
+                        let arguments = item["function"]["arguments"].as_str().expect("text");
+                        let before = calls[at]["function"]["arguments"].as_str().expect("text").to_owned();
                         calls[at]["function"]["arguments"] = (before + arguments).into();
                     }
                 }
             }
             Value::Array(items) if message[name].is_array() => {
-                message[name].as_array_mut().unwrap().extend(items.iter().cloned());
+                message[name].as_array_mut().expect("an array").extend(items.iter().cloned());
             }
             other => message[name] = other.clone(),
         }
@@ -74,7 +74,7 @@ fn expected(protocol: Protocol, whole: &Value) -> (Vec<Value>, Option<Usage>, u3
     let mut body: Value = serde_json::from_str(&answered.body).expect("JSON");
     let mut choices: Vec<Value> = serde_json::from_value(body["choices"].take()).expect("choices");
     for choice in &mut choices {
-        choice.as_object_mut().unwrap().remove("logprobs");
+        choice.as_object_mut().expect("an object").remove("logprobs");
     }
     (choices, answered.usage, answered.written)
 }
@@ -174,11 +174,11 @@ fn a_message_comes_to_the_same_choice() {
         for block in
             found[0]["message"].get_mut("thinking_blocks").and_then(Value::as_array_mut).into_iter().flatten()
         {
-            block.as_object_mut().unwrap().remove("index");
+            block.as_object_mut().expect("an object").remove("index");
         }
         assert_eq!(found, choices);
         assert_eq!((heard.usage, heard.written), (usage, written));
-        assert_eq!(heard.chunks().last().unwrap()["id"], "chatcmpl-1");
-        assert!(heard.chunks().last().unwrap()["usage"]["prompt_tokens"] == 19);
+        assert_eq!(heard.chunks().last().expect("chunks")["id"], "chatcmpl-1");
+        assert!(heard.chunks().last().expect("chunks")["usage"]["prompt_tokens"] == 19);
     }
 }

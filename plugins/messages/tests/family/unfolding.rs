@@ -33,11 +33,11 @@ fn joined(played: &Played) -> Value {
             let delta = event["delta"].as_object().expect("a delta").clone();
             for (name, piece) in delta.iter().filter(|(name, _)| *name != "type") {
                 match name.as_str() {
-                    "partial_json" => arguments += piece.as_str().unwrap(),
-                    "citation" => block["citations"].as_array_mut().unwrap().push(piece.clone()),
+                    "partial_json" => arguments += piece.as_str().expect("text"),
+                    "citation" => block["citations"].as_array_mut().expect("an array").push(piece.clone()),
                     _ => {
-                        block[name] =
-                            (block[name].as_str().unwrap().to_owned() + piece.as_str().unwrap()).into()
+                        let before = block[name].as_str().expect("text").to_owned();
+                        block[name] = (before + piece.as_str().expect("text")).into();
                     }
                 }
             }
