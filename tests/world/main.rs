@@ -4,7 +4,7 @@
 //! `crash` cuts the power at every single operation of a handful of scenarios. `seeds` plays worlds made from
 //! numbers, with accidents of every kind. After every commit the invariants of the reliability reference are
 //! checked; the same seed gives the same log (I20). One seed again: `GATEHOUSE_SEED=<n>`; more or fewer of them:
-//! `GATEHOUSE_SEEDS=<n>`.
+//! `GATEHOUSE_SEEDS=<n>`. `splits` plays streams of text whose bytes come in every kind of pieces.
 
 mod book;
 mod clients;
@@ -20,6 +20,7 @@ mod power;
 mod provider;
 mod seeds;
 mod shelf;
+mod splits;
 mod truth;
 mod wires;
 mod world;

@@ -82,7 +82,7 @@ impl Shelf {
     }
 }
 
-fn room(dir: &Path) -> Families {
+pub(crate) fn room(dir: &Path) -> Families {
     let mut config = Config::new(dir.to_owned());
     config.threads = 1;
     // Each reserves addresses, and there are many houses.
@@ -115,7 +115,7 @@ fn template() -> &'static Template {
     })
 }
 
-fn component(path: &str) -> Vec<u8> {
+pub(crate) fn component(path: &str) -> Vec<u8> {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
     let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));

@@ -11,7 +11,7 @@ use gatehouse_model::{Call, Header, Outage, Reply, Sse, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
-use hyper::body::{Frame, Incoming};
+use hyper::body::{Body, Frame, Incoming};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::accounts::{Sign, Slot};
@@ -39,8 +39,8 @@ pub enum Opening {
 
 /// A provider's events, as they come.
 #[derive(Debug)]
-pub struct Events {
-    body: Incoming,
+pub struct Events<B = Incoming> {
+    body: B,
     decoder: Decoder,
     slot: Slot,
     idle: Duration,
@@ -84,17 +84,9 @@ impl Upstream {
         slot.judge(Sign::Well);
         let limit = self.provider(slot.provider()).map_or(0, |provider| provider.checked.max_reply);
         let (head, body) = response.into_parts();
-        Ok(Opening::Events(Box::new(Events {
-            body,
-            decoder: Decoder::new(usize::try_from(limit).unwrap_or(usize::MAX)),
-            headers: headers::incoming(&head.headers, slot.mask()),
-            slot,
-            idle,
-            received: 0,
-            handed: None,
-            cut: None,
-            over: false,
-        })))
+        let headers = headers::incoming(&head.headers, slot.mask());
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(Opening::Events(Box::new(Events::new(body, headers, slot, idle, limit))))
     }
 
     /// The head of the answer, and when the exchange must be over.
@@ -123,7 +115,13 @@ async fn rest() {
     sleep(GATHER).await;
 }
 
-impl Events {
+impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B> {
+    /// One event may have `limit` bytes.
+    pub(crate) fn new(body: B, headers: Vec<Header>, slot: Slot, idle: Duration, limit: usize) -> Self {
+        let decoder = Decoder::new(limit);
+        Self { body, decoder, slot, idle, headers, received: 0, handed: None, cut: None, over: false }
+    }
+
     /// The answer's headers, stripped as those of a reply.
     #[must_use]
     pub fn headers(&self) -> &[Header] {
@@ -141,7 +139,8 @@ impl Events {
     /// The first batch is never delayed, and neither is one that comes after a pause.
     ///
     /// # Errors
-    /// The stream broke, fell silent or grew an event beyond the limit; it is over then.
+    /// The stream broke, fell silent or grew an event beyond the limit; it is over then. Every event from
+    /// before that has been handed on.
     pub async fn next(&mut self) -> Result<Option<Vec<Sse>>, Outage> {
         let mut events = vec![];
         let gathered = self.gather(&mut events).await;
@@ -182,7 +181,7 @@ impl Events {
 
     fn take(
         &mut self,
-        frame: Option<Result<Frame<Bytes>, hyper::Error>>,
+        frame: Option<Result<Frame<Bytes>, B::Error>>,
         events: &mut Vec<Sse>,
     ) -> Result<(), Outage> {
         match frame {

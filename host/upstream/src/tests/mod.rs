@@ -7,6 +7,7 @@ mod config;
 mod fetching;
 mod outages;
 mod ssrf;
+mod streams;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
