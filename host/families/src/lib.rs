@@ -51,6 +51,7 @@ pub use registry::{ModelRow, Registry, Resolved};
 pub use rescue::{Answered, Written};
 pub use room::{Families, Missing, RemoveError, Route, VersionState, VersionSummary};
 pub use talk::Relay;
+pub use text::MOST_TOKENS;
 pub use trust::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
 pub use version::Version;
 pub use watch::WatchConfig;

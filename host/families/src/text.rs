@@ -14,8 +14,9 @@ use crate::run::Instance;
 use crate::v1;
 use crate::version::Version;
 
-/// Tokens no model writes in one answer; a larger figure would only tie up a customer's money.
-const MOST_TOKENS: u32 = 10_000_000;
+/// Tokens no model writes in one answer. A client may allow more, which is no fault of the plugin's that says
+/// so; more than this would only tie up the customer's money.
+pub const MOST_TOKENS: u32 = 10_000_000;
 
 impl Version {
     pub(crate) fn open(&self, cx: &Context, request: Inquiry) -> Result<Result<Opened, Refusal>, Fault> {
@@ -49,11 +50,8 @@ impl Version {
         }
         check::call(&opened.call, &[provider])?;
         check::state(&opened.state, &self.limits)?;
-        if opened.most > MOST_TOKENS {
-            let why = format!("expected at most {MOST_TOKENS} tokens, got {}", opened.most);
-            return Err(Fault::bad("most", why));
-        }
-        Ok(opened)
+        let most = opened.most.min(MOST_TOKENS);
+        Ok(Opened { most, ..opened })
     }
 
     pub(crate) fn answer(

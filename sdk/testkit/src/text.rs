@@ -1,5 +1,6 @@
 //! Text families, played natively and as the built component, which must agree to the byte.
 
+use gatehouse_families::MOST_TOKENS;
 use gatehouse_sdk::{
     Answered, Chunk, Context, Family, Inquiry, Opened, Payload, Refusal, Rejection, Relay, Reply, Sse, run,
 };
@@ -33,7 +34,7 @@ impl<'a> TextPlay<'a> {
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
             .map(convert::text::opened)
             .map_err(convert::refusal);
-        let native = run::open::<F>(&self.cx, request.clone()).map(written);
+        let native = run::open::<F>(&self.cx, request.clone()).map(as_hosted);
         assert_eq!(said, native, "component and native family differ");
         said
     }
@@ -92,8 +93,9 @@ impl<'a> TextPlay<'a> {
     }
 }
 
-fn written(opened: Opened<Vec<u8>>) -> Opened<Vec<u8>> {
-    let mut opened = opened;
+/// As the host hands it on.
+fn as_hosted(opened: Opened<Vec<u8>>) -> Opened<Vec<u8>> {
+    let mut opened = Opened { most: opened.most.min(MOST_TOKENS), ..opened };
     if let Payload::Json(body) = &opened.call.body {
         opened.call.body = Payload::Written(body.to_string());
     }

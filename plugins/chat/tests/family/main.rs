@@ -1,4 +1,5 @@
-//! The family as the host meets it, through the SDK's own entry points: state as bytes, bodies as text.
+//! The family as the host meets it, state as bytes and bodies as text: natively through the SDK's own entry points,
+//! and as the built component under the host's limits, which must agree to the byte.
 
 mod answers;
 mod chunks;
@@ -13,15 +14,25 @@ mod translating;
 mod unfolding;
 
 use chat::{Chat, SURFACE};
+use std::sync::LazyLock;
+
 use gatehouse_sdk::{
-    Answered, Body, Call, Chunk, Context, Inquiry, Opened, Payload, Protocol, Refusal, Rejection, Relay,
-    Reply, Route, Sse, UnixMs, Usage, run,
+    Answered, Body, Call, Chunk, Context, Inquiry, Opened, Payload, Protocol, Refusal, Rejection, Reply,
+    Route, Sse, UnixMs, Usage,
 };
+use gatehouse_testkit::{Component, TextPlay};
 use serde_json::{Value, json};
 
 /// The public name, and the provider's.
 const MODEL: &str = "lm-sonnet";
 const UPSTREAM: &str = "provider-sonnet-1";
+
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
+
+/// Asks the native family and the component.
+fn both() -> TextPlay<'static> {
+    TextPlay::new(&COMPONENT, cx())
+}
 
 fn cx() -> Context {
     Context { seed: 0xabc, ..Context::at(UnixMs(1_790_000_000_500)) }
@@ -56,12 +67,12 @@ fn asked(protocol: Protocol, rules: Value, fields: Value) -> Inquiry {
 
 fn opened(inquiry: Inquiry) -> Opened<Vec<u8>> {
     let said = inquiry.body.clone();
-    run::open::<Chat>(&cx(), inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
+    both().open::<Chat>(&inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
 }
 
 fn refusal(inquiry: Inquiry) -> (String, String) {
     let said = inquiry.body.clone();
-    match run::open::<Chat>(&cx(), inquiry) {
+    match both().open::<Chat>(&inquiry) {
         Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
         other => panic!("{said}: {other:?}"),
     }
@@ -89,7 +100,7 @@ fn reply(status: u16, body: &str) -> Reply {
 }
 
 fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, Rejection> {
-    run::answer::<Chat>(&cx(), &state(protocol, json!({})), reply(status, body))
+    both().answer::<Chat>(&state(protocol, json!({})), &reply(status, body))
 }
 
 /// A whole stream: what the client reads, and what the host is told.
@@ -143,16 +154,10 @@ impl Heard {
 
 /// Pushes `events` in pieces of `size`, then ends, as a host does.
 fn relayed(state: &[u8], events: &[Sse], size: usize) -> Heard {
-    let mut relay = run::relay::<Chat>(&cx(), state);
+    let batches: Vec<_> = events.chunks(size).map(<[Sse]>::to_vec).collect();
     let mut heard = Heard::default();
-    for events in events.chunks(size) {
-        if heard.last || heard.stopped.is_some() {
-            return heard;
-        }
-        heard.take(relay.push(events.to_vec()));
-    }
-    if !heard.last && heard.stopped.is_none() {
-        heard.take(relay.end());
+    for said in both().relay::<Chat>(state, &batches) {
+        heard.take(said);
     }
     heard
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use chat::{Chat, SURFACE};
-use gatehouse_sdk::{Family, Inquiry, Protocol, Refusal, Verdict, run};
+use gatehouse_sdk::{Family, Inquiry, Protocol, Refusal, Verdict};
 use serde_json::{Value, json};
 
-use crate::{asked, body, cx, refusal, written};
+use crate::{asked, body, both, refusal, written};
 
 #[test]
 fn the_manifest_has_a_surface_and_no_models_of_its_own() {
@@ -20,7 +20,7 @@ fn the_manifest_has_a_surface_and_no_models_of_its_own() {
 fn every_self_test_holds_with_both_protocols() {
     for protocol in [Protocol::Chat, Protocol::Messages] {
         for test in Chat::about().self_tests {
-            let got = run::open::<Chat>(&cx(), written(protocol, json!({}), &test.body.to_string()));
+            let got = both().open::<Chat>(&written(protocol, json!({}), &test.body.to_string()));
             assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{protocol:?} {}: {got:?}", test.body);
         }
     }
@@ -30,7 +30,7 @@ fn every_self_test_holds_with_both_protocols() {
 fn another_surface_is_not_served() {
     let inquiry =
         Inquiry { surface: "messages.create".into(), ..asked(Protocol::Chat, json!({}), json!({})) };
-    assert!(matches!(run::open::<Chat>(&cx(), inquiry), Err(Refusal::NotFound(_))));
+    assert!(matches!(both().open::<Chat>(&inquiry), Err(Refusal::NotFound(_))));
 }
 
 /// A field that is published is one that is judged: a value no field takes is refused by name.
@@ -43,7 +43,7 @@ fn what_is_published_is_what_is_judged() {
         let values = [json!([[7]]), json!({"type": [7]}), json!(-1.5e300)];
         let judged = values.into_iter().filter(|value| {
             let body = body(json!({field.as_str(): value}));
-            run::open::<Chat>(&cx(), written(Protocol::Chat, json!({}), &body.to_string())).is_err()
+            both().open::<Chat>(&written(Protocol::Chat, json!({}), &body.to_string())).is_err()
         });
         assert!(judged.count() > 0, "{field} is published and not judged");
     }

@@ -1,10 +1,10 @@
 //! Whole answers: messages passed on, chat completions translated, tokens counted once.
 
-use gatehouse_sdk::{Protocol, Reply, Trouble, Usage, run};
+use gatehouse_sdk::{Protocol, Reply, Trouble, Usage};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{MODEL, answered, cx, rejected, state};
+use crate::{MODEL, answered, both, rejected, state};
 
 fn completion(message: Value, reason: Value) -> Value {
     json!({
@@ -27,7 +27,7 @@ fn a_message_keeps_its_bytes_but_for_the_model() {
     );
     let mut reply = Reply::new(200, &json!({}));
     reply.body = gatehouse_sdk::Body::Inline(body.as_bytes().to_vec());
-    let answered = run::answer::<Messages>(&cx(), &state(Protocol::Messages, false), reply).expect("good");
+    let answered = both().answer::<Messages>(&state(Protocol::Messages, false), &reply).expect("good");
     assert_eq!(answered.body, body.replace("claude-x", MODEL));
     assert_eq!(answered.usage, Some(Usage { input: 9, output: 4, cached: 2, cache_write: 3 }));
     assert_eq!(answered.written as usize, "hm".len() + "hé".len() + r#"{"b":1.0, "a":2}"#.len());

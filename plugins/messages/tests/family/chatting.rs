@@ -1,10 +1,10 @@
 //! A provider that speaks Chat: what is asked of it.
 
-use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, Target, run};
+use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, cx, inquiry, open, refused, sent};
+use crate::{body, both, inquiry, open, refused, sent};
 
 fn asked(fields: Value) -> Value {
     sent(fields, Protocol::Chat, json!({}))
@@ -233,9 +233,9 @@ fn a_file_inside_quoted_json_would_be_lost() {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
     ]);
     let mut request = inquiry(&body(json!({"messages": turns})).to_string(), Protocol::Chat, json!({}));
-    assert!(run::open::<Messages>(&cx(), request.clone()).is_ok(), "words that only look like it");
+    assert!(both().open::<Messages>(&request).is_ok(), "words that only look like it");
     let facts =
         Facts { blob: Some("blob:blob_1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };
     request.blobs.push(facts);
-    assert!(matches!(run::open::<Messages>(&cx(), request), Err(Refusal::Invalid { .. })));
+    assert!(matches!(both().open::<Messages>(&request), Err(Refusal::Invalid { .. })));
 }

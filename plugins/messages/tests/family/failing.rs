@@ -1,10 +1,10 @@
 //! A provider's errors: whose trouble each is, and in whose words.
 
-use gatehouse_sdk::{Body, Protocol, Rejection, Reply, Sse, Trouble, run};
+use gatehouse_sdk::{Body, Protocol, Rejection, Reply, Sse, Trouble};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{cx, frames, play_in, rejected, state};
+use crate::{both, frames, play_in, rejected, state};
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Messages, Protocol::Chat];
 const ACCOUNT: &str = "the provider does not serve this gateway at the moment";
@@ -119,7 +119,7 @@ fn pages_and_nothing_are_the_providers_trouble() {
             [(400, Trouble::Upstream), (502, Trouble::Upstream), (200, Trouble::Upstream)]
         {
             for protocol in PROTOCOLS {
-                let answer = run::answer::<Messages>(&cx(), &state(protocol, false), raw(status, body));
+                let answer = both().answer::<Messages>(&state(protocol, false), &raw(status, body));
                 let rejection = answer.expect_err("no answer");
                 assert_eq!(rejection.trouble, trouble, "{status} {body:?}");
                 assert!(!rejection.message.contains('<'), "{rejection:?}");

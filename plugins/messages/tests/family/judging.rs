@@ -1,10 +1,10 @@
 //! What is refused, and in which words: the fields of the specification, the rules of a model.
 
-use gatehouse_sdk::{Protocol, Refusal, run};
+use gatehouse_sdk::{Protocol, Refusal};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, cx, inquiry, open, refused};
+use crate::{body, both, inquiry, open, refused};
 
 /// The same words over both protocols.
 fn check(fields: Value, rules: Value, expected: &str) {
@@ -326,7 +326,7 @@ fn a_body_that_is_no_object_is_named() {
         (r#"{"max_tokens":1,"max_tokens":2}"#, "the request body: the field `max_tokens` stands twice"),
     ];
     for (text, expected) in table {
-        match run::open::<Messages>(&cx(), inquiry(text, Protocol::Messages, json!({}))) {
+        match both().open::<Messages>(&inquiry(text, Protocol::Messages, json!({}))) {
             Err(Refusal::Invalid { message, .. }) => assert!(message.starts_with(expected), "{message}"),
             other => panic!("{text}: {other:?}"),
         }
@@ -339,5 +339,5 @@ fn what_the_client_cannot_mend_is_not_its_fault() {
     assert!(matches!(&refusal, Refusal::NotFound(words) if words.contains("do not read")), "{refusal:?}");
     let mut request = inquiry(&body(json!({})).to_string(), Protocol::Chat, json!({}));
     request.surface = "images.generate".to_owned();
-    assert!(matches!(run::open::<Messages>(&cx(), request), Err(Refusal::NotFound(_))));
+    assert!(matches!(both().open::<Messages>(&request), Err(Refusal::NotFound(_))));
 }

@@ -1,5 +1,5 @@
-//! The family as the host meets it: requests opened, answers read, streams relayed, through the SDK's own
-//! entry points.
+//! The family as the host meets it: requests opened, answers read, streams relayed, each natively through the SDK's
+//! own entry points and by the built component under the host's limits, which must agree to the byte.
 
 mod answering;
 mod chatting;
@@ -11,15 +11,25 @@ mod streaming;
 mod unfolding;
 mod weaving;
 
+use std::sync::LazyLock;
+
 use gatehouse_sdk::{
     Call, Chunk, Context, Family, Inquiry, Opened, Payload, Protocol, Refusal, Rejection, Relay, Reply,
     Route, Sse, UnixMs, Usage, Verdict, run,
 };
+use gatehouse_testkit::{Component, TextPlay};
 use messages::{Messages, SURFACE};
 use serde_json::{Value, json};
 
 /// The public id of every route here.
 const MODEL: &str = "lm-sonnet-4-6";
+
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
+
+/// Asks the native family and the component.
+fn both() -> TextPlay<'static> {
+    TextPlay::new(&COMPONENT, cx())
+}
 
 fn cx() -> Context {
     Context::at(UnixMs(1_767_225_600_000))
@@ -56,7 +66,7 @@ fn body(fields: Value) -> Value {
 }
 
 fn open(body: &Value, protocol: Protocol, rules: Value) -> Result<Opened<Vec<u8>>, Refusal> {
-    run::open::<Messages>(&cx(), inquiry(&body.to_string(), protocol, rules))
+    both().open::<Messages>(&inquiry(&body.to_string(), protocol, rules))
 }
 
 /// What is sent of a good request.
@@ -92,13 +102,13 @@ fn state(protocol: Protocol, thinking: bool) -> Vec<u8> {
 
 /// The client's message, made of a provider's answer.
 fn answered(protocol: Protocol, thinking: bool, got: &Value) -> (Value, Option<Usage>, u32) {
-    let answer = run::answer::<Messages>(&cx(), &state(protocol, thinking), Reply::new(200, got));
+    let answer = both().answer::<Messages>(&state(protocol, thinking), &Reply::new(200, got));
     let answered = answer.expect("the answer is good");
     (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.written)
 }
 
 fn rejected(protocol: Protocol, status: u16, got: &Value) -> Rejection {
-    let answer = run::answer::<Messages>(&cx(), &state(protocol, false), Reply::new(status, got));
+    let answer = both().answer::<Messages>(&state(protocol, false), &Reply::new(status, got));
     answer.expect_err("the answer is bad")
 }
 
@@ -150,17 +160,23 @@ fn play_in(state: &[u8], events: &[Sse], sizes: &[usize]) -> Result<Played, Reje
 
 /// The same, with what came before it failed, if it did.
 fn play_until(state: &[u8], events: &[Sse], sizes: &[usize]) -> (Played, Option<Rejection>) {
-    let mut relay = run::relay::<Messages>(&cx(), state);
-    let mut played = Played::default();
+    let mut batches = Vec::new();
     let mut rest = events;
     for size in sizes.iter().copied().chain([usize::MAX]) {
         let (now, later) = rest.split_at(size.min(rest.len()));
         rest = later;
         if !now.is_empty() {
-            match relay.push(now.to_vec()) {
-                Ok(chunk) => played.take(chunk),
-                Err(rejection) => return (played, Some(rejection)),
-            }
+            batches.push(now.to_vec());
+        }
+    }
+    let _ = both().relay::<Messages>(state, &batches);
+    // Once more and further than a host goes: what comes after the end changes nothing.
+    let mut relay = run::relay::<Messages>(&cx(), state);
+    let mut played = Played::default();
+    for batch in batches {
+        match relay.push(batch) {
+            Ok(chunk) => played.take(chunk),
+            Err(rejection) => return (played, Some(rejection)),
         }
     }
     match relay.end() {

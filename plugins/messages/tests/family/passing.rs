@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Protocol, Replay, Target, run};
+use gatehouse_sdk::{Protocol, Replay, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, cx, inquiry, open, sent, written};
+use crate::{body, both, inquiry, open, sent, written};
 
 /// What is sent of a body given as text.
 fn sent_text(text: &str, rules: Value) -> String {
-    let opened =
-        run::open::<Messages>(&cx(), inquiry(text, Protocol::Messages, rules)).expect("a good request");
+    let opened = both().open::<Messages>(&inquiry(text, Protocol::Messages, rules)).expect("a good request");
     written(&opened.call)
 }
 
@@ -19,7 +18,7 @@ fn sent_text(text: &str, rules: Value) -> String {
 fn the_call_is_a_post_with_the_gateways_own_version() {
     let mut request = inquiry(&body(json!({"stream": true})).to_string(), Protocol::Messages, json!({}));
     request.headers.push(("anthropic-version".to_owned(), "2026-10-21".to_owned()));
-    let opened = run::open::<Messages>(&cx(), request).expect("a good request");
+    let opened = both().open::<Messages>(&request).expect("a good request");
     let call = &opened.call;
     assert_eq!((call.provider.as_str(), call.method.as_str()), ("provider", "POST"));
     assert_eq!(call.target, Target::Path("/v1/messages".to_owned()));
@@ -85,6 +84,8 @@ fn what_the_model_reads_is_weighed() {
         let called = "f".len() + r#"{"a":1}"#.len();
         assert_eq!(opened.read as usize, 5 + tool + 3 + called + 3);
         assert_eq!((opened.pictures, opened.most), (1, 4096));
+        let endless = open(&body(json!({"max_tokens": u32::MAX})), protocol, json!({})).expect("good");
+        assert_eq!(endless.most, 10_000_000, "the host holds no more than any model writes");
     }
 }
 
@@ -98,7 +99,7 @@ fn tools_of_2024_become_their_successors() {
     ]);
     let mut request = inquiry(&body(json!({"tools": tools})).to_string(), Protocol::Messages, json!({}));
     request.headers.push(("anthropic-beta".to_owned(), "computer-use-2024-10-22".to_owned()));
-    let opened = run::open::<Messages>(&cx(), request).expect("good");
+    let opened = both().open::<Messages>(&request).expect("good");
     let got: Value = serde_json::from_str(&written(&opened.call)).expect("JSON");
     let mut expected = tools;
     expected[0]["type"] = json!("computer_20250124");
@@ -120,7 +121,7 @@ fn only_betas_the_operator_knows_are_passed_on() {
     for names in ["b, x", "a,b"] {
         request.headers.push(("anthropic-beta".to_owned(), names.to_owned()));
     }
-    let opened = run::open::<Messages>(&cx(), request).expect("good");
+    let opened = both().open::<Messages>(&request).expect("good");
     assert_eq!(opened.call.headers[1], ("anthropic-beta".to_owned(), "b,a".to_owned()));
 }
 
