@@ -8,6 +8,7 @@
 
 mod calls;
 mod canary;
+mod cancel;
 mod crowd;
 mod honest;
 mod load;
