@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Credits, Phase, Task, TaskId};
+use gatehouse_model::{Credits, Phase, RequestId, Task, TaskId};
+
+use crate::talks::Talked;
 
 /// A receipt a client holds in its hands.
 #[derive(Clone, Debug)]
@@ -32,6 +34,10 @@ pub(crate) struct Book {
     /// Revoked for sure.
     pub(crate) revoked: BTreeSet<usize>,
     pub(crate) seen: BTreeMap<TaskId, Seen>,
+    /// Texts that were asked for.
+    pub(crate) talks: BTreeMap<RequestId, Talked>,
+    /// What open texts hold, by account.
+    pub(crate) held_by_texts: Vec<Credits>,
     /// Ledger rows there were.
     pub(crate) rows: u64,
     /// How often everything was looked at.

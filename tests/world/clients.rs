@@ -17,6 +17,7 @@ use crate::house::House;
 use crate::invariants::opens;
 use crate::plan::{Act, KEYS, Kind, Wish};
 use crate::shelf::builds;
+use crate::talks;
 use crate::world::World;
 
 /// Does one thing.
@@ -24,6 +25,7 @@ pub(crate) async fn run(house: Arc<House>, act: Act) {
     let world = Arc::clone(&house.world);
     let outcome = match act {
         Act::Submit(wish) => submit(&house, wish).await.map(|_| ()),
+        Act::Talk(talk) => talks::talk(&house, talk).await.map(|_| ()),
         Act::Read(prompt) => read(&house, &prompt),
         Act::Await(prompt, ms) => wait(&house, &prompt, Duration::from_millis(ms)).await,
         Act::List(key) => list(&house, key),

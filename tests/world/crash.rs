@@ -5,9 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use gatehouse_model::Protocol;
+
 use crate::house::play;
 use crate::plan::{Act, Plan};
 use crate::shelf::Shelf;
+use crate::speaker::Speech;
+use crate::talks::{Client, Talk};
 use crate::truth::{Answer, End, Fate};
 use crate::world::World;
 
@@ -154,6 +158,35 @@ fn a_migration_survives_every_crash() {
         "a state is not migrated",
         &Plan::of_scribe(refused, Fate::fine()).with(1_000, Act::Swap(4)),
         &["a task was completed"],
+    );
+}
+
+#[test]
+fn a_text_survives_every_crash() {
+    let talk = |client, speaks, streaming| Talk {
+        key: 0,
+        words: "talk 1".to_owned(),
+        client,
+        speaks,
+        streaming,
+        leaves: None,
+    };
+    let (paid, expired) = ("a text was paid for", "a hold of a text ended by its expiry");
+    let refused = [Speech::TooMany(Some(3)), Speech::Whole];
+    every_point(
+        "a whole text",
+        &Plan::of_talk(talk(Client::Messages, Protocol::Chat, false), refused),
+        &[paid, expired, "a text went to another account"],
+    );
+    every_point(
+        "a stream",
+        &Plan::of_talk(talk(Client::Chat, Protocol::Messages, true), [Speech::Whole]).with(103, Act::Swap(8)),
+        &[paid, expired, "nobody heard the end of a text"],
+    );
+    every_point(
+        "a stream that is cut",
+        &Plan::of_talk(talk(Client::Messages, Protocol::Messages, true), [Speech::Cut(5)]),
+        &["a stream was cut and paid for", expired],
     );
 }
 

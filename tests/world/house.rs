@@ -23,6 +23,7 @@ use crate::objects::Cellar;
 use crate::panics;
 use crate::plan::Act;
 use crate::shelf::Shelf;
+use crate::talks;
 use crate::wires::{DOORS, Wires};
 use crate::world::World;
 
@@ -180,7 +181,13 @@ impl House {
             world.time.clone(),
             world.chance.clone(),
         );
-        let config = Config { time_limit_s: world.plan.limit_s, prices: world.prices(), ..Config::default() };
+        let config = Config {
+            time_limit_s: world.plan.limit_s,
+            prices: world.prices(),
+            text: talks::config(),
+            models: talks::models(),
+            ..Config::default()
+        };
         let parts = Parts {
             store: store.clone(),
             families: shelf.room().clone(),
@@ -238,11 +245,11 @@ impl House {
         let world = &self.world;
         let patience = Duration::from_secs(u64::from(world.plan.limit_s) + 200);
         let end = world.time.gone() + u64::try_from(patience.as_millis()).expect("less than an hour");
-        while self.store.live_tasks().next().is_some() {
+        while self.store.live_tasks().next().is_some() || talks::open(&self.store)? {
             if world.time.gone() > end {
                 let left: Vec<_> =
                     self.store.live_tasks().flatten().map(|task| (task.id, task.phase)).collect();
-                return Err(format!("I19: still live: {left:?}"));
+                return Err(format!("I19: still live: {left:?}, or a hold of a text"));
             }
             Time::pause(Duration::from_secs(1)).await;
         }
@@ -253,6 +260,7 @@ impl House {
             drop(taken);
         }
         clients::last_task(self).await?;
+        talks::last_talk(self).await?;
         self.look();
         clients::read_everything(self)
     }
@@ -315,10 +323,12 @@ fn upstream(world: &Arc<World>) -> Upstream {
             ((*name).to_owned(), account)
         })
         .collect();
+    let account = |priority: u32| json!({"secret": {"env": "text"}, "concurrency": 2, "priority": priority});
+    let texts = json!({"main": account(0), "spare": account(1)});
     let config = json!({"providers": {"bfl": {
         "base_url": origin(0), "origins": [origin(1)], "media_origins": [origin(2)],
         "auth": {"header": "x-key"}, "accounts": accounts,
-    }}});
+    }, "messages": {"base_url": origin(3), "accounts": texts}, "chat": {"base_url": origin(4), "accounts": texts}}});
     let config = serde_json::from_value(config).expect("a configuration");
     let secret = |_: &_| Ok(Secret::new("the key of this world".to_owned()));
     let wires = Arc::new(Wires(Arc::clone(world)));

@@ -42,9 +42,13 @@ impl Book {
         if report.entries < self.rows {
             return Err(format!("I6: the ledger had {} rows and has {}", self.rows, report.entries));
         }
+        let grown = report.entries > self.rows;
         self.rows = report.entries;
         let live: Vec<Task> = store.live_tasks().collect::<Result<_, _>>().map_err(told)?;
-        check_accounts(store, &live).map_err(|what| format!("money: {what}"))?;
+        if grown {
+            self.check_talks(world, store).map_err(|what| format!("text: {what}"))?;
+        }
+        check_accounts(store, &live, &self.held_by_texts).map_err(|what| format!("money: {what}"))?;
         let gone: Vec<TaskId> = self
             .seen
             .values()
@@ -156,15 +160,16 @@ impl Book {
 }
 
 /// Balances against what was paid in and what is live (I1, I2, I4).
-fn check_accounts(store: &Store, live: &[Task]) -> Result<(), String> {
+fn check_accounts(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(), String> {
     for (number, (name, paid)) in ACCOUNTS.iter().enumerate() {
         let id = account(number);
         let found = store.account(&id).map_err(|error| error.to_string())?;
         let found = found.ok_or_else(|| format!("account {name} is gone"))?;
-        let held = sum(live.iter().filter(|task| task.account == id).map(|task| task.held));
+        let tasks = live.iter().filter(|task| task.account == id).map(|task| task.held);
+        let held = sum(tasks.chain([texts[number]]));
         let whole = sum([found.available, found.reserved, found.spent].into_iter());
         if found.available < Credits::ZERO || found.reserved != held || whole != credits(*paid) {
-            return Err(format!("{found:?} with {held} held by live tasks"));
+            return Err(format!("{found:?} with {held} held by live tasks and texts"));
         }
     }
     let mut seats = BTreeMap::<&str, usize>::new();

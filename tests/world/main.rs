@@ -1,4 +1,4 @@
-//! The simulated world: the whole house from the driver down, its real rooms and the real plugin, in one thread
+//! The simulated world: the whole house from the driver down, its real rooms and the real plugins, in one thread
 //! under a virtual clock, on a disk whose power can be cut, against a provider that keeps its own truth.
 //!
 //! `crash` cuts the power at every single operation of a handful of scenarios. `seeds` plays worlds made from
@@ -20,7 +20,9 @@ mod power;
 mod provider;
 mod seeds;
 mod shelf;
+mod speaker;
 mod splits;
+mod talks;
 mod truth;
 mod wires;
 mod world;

@@ -7,6 +7,8 @@ use gatehouse_model::Credits;
 
 use crate::clock::Chance;
 use crate::shelf;
+use crate::speaker::Speech;
+use crate::talks::Talk;
 use crate::truth::{Answer, End, Fate, Weather};
 
 /// Keys of the customers, see [`crate::customers`].
@@ -17,6 +19,8 @@ pub(crate) const KEYS: usize = 4;
 pub(crate) enum Act {
     /// A client submits.
     Submit(Wish),
+    /// A client asks for a text.
+    Talk(Talk),
     /// A client reads the task of that prompt.
     Read(String),
     /// A client waits so many ms for the end of that prompt's task.
@@ -68,6 +72,8 @@ pub(crate) struct Plan {
     /// When, by what has gone by, and what; in order.
     pub(crate) acts: Vec<(u64, Act)>,
     pub(crate) fates: BTreeMap<String, Fate>,
+    /// How the provider answers each text, by its words.
+    pub(crate) speeches: BTreeMap<String, VecDeque<Speech>>,
     pub(crate) weather: Weather,
     /// Whether the dice make accidents.
     pub(crate) rough: bool,
@@ -92,6 +98,7 @@ impl Plan {
         Self {
             acts: Vec::new(),
             fates: BTreeMap::new(),
+            speeches: BTreeMap::new(),
             weather: Weather::default(),
             rough: false,
             seed: 1,
@@ -135,6 +142,7 @@ impl Plan {
         let mut plan = Self {
             acts: Vec::new(),
             fates: BTreeMap::new(),
+            speeches: BTreeMap::new(),
             weather: weather(&dice),
             rough: true,
             seed: !seed,
@@ -147,8 +155,8 @@ impl Plan {
         for _ in 0..dice.below(4) {
             let at = dice.below(90_000) as u64;
             let act = match dice.below(12) {
-                0..=3 => Act::Swap(dice.below(shelf::BUILDS.len())),
-                4 | 5 => Act::RollBack(shelf::BUILDS[dice.below(shelf::BUILDS.len())]),
+                0..=3 => Act::Swap(dice.below(shelf::OF_TASKS)),
+                4 | 5 => Act::RollBack(shelf::BUILDS[dice.below(shelf::OF_TASKS)]),
                 6 => Act::Revoke(1 + dice.below(KEYS - 1)),
                 7 => Act::Jump(dice.below(400_000) as i64),
                 8 => Act::Jump(-(dice.below(30_000) as i64)),
@@ -156,7 +164,28 @@ impl Plan {
             };
             plan = plan.with(at, act);
         }
+        plan.add_talks(&Chance::new(seed ^ 0x7461_6c6b_7300));
         plan
+    }
+
+    /// One text, with those answers in turn.
+    pub(crate) fn of_talk(talk: Talk, speeches: impl IntoIterator<Item = Speech>) -> Self {
+        let mut plan = Self::bare();
+        plan.speeches.insert(talk.words.clone(), speeches.into_iter().collect());
+        plan.with(100, Act::Talk(talk))
+    }
+
+    fn add_talks(&mut self, dice: &Chance) {
+        for number in 0..dice.below(7) {
+            let talk = Talk::any(dice, number);
+            self.speeches.insert(talk.words.clone(), Speech::any(dice));
+            self.acts.push((dice.below(90_000) as u64, Act::Talk(talk)));
+        }
+        if dice.once_in(3) {
+            let build = shelf::OF_TASKS + dice.below(shelf::BUILDS.len() - shelf::OF_TASKS);
+            self.acts.push((dice.below(90_000) as u64, Act::Swap(build)));
+        }
+        self.acts.sort_by_key(|(at, _)| *at);
     }
 
     fn add_task(&mut self, dice: &Chance, number: usize) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_model::Protocol;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -24,12 +25,14 @@ pub(crate) enum Door {
     Submit,
     Poll,
     Delivery,
+    /// Texts, see [`crate::speaker`].
+    Text(Protocol),
 }
 
 /// It hung up.
 #[derive(Debug, thiserror::Error)]
 #[error("hung up")]
-struct HungUp;
+pub(crate) struct HungUp;
 
 type Page = Response<Full<Bytes>>;
 
@@ -53,6 +56,7 @@ async fn answer(world: Arc<World>, door: Door, request: Request<Incoming>) -> Re
         Door::Submit => submit(&world, &body).await,
         Door::Poll => poll(&world, head.uri.query().unwrap_or_default()).await,
         Door::Delivery => deliver(&world, head.uri.path()).await,
+        Door::Text(_) => Err(HungUp),
     };
     // The last moment before the answer is on its way.
     if world.power.step("the provider answers") { page } else { Err(HungUp) }

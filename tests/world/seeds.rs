@@ -20,7 +20,7 @@ const HOW_MANY: &str = "GATEHOUSE_SEEDS";
 const REPLAY: &str = "GATEHOUSE_SEED";
 
 /// What must have been tried in a whole run, or it shows nothing.
-const TRIED: [&str; 23] = [
+const TRIED: [&str; 33] = [
     "a build was activated",
     "a build was gone back to",
     "a cancel came too late",
@@ -40,6 +40,16 @@ const TRIED: [&str; 23] = [
     "a token came with another request",
     "an account could not pay",
     "an ambiguous call was given up",
+    "a client left before its text was whole",
+    "a hold of a text ended by its expiry",
+    "a stream was cut and paid for",
+    "a text failed at its provider",
+    "a text took too long",
+    "a text was given back",
+    "a text was paid for",
+    "a text went to another account",
+    "nobody could take a text",
+    "nobody heard the end of a text",
     "the clock was set",
     "the house was restarted",
     "the power went",

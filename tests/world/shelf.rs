@@ -12,10 +12,23 @@ use gatehouse_model::{Clock, Digest, Pause, UnixMs};
 use tempfile::TempDir;
 
 use crate::clock::Time;
-/// The family of each build. The last two are the scribe, and the one that reads its states.
-pub(crate) const BUILDS: [&str; 5] = ["context-image", "context-image", "context-image", "scribe", "scribe"];
+
+/// The family of each build: those of tasks, among them the scribe and the one that reads its states; then text.
+pub(crate) const BUILDS: [&str; 9] = [
+    "context-image",
+    "context-image",
+    "context-image",
+    "scribe",
+    "scribe",
+    "messages",
+    "messages",
+    "chat",
+    "chat",
+];
+/// How many of them are of families with tasks.
+pub(crate) const OF_TASKS: usize = 5;
 /// The builds every world begins with.
-const FIRST: [usize; 2] = [0, 3];
+const FIRST: [usize; 4] = [0, 3, 5, 7];
 
 /// The digests of all builds.
 pub(crate) fn builds() -> &'static [Digest] {
@@ -82,11 +95,11 @@ impl Shelf {
     }
 }
 
-pub(crate) fn room(dir: &Path) -> Families {
+fn room(dir: &Path) -> Families {
     let mut config = Config::new(dir.to_owned());
     config.threads = 1;
     // Each reserves addresses, and there are many houses.
-    config.streams = 1;
+    config.streams = 8;
     // A busy machine must not decide what happens.
     config.limits.call_ms = 60_000.try_into().expect("above zero");
     Families::open_in_turn(config, Arc::new(Noon)).expect("families")
@@ -102,20 +115,20 @@ fn template() -> &'static Template {
     MADE.get_or_init(|| {
         let dir = tempfile::tempdir().expect("a folder");
         let families = room(dir.path());
-        let wasm = component("../plugins/context-image");
         // A custom section changes the digest and nothing else: the same plugin as another build.
-        let build = |number: usize| {
-            let section = [0, 3, 1, b'b', u8::try_from(number).expect("a few builds")];
-            [wasm.as_slice(), &section].concat()
+        let times = |path: &str, times: u8| {
+            let wasm = component(path);
+            (0..times).map(move |number| [wasm.as_slice(), &[0, 3, 1, b'b', number]].concat())
         };
         let scribes = ["scribe", "scribe-next"].map(|name| component(&format!("world/fixtures/{name}")));
-        let all = (0..3).map(build).chain(scribes);
+        let all = times("../plugins/context-image", 3).chain(scribes);
+        let all = all.chain(times("../plugins/messages", 2)).chain(times("../plugins/chat", 2));
         let builds = all.map(|wasm| families.install(&wasm).expect("a build").digest).collect();
         Template { dir, builds }
     })
 }
 
-pub(crate) fn component(path: &str) -> Vec<u8> {
+fn component(path: &str) -> Vec<u8> {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
     let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));

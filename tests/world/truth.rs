@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::speaker::Speech;
+
 /// How the provider answers one arrival of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -90,6 +92,10 @@ pub(crate) struct Truth {
     /// By id, the number of the job.
     pub(crate) jobs: Vec<Job>,
     pub(crate) weather: Weather,
+    /// How texts are answered from now on, by their words.
+    pub(crate) speeches: BTreeMap<String, VecDeque<Speech>>,
+    /// How texts were answered.
+    pub(crate) spoken: BTreeMap<String, Vec<Speech>>,
 }
 
 impl Truth {
@@ -136,6 +142,14 @@ impl Truth {
     pub(crate) fn repeated(&self, prompt: &str) -> usize {
         let unsure = |arrival: &&Arrival| !matches!(arrival.answer, Answer::TooMany(_));
         self.arrivals.get(prompt).map_or(0, |all| all.iter().rev().skip(1).filter(unsure).count())
+    }
+
+    /// A text is asked for; how it is answered.
+    pub(crate) fn speak(&mut self, words: &str, at: u64) -> Speech {
+        let fated = self.speeches.get_mut(words).and_then(VecDeque::pop_front).unwrap_or(Speech::Whole);
+        let speech = self.weather.storm(at).map_or(fated, Speech::TooMany);
+        self.spoken.entry(words.to_owned()).or_default().push(speech);
+        speech
     }
 
     /// When that prompt's picture was ready, if it ever was by `now`.

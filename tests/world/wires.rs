@@ -9,25 +9,29 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use gatehouse_model::Protocol;
 use gatehouse_upstream::{Dial, Line, Resolve};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use crate::clock::Time;
 use crate::provider::{self, Door};
+use crate::speaker;
 use crate::world::World;
 
 /// What a pipe holds.
 const PIPE: usize = 64 * 1024;
 
 /// Each door of the provider has a name and an address.
-pub(crate) const DOORS: [(&str, Door); 3] = [
+pub(crate) const DOORS: [(&str, Door); 5] = [
     ("api.provider.test", Door::Submit),
     ("region.provider.test", Door::Poll),
     ("delivery.provider.test", Door::Delivery),
+    ("messages.provider.test", Door::Text(Protocol::Messages)),
+    ("chat.provider.test", Door::Text(Protocol::Chat)),
 ];
 
 fn address(number: usize) -> Ipv4Addr {
-    Ipv4Addr::new(127, 0, 0, u8::try_from(number + 1).expect("three doors"))
+    Ipv4Addr::new(127, 0, 0, u8::try_from(number + 1).expect("a few doors"))
 }
 
 /// Names and connections.
@@ -59,7 +63,10 @@ impl Dial for Wires {
                 return Err(io::ErrorKind::ConnectionRefused.into());
             }
             let (ours, theirs) = tokio::io::duplex(PIPE);
-            tokio::spawn(provider::serve(Arc::clone(world), door, theirs));
+            match door {
+                Door::Text(speaks) => drop(tokio::spawn(speaker::serve(Arc::clone(world), speaks, theirs))),
+                door => drop(tokio::spawn(provider::serve(Arc::clone(world), door, theirs))),
+            }
             Ok(Line { stream: Box::new(Pipe { world: Arc::clone(world), inner: ours }), peer: to })
         })
     }

@@ -65,7 +65,12 @@ impl World {
             failure: None,
             since: UnixMs(0),
         };
-        let truth = Truth { fates: plan.fates.clone(), weather: plan.weather.clone(), ..Truth::default() };
+        let truth = Truth {
+            fates: plan.fates.clone(),
+            speeches: plan.speeches.clone(),
+            weather: plan.weather.clone(),
+            ..Truth::default()
+        };
         Arc::new(Self {
             power: Power::new(),
             time: Arc::new(Time::new()),

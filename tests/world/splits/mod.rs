@@ -6,7 +6,7 @@
 
 mod cutter;
 mod stage;
-mod transcripts;
+pub(crate) mod transcripts;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex};
 
 use crate::clock::Chance;
 use crate::splits::cutter::{Cuts, Framing, Reply, Then, wire};
-use crate::splits::stage::{CLIENTS, Client, Stage, Told};
+use crate::splits::stage::{Stage, Told};
 use crate::splits::transcripts::{ENDS, Transcript, all};
+use crate::talks::{CLIENTS, Client};
 
 /// Cases made from numbers in a run.
-const SEEDS: u64 = 1_500;
+const SEEDS: u64 = 1_000;
 /// Byte positions at which each stream is cut, besides the end of each event.
-const SAMPLES: usize = 12;
+const SAMPLES: usize = 8;
 
 /// Runs `check` for each of `cases` on two threads with a stage each; panics with what the first failure says.
 fn each<T: Sync>(cases: &[T], check: impl Fn(&Stage, &T) -> Result<(), String> + Sync) {
@@ -30,17 +31,17 @@ fn each<T: Sync>(cases: &[T], check: impl Fn(&Stage, &T) -> Result<(), String> +
             scope.spawn(|| {
                 let stage = Stage::open();
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    if failed.lock().unwrap().is_some() {
+                    if failed.lock().expect("whoever panicked has said why").is_some() {
                         return;
                     }
                     if let Err(what) = check(&stage, case) {
-                        failed.lock().unwrap().get_or_insert(what);
+                        failed.lock().expect("whoever panicked has said why").get_or_insert(what);
                     }
                 }
             });
         }
     });
-    if let Some(what) = failed.into_inner().unwrap() {
+    if let Some(what) = failed.into_inner().expect("nobody panicked") {
         panic!("{what}");
     }
 }

@@ -4,13 +4,11 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gatehouse_driver::{Config, Driver, Parts, TextAnswer, TextRequest};
-use gatehouse_families::Families;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
@@ -19,51 +17,13 @@ use gatehouse_tasks::{Entry, Kind};
 use gatehouse_upstream::{Dial, Line, Resolve, Upstream};
 use object_store::memory::InMemory;
 use serde_json::json;
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use crate::clock::{Chance, Time};
 use crate::customers::{first_disk, keys, pepper};
-use crate::shelf::component;
+use crate::shelf::Shelf;
 use crate::splits::cutter::{Reply, Then};
-
-/// What a client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Client {
-    Messages,
-    Chat,
-}
-
-pub(crate) const CLIENTS: [Client; 2] = [Client::Messages, Client::Chat];
-
-impl Client {
-    fn surface(self) -> &'static str {
-        match self {
-            Self::Messages => "messages.create",
-            Self::Chat => "chat.completions",
-        }
-    }
-
-    fn body(self, model: &str) -> Bytes {
-        let mut body = json!({
-            "model": model, "max_tokens": 4_000, "stream": true,
-            "messages": [{"role": "user", "content": "say something that takes many tokens"}],
-        });
-        match self {
-            Self::Messages => body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024}),
-            Self::Chat => body["stream_options"] = json!({"include_usage": true}),
-        }
-        body.to_string().into()
-    }
-
-    /// Whether an event tells the client that its answer is whole.
-    fn is_last(self, (name, data): &(Option<String>, String)) -> bool {
-        match self {
-            Self::Messages => name.as_deref() == Some("message_stop"),
-            Self::Chat => data == "[DONE]",
-        }
-    }
-}
+use crate::talks::Client;
 
 /// What came of a stream: what its client read, one batch after another put together, and the rows of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +40,9 @@ impl Told {
     /// # Errors
     /// What is wrong.
     pub(crate) fn check(&self, client: Client) -> Result<(), String> {
-        let lasts = self.events.iter().filter(|event| client.is_last(event)).count();
-        let whole = lasts == 1 && self.events.last().is_some_and(|event| client.is_last(event));
+        let lasts = self.events.iter().filter(|(name, data)| client.is_last(name.as_deref(), data)).count();
+        let whole = lasts == 1
+            && self.events.last().is_some_and(|(name, data)| client.is_last(name.as_deref(), data));
         if !(if self.error.is_none() { whole } else { lasts == 0 }) {
             return Err(format!("{lasts} terminal events and the error {:?}", self.error));
         }
@@ -99,22 +60,13 @@ impl Told {
 }
 
 /// The plugins, in a room of their own.
-pub(crate) struct Stage {
-    room: Families,
-    _dir: TempDir,
-}
+pub(crate) struct Stage(Shelf);
 
 impl Stage {
     pub(crate) fn open() -> Self {
-        static MADE: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
-        let made = MADE.get_or_init(|| ["../plugins/messages", "../plugins/chat"].map(component));
-        let dir = tempfile::tempdir().expect("a folder");
-        let room = crate::shelf::room(dir.path());
-        for wasm in made {
-            let digest = room.install(wasm).expect("a build").digest;
-            room.activate(&digest).expect("a build");
-        }
-        Self { room, _dir: dir }
+        let shelf = Shelf::open();
+        shelf.tidy();
+        Self(shelf)
     }
 
     /// A stream for `client` from a provider that speaks so and answers that.
@@ -157,7 +109,7 @@ impl Stage {
         let config = Config { models: models.into(), ..Config::default() };
         let driver = Driver::start(Parts {
             store: store.clone(),
-            families: self.room.clone(),
+            families: self.0.room().clone(),
             upstream,
             media,
             config,
@@ -171,7 +123,7 @@ impl Stage {
             id: RequestId::new(time.now(), &*chance),
             key,
             surface: client.surface(),
-            body: client.body("model"),
+            body: client.body("model", "say something that takes many tokens", true),
             headers: vec![],
         };
         let (mut events, mut error) = (vec![], None);

@@ -1,5 +1,6 @@
 //! Streams as providers of both protocols write them: what they say, how they end, what they count.
 
+use bytes::Bytes;
 use gatehouse_model::Protocol;
 
 use crate::splits::stage::Told;
@@ -74,6 +75,16 @@ impl Transcript {
         };
         if right { Ok(()) } else { Err(format!("it ends wrongly: {told:#?}")) }
     }
+}
+
+/// A text of that protocol, event by event.
+pub(crate) fn events(speaks: Protocol) -> Vec<Bytes> {
+    let transcript = all().into_iter().find(|transcript| transcript.speaks == speaks);
+    let transcript = transcript.expect("there is one of each");
+    let (bytes, mut ends) = (Bytes::from(transcript.bytes("\n")), transcript.boundaries("\n"));
+    ends.push(bytes.len());
+    let mut from = 0;
+    ends.into_iter().map(|end| bytes.slice(std::mem::replace(&mut from, end)..end)).collect()
 }
 
 /// All of them.
