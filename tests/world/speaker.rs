@@ -78,9 +78,14 @@ impl Speech {
         matches!(self, Self::Whole | Self::Slowly(_))
     }
 
-    /// Whether there is anything to be paid for.
-    pub(crate) fn delivers(self) -> bool {
-        self.is_whole() || matches!(self, Self::Cut(_) | Self::Close(_) | Self::Stall(_))
+    /// Whether there is anything to be paid for: of a stream that breaks off, once it has said something.
+    pub(crate) fn delivers(self, speaks: Protocol, streaming: bool) -> bool {
+        let begins = match speaks {
+            Protocol::Messages => 4,
+            Protocol::Chat => 3,
+        };
+        let cut = matches!(self, Self::Cut(_) | Self::Close(_) | Self::Stall(_));
+        self.is_whole() || (cut && streaming && self.events() >= begins)
     }
 
     /// Events up to where it breaks off.

@@ -21,6 +21,7 @@ use crate::clock::{Chance, Time};
 use crate::customers::{ACCOUNTS, account, keys};
 use crate::house::House;
 use crate::plan::KEYS;
+use crate::speaker::Speech;
 use crate::world::World;
 
 /// More rows than any account of a world has.
@@ -82,6 +83,11 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
+    /// Whether such an answer to it is worth anything.
+    fn is_delivered(&self, speech: Speech) -> bool {
+        speech.delivers(self.speaks, self.streaming)
+    }
+
     pub(crate) fn any(dice: &Chance, number: usize) -> Self {
         Self {
             key: dice.below(KEYS),
@@ -157,6 +163,8 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
     let end = row.map(|row| row.kind);
     // A clock that was set may have let the hold go before its time.
     let steady = world.time.set().0 == 0;
+    let spoken = world.truth().spoken.get(&talk.words).and_then(|all| all.last().copied());
+    let delivered = spoken.is_some_and(|speech| talk.is_delivered(speech));
     match heard {
         Ok(()) if end == Some(Kind::Settle) || (end == Some(Kind::Release) && !steady) => {
             if let Some(known) = world.book().talks.get_mut(&id) {
@@ -166,6 +174,9 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
         }
         Ok(()) => Err(format!("{talk:?} was heard whole, and its hold is {end:?}")),
         Err(_) if end == Some(Kind::Hold) => Err(format!("{talk:?} failed, and its hold is open")),
+        Err(_) if end == Some(Kind::Release) && steady && delivered => {
+            Err(format!("{talk:?} was delivered in part, for nothing"))
+        }
         Err(error) => expected(world, &error).map(|()| false).map_err(|what| format!("{talk:?}: {what}")),
     }
 }
@@ -296,7 +307,7 @@ fn check_end(world: &World, known: &Talked, row: &Entry, held: Credits) -> Resul
             Err(format!("{cost} of it are gone"))
         };
     }
-    let speech = spoken.last().filter(|speech| speech.delivers());
+    let speech = spoken.last().filter(|speech| known.talk.is_delivered(**speech));
     let Some(speech) = speech else { return Err(format!("it cost {cost} after {spoken:?}")) };
     let stayed = known.talk.leaves.is_none();
     let right =
