@@ -111,7 +111,7 @@ pub(crate) struct Talked {
 }
 
 pub(crate) fn config() -> TextConfig {
-    TextConfig { time_limit_s: 60, idle_s: 20, drain_s: 5 }
+    TextConfig { time_limit_s: 60, head_s: 5, idle_s: 20, drain_s: 5 }
 }
 
 /// A model of each protocol, named after it.
@@ -157,6 +157,11 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
         return Ok(false);
     }
     world.say(format_args!("client: {:?} -> {heard:?}", talk.words));
+    // An answer does not wait for the disk: until its charge is there, a crash forgets it.
+    if house.driver.store().catch_up().await.is_err() || !house.is_open() {
+        world.count("a text's charge was forgotten by a crash");
+        return Ok(false);
+    }
     let row = rows(house.driver.store(), talk_account(&talk))?
         .into_iter()
         .rfind(|row| row.hold == Some(HoldId::Request(id)));

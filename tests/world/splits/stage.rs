@@ -140,6 +140,7 @@ impl Stage {
             Err(refused) => error = Some(format!("no stream: {refused}")),
         }
         driver.stop(Duration::from_secs(20), Duration::ZERO).await;
+        store.catch_up().await.expect("a whole disk");
         let balances = store.account(&account).expect("readable").expect("the customer");
         assert_eq!(balances.reserved, Credits::ZERO, "a hold is left");
         assert!(store.examine().expect("readable").is_clean());
