@@ -28,8 +28,8 @@ use crate::world::World;
 const ROWS: usize = 100_000;
 /// A whole answer costs this: 32 tokens read and 37 written.
 const WHOLE: Credits = Credits(32 * 3_000 + 37 * 15_000);
-/// A hold lives as long as the head of an answer may take, and a client that left, and a minute.
-const EXPIRY: Duration = Duration::from_secs(60 + 5 + 60);
+/// A hold lives as long as an answer that is no stream may take, and a minute; that of a stream longer.
+const EXPIRY: Duration = Duration::from_secs(60 + 60);
 
 /// What a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub(crate) struct Talked {
 }
 
 pub(crate) fn config() -> TextConfig {
-    TextConfig { time_limit_s: 60, head_s: 5, idle_s: 20, drain_s: 5 }
+    TextConfig { time_limit_s: 60, head_s: 5, idle_s: 20, stream_s: 60, drain_s: 5 }
 }
 
 /// A model of each protocol, named after it.

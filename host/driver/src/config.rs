@@ -46,13 +46,15 @@ pub struct TextConfig {
     pub head_s: u32,
     /// Seconds a stream may be silent.
     pub idle_s: u32,
+    /// Seconds a stream may last as a whole; then it is cut, and what was delivered is paid for.
+    pub stream_s: u32,
     /// Seconds a provider is read on after the client has left, to learn what to charge.
     pub drain_s: u32,
 }
 
 impl Default for TextConfig {
     fn default() -> Self {
-        Self { time_limit_s: 600, head_s: 10, idle_s: 300, drain_s: 30 }
+        Self { time_limit_s: 600, head_s: 10, idle_s: 300, stream_s: 3600, drain_s: 30 }
     }
 }
 
@@ -67,6 +69,10 @@ impl TextConfig {
 
     pub(crate) fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_s.into())
+    }
+
+    pub(crate) fn stream(&self) -> Duration {
+        Duration::from_secs(self.stream_s.into())
     }
 
     pub(crate) fn drain(&self) -> Duration {

@@ -199,13 +199,20 @@ impl Inner {
             key: request.key.id.clone(),
             amount,
             unit_price: model.prices.output,
-            expires: now.plus(self.config.text.time_limit() + self.config.text.drain() + GRACE),
+            expires: now.plus(self.longest(opened.streaming)),
             at: now,
         };
         match self.store.execute_lightly(command).await? {
             Ok(_) => Ok(Held { id: request.id, amount, bill, model: model.route.model.clone() }),
             refused => Err(settle_refusal(refused).err().unwrap_or(IntakeError::Busy)),
         }
+    }
+
+    /// What a request can take altogether, and then some: a hold that ends before its settlement is lost money.
+    fn longest(&self, streaming: bool) -> Duration {
+        let text = &self.config.text;
+        let streamed = if streaming { text.stream() + text.drain() } else { Duration::ZERO };
+        text.time_limit() + streamed + GRACE
     }
 
     /// Spends what the tokens cost and gives the rest back.

@@ -63,6 +63,7 @@ impl Pump {
 
     async fn pass(&mut self) -> End {
         let (client, inner) = (self.client.clone(), Arc::clone(&self.inner));
+        let mut longest = inner.clock.pause(inner.config.text.stream());
         let drained = async move {
             client.closed().await;
             inner.clock.pause(inner.config.text.drain()).await;
@@ -72,6 +73,7 @@ impl Pump {
             let turn = tokio::select! {
                 turn = self.turn() => turn,
                 () = &mut drained => return End::Abandoned,
+                () = &mut longest => return End::Cut(TextError::Timeout),
             };
             if let Some(end) = turn {
                 return end;

@@ -1,4 +1,4 @@
-//! What a client has of a stream whose provider is slow to begin, and what becomes of its money: real rooms, the
+//! What a client has of a stream whose provider is slow to begin or to end, and what becomes of its money: real rooms, the
 //! real plugin, a simulated provider that waits for this test, and a clock whose spans this test ends.
 
 use std::future::poll_fn;
@@ -25,8 +25,9 @@ use tokio::task::JoinHandle;
 /// The spans of the configuration that go by only when the test says so.
 const HEAD: Duration = Duration::from_secs(1_111);
 const DRAIN: Duration = Duration::from_secs(2_222);
+const STREAM: Duration = Duration::from_secs(3_333);
 
-/// The real time, but for the two spans.
+/// The real time, but for these spans.
 #[derive(Default)]
 struct HandClock {
     waiting: Mutex<Vec<(Duration, oneshot::Sender<()>)>>,
@@ -60,7 +61,7 @@ impl Clock for HandClock {
 
     #[expect(clippy::disallowed_methods, reason = "a test's own clock")]
     fn pause(&self, span: Duration) -> Pause {
-        if span != HEAD && span != DRAIN {
+        if ![HEAD, DRAIN, STREAM].contains(&span) {
             return Box::pin(tokio::time::sleep(span));
         }
         let (end, ended) = oneshot::channel();
@@ -130,7 +131,8 @@ impl Scene {
             "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
             "prices": {"input": "2", "output": "5"},
         });
-        let text = json!({"head_s": HEAD.as_secs(), "drain_s": DRAIN.as_secs()});
+        let text =
+            json!({"head_s": HEAD.as_secs(), "drain_s": DRAIN.as_secs(), "stream_s": STREAM.as_secs()});
         let config = Config {
             text: serde_json::from_value(text).expect("a configuration"),
             models: [("m".to_owned(), serde_json::from_value(model).expect("a model"))].into(),
@@ -169,7 +171,8 @@ impl Scene {
     }
 
     /// What is reserved, and what was spent.
-    fn money(&self) -> (Credits, Credits) {
+    async fn money(&self) -> (Credits, Credits) {
+        self.store.catch_up().await.expect("a store");
         let account = self.store.account(&self.key.account).expect("readable").expect("an account");
         (account.reserved, account.spent)
     }
@@ -177,7 +180,7 @@ impl Scene {
     /// What was spent, once nothing is reserved.
     async fn spent(&self) -> Credits {
         loop {
-            let (reserved, spent) = self.money();
+            let (reserved, spent) = self.money().await;
             if reserved == Credits::ZERO {
                 return spent;
             }
@@ -255,7 +258,7 @@ async fn within_the_span_nothing_changes() {
     // A failure is an answer of its own, and the hold is gone when it is told.
     let failed = scene.ask("[[503]] hello", true).await.expect("no panic");
     assert!(matches!(failed, Err(TextError::Rejected { .. })), "{failed:?}");
-    assert_eq!(scene.money(), (Credits::ZERO, spent));
+    assert_eq!(scene.money().await, (Credits::ZERO, spent));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -265,7 +268,7 @@ async fn after_the_span_the_stream_is_there_and_accounts_are_still_tried() {
     scene.held_up(1).await;
     scene.clock.end(HEAD).await;
     let mut stream = stream(asked).await;
-    assert!(scene.money().0 > Credits::ZERO, "it is paid for in advance");
+    assert!(scene.money().await.0 > Credits::ZERO, "it is paid for in advance");
     scene.sandbox.release();
     scene.held_up(2).await;
     scene.sandbox.release();
@@ -288,7 +291,7 @@ async fn after_the_span_a_failure_is_the_last_thing_said() {
     scene.sandbox.release();
     let (names, error) = rest(&mut stream).await;
     assert!(names.is_empty() && matches!(error, Some(TextError::Rejected { .. })), "{names:?} {error:?}");
-    assert_eq!(scene.money(), (Credits::ZERO, Credits::ZERO), "given back before it is told");
+    assert_eq!(scene.money().await, (Credits::ZERO, Credits::ZERO), "given back before it is told");
     assert!(rest(&mut stream).await.1.is_none(), "nothing follows");
     assert!(scene.store.examine().expect("readable").is_clean());
 }
@@ -305,7 +308,7 @@ async fn a_client_that_left_is_read_on_for_and_a_shutdown_waits() {
     let stopping = tokio::spawn(async move { driver.stop(patience, patience).await });
     scene.sandbox.release();
     stopping.await.expect("no panic");
-    let (reserved, spent) = scene.money();
+    let (reserved, spent) = scene.money().await;
     assert!(reserved == Credits::ZERO && spent > Credits::ZERO, "{reserved:?} {spent:?}");
 }
 
@@ -319,6 +322,21 @@ async fn a_provider_that_never_ends_keeps_no_hold_of_a_client_that_left() {
     scene.sandbox.release();
     scene.clock.end(DRAIN).await;
     scene.spent().await;
+    assert!(scene.store.examine().expect("readable").is_clean());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_takes_too_long_is_cut_and_paid_for() {
+    let scene = Scene::begin().await;
+    let asked = scene.ask("[[stall:2]] one two three four", true);
+    let mut stream = stream(asked).await;
+    scene.held_up(1).await;
+    let is_text = |event: &Sse| event.event.as_deref() == Some("content_block_delta");
+    while !poll_fn(|cx| stream.poll_next(cx)).await.expect("more").expect("in order").iter().any(is_text) {}
+    scene.clock.end(STREAM).await;
+    let (_, error) = rest(&mut stream).await;
+    assert!(matches!(error, Some(TextError::Timeout)), "{error:?}");
+    assert!(scene.spent().await > Credits::ZERO, "what was delivered is paid for");
     assert!(scene.store.examine().expect("readable").is_clean());
 }
 
