@@ -3,5 +3,6 @@
 
 mod crowd;
 mod head;
+mod large;
 mod scene;
 mod unfolded;

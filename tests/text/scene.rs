@@ -28,7 +28,7 @@ pub(crate) const CROSSINGS: [(Wire, Wire); 4] = [
 ];
 
 impl Wire {
-    fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         if self == Self::Chat { "/v1/chat/completions" } else { "/v1/messages" }
     }
 

@@ -149,7 +149,7 @@ impl Inner {
             }
             Ok(Answered { answer: Err(refusal), .. }) => Err(refused(refusal)),
             Err(Fault::Busy) => Err(IntakeError::Busy),
-            Err(fault @ Fault::InputTooLarge { .. }) => {
+            Err(fault @ (Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. })) => {
                 Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
             }
             Err(fault) => {

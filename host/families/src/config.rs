@@ -46,7 +46,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Linear memory of an instance, MiB.
+    /// Linear memory of an instance, MiB; more where a text of some MiB is handed over, as with `call_ms`.
     pub memory_mib: NonZeroU32,
     /// Processor time of a submit or an advance, ms.
     pub call_ms: NonZeroU32,
@@ -54,8 +54,10 @@ pub struct Limits {
     pub load_ms: NonZeroU32,
     /// Bytes that may leave the guest in one crossing, and the largest upstream reply that may enter, MiB.
     pub crossing_mib: NonZeroU32,
-    /// A request's JSON, blobs cut out, KiB.
+    /// The JSON of a request that makes a task, blobs cut out, KiB.
     pub input_kib: NonZeroU32,
+    /// A text request's JSON, blobs cut out, KiB: models read a million tokens and more.
+    pub text_kib: NonZeroU32,
     /// A task's state, KiB.
     pub state_kib: NonZeroU32,
     /// The component's file, MiB.
@@ -67,6 +69,10 @@ pub struct Limits {
     /// Component-model handles an instance may hold at once.
     pub handles: NonZeroU32,
 }
+
+/// MiB of memory for each MiB a text plugin is handed: the text, its parts, and what is made of them, in buffers
+/// that grow by doubling.
+const MEMORY_EACH: u32 = 12;
 
 const fn count(value: u32) -> NonZeroU32 {
     NonZeroU32::new(value).expect("a literal above zero")
@@ -80,6 +86,7 @@ impl Default for Limits {
             load_ms: count(1000),
             crossing_mib: count(8),
             input_kib: count(1024),
+            text_kib: count(8192),
             state_kib: count(64),
             component_mib: count(8),
             log_lines: count(64),
@@ -92,6 +99,18 @@ impl Default for Limits {
 impl Limits {
     /// A 32-bit memory ends at 4 GiB.
     const MOST_MEMORY_MIB: u32 = 4096;
+
+    /// The limits of a call that is handed so many bytes at once: each MiB is read, owned and written again,
+    /// and whoever may hand it over must not thereby fault the plugin.
+    pub(crate) fn stretched(self, bytes: usize) -> Self {
+        let mib = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
+        Self {
+            memory_mib: self.memory_mib.saturating_add(mib.saturating_mul(MEMORY_EACH)),
+            call_ms: self.call_ms.saturating_add(mib.saturating_mul(self.call_ms.get())),
+            crossing_mib: self.crossing_mib.saturating_add(mib),
+            ..self
+        }
+    }
 
     pub(crate) fn memory(&self) -> usize {
         mib(self.memory_mib.get().min(Self::MOST_MEMORY_MIB))
@@ -109,6 +128,10 @@ impl Limits {
         kib(self.input_kib.get())
     }
 
+    pub(crate) fn text(&self) -> usize {
+        kib(self.text_kib.get())
+    }
+
     pub(crate) fn state(&self) -> usize {
         kib(self.state_kib.get())
     }
@@ -124,6 +147,7 @@ impl Limits {
             load_ms: self.load_ms.max(other.load_ms),
             crossing_mib: self.crossing_mib.max(other.crossing_mib),
             input_kib: self.input_kib.max(other.input_kib),
+            text_kib: self.text_kib.max(other.text_kib),
             state_kib: self.state_kib.max(other.state_kib),
             component_mib: self.component_mib.max(other.component_mib),
             log_lines: self.log_lines.max(other.log_lines),
@@ -178,7 +202,9 @@ impl Config {
     /// What any family may use: the pool is made for it, and a component is held to it until it has said
     /// which family it is.
     pub(crate) fn loosest(&self) -> Limits {
-        self.limits_by_family.values().fold(self.limits, |most, limits| most.max(*limits))
+        let all = std::iter::once(&self.limits).chain(self.limits_by_family.values());
+        let stretched = all.map(|limits| limits.stretched(limits.text()));
+        stretched.reduce(Limits::max).unwrap_or(self.limits)
     }
 }
 
@@ -209,6 +235,17 @@ mod tests {
         config.limits_by_family.insert("large".to_owned(), large);
         assert_eq!(config.limits_of("large"), large);
         assert_eq!(config.limits_of("other"), Limits::default());
-        assert_eq!((config.loosest().memory_mib.get(), config.loosest().call_ms.get()), (100, 100));
+        // The largest text has 8 MiB.
+        let (memory, time) = (config.loosest().memory_mib.get(), config.loosest().call_ms.get());
+        assert_eq!((memory, time), (100 + 8 * MEMORY_EACH, 100 + 8 * 100));
+    }
+
+    #[test]
+    fn a_large_text_stretches_the_limits_and_a_usual_one_does_not() {
+        let limits = Limits::default();
+        assert_eq!(limits.stretched((1 << 20) - 1), limits);
+        let large = limits.stretched(5 << 20);
+        assert_eq!((large.memory_mib.get(), large.call_ms.get(), large.crossing_mib.get()), (92, 600, 13));
+        assert_eq!(limits.stretched(usize::MAX).memory(), 4096 << 20);
     }
 }

@@ -1,5 +1,9 @@
 //! What can go wrong in one call of a plugin. Each fault ends that call only.
 
+/// The smallest limits there are by default read any JSON up to this: each of its bytes may become some 50 of
+/// values.
+const LARGE: usize = 256 << 10;
+
 /// Why a call gave no usable answer. The text is for operators; it never holds a secret, because a plugin
 /// never sees one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +29,16 @@ pub enum Fault {
     /// The host's own trouble around the call.
     #[error("the plugin could not be run: {0}")]
     Host(String),
+    /// The plugin ran out of its limits over a large request: a million empty lists are one.
+    #[error("{what} has {bytes} bytes and is more than its plugin can work through ({limit})")]
+    InputTooComplex {
+        /// Which part of the input.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// Which limit it met.
+        limit: Box<Fault>,
+    },
     /// What was to be handed to the plugin is too large; nothing ran.
     #[error("{what} has {bytes} bytes, {limit} is the most a plugin is given")]
     InputTooLarge {
@@ -65,7 +79,7 @@ impl Fault {
     #[must_use]
     pub fn is_plugins(&self) -> bool {
         match self {
-            Self::Busy | Self::Host(_) | Self::InputTooLarge { .. } => false,
+            Self::Busy | Self::Host(_) | Self::InputTooComplex { .. } | Self::InputTooLarge { .. } => false,
             Self::BadOutput { .. }
             | Self::Deadline { .. }
             | Self::Memory { .. }
@@ -83,11 +97,23 @@ impl Fault {
             Self::Busy => "busy",
             Self::Deadline { .. } => "deadline",
             Self::Host(_) => "host",
+            Self::InputTooComplex { .. } => "input_too_complex",
             Self::InputTooLarge { .. } => "input_too_large",
             Self::Memory { .. } => "memory",
             Self::TooLarge { .. } => "too_large",
             Self::Trap { .. } => "trap",
             Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// Who sends a large request may not fault the plugin with it: then its watch would withdraw a build for
+    /// what one client does.
+    pub(crate) fn over(self, what: &'static str, bytes: usize) -> Self {
+        match self {
+            Self::Deadline { .. } | Self::Memory { .. } if bytes > LARGE => {
+                Self::InputTooComplex { what, bytes, limit: Box::new(self) }
+            }
+            other => other,
         }
     }
 

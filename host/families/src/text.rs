@@ -12,7 +12,7 @@ use crate::check;
 use crate::fault::Fault;
 use crate::run::Instance;
 use crate::v1;
-use crate::version::Version;
+use crate::version::{REQUEST, Version};
 
 /// Tokens no model writes in one answer. A client may allow more, which is no fault of the plugin's that says
 /// so; more than this would only tie up the customer's money.
@@ -29,10 +29,11 @@ impl Version {
         cx: &Context,
         request: Inquiry,
     ) -> Result<Result<Opened, Refusal>, Fault> {
-        self.admit("the request's JSON", request.body.len(), self.limits.input())?;
-        let provider = request.route.provider.clone();
-        let judged =
-            self.call(None, budget_ms, |family, store| v1::text::open(family, store, cx, request))?;
+        let (bytes, provider) = (request.body.len(), request.route.provider.clone());
+        self.admit(REQUEST, bytes, self.limits.text())?;
+        let judged = self
+            .call_with(bytes, budget_ms, |family, store| v1::text::open(family, store, cx, request))
+            .map_err(|fault| fault.over(REQUEST, bytes))?;
         match judged {
             Ok(opened) => self.check_opened(opened, provider).map(Ok),
             Err(no) => Ok(Err(check::refused(no))),
@@ -60,10 +61,12 @@ impl Version {
         state: &[u8],
         reply: Reply,
     ) -> Result<Result<Answered, Rejection>, Fault> {
-        if let Body::Inline(bytes) = &reply.body {
-            self.admit("the upstream's reply", bytes.len(), self.limits.crossing())?;
-        }
-        let judged = self.call(None, self.limits.call_ms.get(), |family, store| {
+        let bytes = match &reply.body {
+            Body::Inline(bytes) => bytes.len(),
+            Body::Blob(_) => 0,
+        };
+        self.admit("the upstream's reply", bytes, self.limits.crossing())?;
+        let judged = self.call_with(bytes, self.limits.call_ms.get(), |family, store| {
             v1::text::whole(family, store, cx, state, reply)
         })?;
         match judged {

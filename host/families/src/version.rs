@@ -15,6 +15,9 @@ use crate::notes::Speaker;
 use crate::run::{Frame, call};
 use crate::v1::{self, Family, FamilyPre};
 
+/// What a client sent, to itself.
+pub(crate) const REQUEST: &str = "the request's JSON";
+
 /// A loaded build. It stays loaded as long as somebody holds it: whoever pins a task to it keeps the `Arc`.
 pub struct Version {
     pub(crate) about: About,
@@ -103,6 +106,18 @@ impl Version {
         call(&self.pre, self.frame(task, budget_ms), body)
     }
 
+    /// The same for a text of so many bytes.
+    pub(crate) fn call_with<R>(
+        &self,
+        bytes: usize,
+        budget_ms: u32,
+        body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+    ) -> Result<R, Fault> {
+        let limits = self.limits.stretched(bytes);
+        let budget_ms = budget_ms.max(limits.call_ms.get());
+        call(&self.pre, Frame { limits: &limits, ..self.frame(None, budget_ms) }, body)
+    }
+
     pub(crate) fn submit(
         &self,
         cx: &Context,
@@ -117,13 +132,15 @@ impl Version {
         cx: &Context,
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
-        self.admit("the request's JSON", submission.body.len(), self.limits.input())?;
+        let bytes = submission.body.len();
+        self.admit(REQUEST, bytes, self.limits.input())?;
         if let Some(parent) = &submission.parent {
             let bytes = parent.public.len() + parent.private.len();
             self.admit("the parent task's record", bytes, self.limits.input())?;
         }
-        let judged =
-            self.call(cx.task, budget_ms, |family, store| v1::submit(family, store, cx, submission))?;
+        let judged = self
+            .call(cx.task, budget_ms, |family, store| v1::submit(family, store, cx, submission))
+            .map_err(|fault| fault.over(REQUEST, bytes))?;
         match judged {
             Ok(yes) => check::accepted(yes, &self.about, &self.limits).map(Ok),
             Err(no) => Ok(Err(check::refused(no))),

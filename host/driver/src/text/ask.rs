@@ -176,7 +176,7 @@ impl Inner {
             Ok(Answered { by, answer: Ok(opened) }) => Ok((by, opened)),
             Ok(Answered { answer: Err(refusal), .. }) => Err(refused(refusal)),
             Err(Fault::Busy) => Err(IntakeError::Busy),
-            Err(fault @ Fault::InputTooLarge { .. }) => {
+            Err(fault @ (Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. })) => {
                 Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
             }
             Err(fault) => Err(plugin_fault(version, &fault)),

@@ -124,7 +124,7 @@ async fn rounds(arguments: &Arguments, usual: usize, body: &Bytes, streamed: boo
     desk.stand.house.expect_clean_books().await;
 }
 
-/// Requests with a body of 4 MB, nearly all of it one text.
+/// Requests with a body of 4 MiB, nearly all of it one text.
 pub(crate) async fn large(arguments: &Arguments) {
     let count = arguments.count(200);
     let desk = Desk::start(arguments, false).await;

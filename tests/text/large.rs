@@ -1,0 +1,52 @@
+//! Texts of some megabytes: models read a million tokens. And bodies that are worse than they are long, which are
+//! the client's doing and never count against a plugin.
+
+use gatehouse_tests::run;
+use serde_json::{Value, json};
+
+use crate::scene::{CROSSINGS, Scene, Wire, asked};
+
+#[test]
+fn a_text_of_some_megabytes_is_answered() {
+    run(async {
+        let scene = Scene::start("").await;
+        // Two bytes each, and one word for the provider's limits.
+        let text = "é".repeat(2_100_000);
+        for (client, provider) in CROSSINGS {
+            let before = scene.spent().await;
+            let said = scene.send(client, &asked(provider, &text, false)).await.end().await;
+            assert!(!said.whole_text().is_empty(), "{client:?} over {provider:?}");
+            assert!(scene.spent().await > before);
+        }
+        scene.house.expect_clean_books().await;
+    });
+}
+
+#[test]
+fn what_no_plugin_can_hold_is_the_clients_to_change() {
+    run(async {
+        let scene = Scene::start("").await;
+        // Every two bytes are a value of its own; whoever keeps them all needs some hundred MiB.
+        let mut many = asked(Wire::Messages, "hello", false);
+        many["metadata"] = json!({ "user_id": "u", "more": vec![0; 4_100_000] });
+        let mut long = asked(Wire::Messages, "hello", false);
+        long["messages"][0]["content"] = Value::from("a".repeat(9 << 20));
+        for (client, body, expected) in [
+            (Wire::Chat, &many, "is more than its plugin can work through"),
+            (Wire::Messages, &many, "metadata.more"),
+            (Wire::Chat, &long, "8388608 is the most"),
+            (Wire::Messages, &long, "8388608 is the most"),
+        ] {
+            let json = [("content-type", "application/json")];
+            let answer = scene.caller.send("POST", client.path(), &json, body.to_string()).await;
+            let error = answer.json()["error"].clone();
+            let message = error["message"].as_str().unwrap_or_default();
+            assert!(answer.status == 400 && message.contains(expected), "{client:?}: {error}");
+        }
+        let metrics = gatehouse_tests::send(scene.house.admin(), "GET", "/metrics", &[], "").await;
+        let page = String::from_utf8_lossy(&metrics.body).into_owned();
+        assert!(!page.contains("outcome=\"memory\"") && !page.contains("outcome=\"deadline\""), "{page}");
+        assert_eq!(scene.spent().await, 0);
+        scene.house.expect_clean_books().await;
+    });
+}
