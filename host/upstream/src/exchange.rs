@@ -43,7 +43,8 @@ pub(crate) fn client(connector: Connector) -> Http {
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .pool_idle_timeout(std::time::Duration::from_secs(30))
-        .pool_max_idle_per_host(16)
+        // Due tasks come in bursts; whoever finds no connection kept makes one, and over TLS that costs more than the call.
+        .pool_max_idle_per_host(128)
         .http1_max_headers(128)
         .http2_keep_alive_interval(std::time::Duration::from_secs(20))
         .http2_adaptive_window(true)

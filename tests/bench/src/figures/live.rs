@@ -11,6 +11,9 @@ use crate::load;
 use crate::provider::Jobs;
 use crate::report::{self, line, mebibytes, micros, millis};
 
+/// After that long nothing of the submissions is under way.
+const SETTLED: Duration = Duration::from_secs(60);
+
 /// Submits the tasks, and then only watches.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(100_000);
@@ -22,8 +25,8 @@ pub(crate) async fn measure(arguments: &Arguments) {
     line("receipt p99", millis(load.quantile(0.99)));
     stand.provider.wait_until(|asked| asked.submissions >= count).await;
     // Each task has been polled once then (a wait is stretched by up to a quarter), and the crowd that came
-    // together has spread.
-    watch(arguments.pace.mul_f64(1.25)).await;
+    // together has spread. With a longer pace none is due at all, and only the keeping of them is measured.
+    watch(arguments.pace.mul_f64(1.25).min(SETTLED)).await;
 
     let (metrics, asked, before) = (stand.metrics().await, stand.provider.asked(), stand.process().cpu());
     watch(arguments.window).await;
