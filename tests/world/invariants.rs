@@ -132,12 +132,14 @@ impl Book {
             let task = &seen.task;
             check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
             let lost = task.fault.as_ref() == Some(&lost_answer());
-            if lost
-                && !store
-                    .audit(None, 1_000)
-                    .is_ok_and(|notes| notes.iter().any(|note| note.task == Some(task.id)))
-            {
+            let notes = store.audit(Some(task.id), 1_000).map_err(|error| error.to_string())?;
+            if lost && notes.is_empty() {
                 return Err(format!("I13: {} was given up without an audit record", task.id));
+            }
+            let late = task.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Timeout) && taken > 0;
+            let booked = notes.iter().filter(|note| note.text.ends_with("is the operator's cost")).count();
+            if late && booked != 1 {
+                return Err(format!("I14: {} is late and booked {booked} times: {notes:?}", task.id));
             }
             world.count(match &task.fault {
                 _ if lost => "an ambiguous call was given up",

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_families::{Answered, Fault as PluginFault, Missing, Route, Version, Written};
-use gatehouse_model::{Action, Context, Event, Fault, FaultKind, Phase, Status, Step, Task, TaskId, UnixMs};
+use gatehouse_model::{
+    Action, Context, Event, Fault, FaultKind, Phase, Seat, Status, Step, Task, TaskId, UnixMs,
+};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, is_overdue, timed_out};
 use gatehouse_upstream::Place;
@@ -116,8 +118,13 @@ impl Inner {
         }
     }
 
+    /// Ends it for its customer, who gets everything back; what its provider still makes of it is on record once,
+    /// as the operator's cost.
     pub(crate) async fn time_out(&self, visit: &mut Visit) -> Result<Turn, StoreError> {
-        self.finish(visit, Ending::Failed(timed_out()), None).await
+        let audit = visit.durable.seat.as_ref().map(|Seat { provider, account }| {
+            format!("out of time: what {provider}/{account} may still make of it is the operator's cost")
+        });
+        self.finish(visit, Ending::Failed(timed_out()), audit).await
     }
 
     async fn run_plugin(&self, visit: &mut Visit, event: Event) -> Result<Turn, StoreError> {

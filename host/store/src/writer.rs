@@ -98,8 +98,11 @@ impl Writer {
             let until = *until.get_or_insert_with(|| clock::Instant::now() + LINGER);
             match clock::timeout_at(until, self.queue.recv_many(&mut self.jobs, self.limit)).await {
                 Ok(1..) => started = Instant::now(),
-                // Closed, or nobody came.
-                Ok(0) | Err(_) => break,
+                // Closed, or nobody came. The wait is no part of the commit.
+                Ok(0) | Err(_) => {
+                    started = Instant::now();
+                    break;
+                }
             }
         }
         drop(batch);
