@@ -41,7 +41,8 @@ impl Bench {
     pub fn load_with(wasm: &[u8], config: &Config) -> Result<Self, StageError> {
         let loosest = config.loosest();
         let digest = admit(wasm, loosest.component())?;
-        let workshop = Workshop::open(0, &loosest).map_err(|error| StageError::Host(error.to_string()))?;
+        let workshop = Workshop::open(0, config.largest_memory())
+            .map_err(|error| StageError::Host(error.to_string()))?;
         let component =
             Component::new(&workshop.engine, wasm).map_err(|error| StageError::Compile(chain(&error)))?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };

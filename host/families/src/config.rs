@@ -202,9 +202,13 @@ impl Config {
     /// What any family may use: the pool is made for it, and a component is held to it until it has said
     /// which family it is.
     pub(crate) fn loosest(&self) -> Limits {
+        self.limits_by_family.values().fold(self.limits, |most, limits| most.max(*limits))
+    }
+
+    /// Bytes of memory the largest call of any family may have.
+    pub(crate) fn largest_memory(&self) -> usize {
         let all = std::iter::once(&self.limits).chain(self.limits_by_family.values());
-        let stretched = all.map(|limits| limits.stretched(limits.text()));
-        stretched.reduce(Limits::max).unwrap_or(self.limits)
+        all.map(|limits| limits.stretched(limits.text()).memory()).max().unwrap_or(0)
     }
 }
 
@@ -235,9 +239,9 @@ mod tests {
         config.limits_by_family.insert("large".to_owned(), large);
         assert_eq!(config.limits_of("large"), large);
         assert_eq!(config.limits_of("other"), Limits::default());
+        assert_eq!((config.loosest().memory_mib.get(), config.loosest().call_ms.get()), (100, 100));
         // The largest text has 8 MiB.
-        let (memory, time) = (config.loosest().memory_mib.get(), config.loosest().call_ms.get());
-        assert_eq!((memory, time), (100 + 8 * MEMORY_EACH, 100 + 8 * 100));
+        assert_eq!(config.largest_memory(), mib(100 + 8 * MEMORY_EACH));
     }
 
     #[test]

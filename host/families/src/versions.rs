@@ -59,7 +59,7 @@ impl Inner {
             shelf.withdrawn().map_err(|source| OpenError::Folder { path: shelf.active_path(), source })?;
         let shelf = Arc::new(shelf);
         let count = config.thread_count();
-        let workshop = Workshop::open(count + config.streams, &config.loosest())?;
+        let workshop = Workshop::open(count + config.streams, config.largest_memory())?;
         let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let inner = Inner {
             compiler: Compiler::new(workshop.engine.clone(), Arc::clone(&shelf)),

@@ -42,10 +42,10 @@ pub(crate) struct Candidate {
 }
 
 impl Workshop {
-    /// An engine for `calls` calls at once (and one more, the workshop's own) under `limits`.
-    pub(crate) fn open(calls: usize, limits: &Limits) -> Result<Self, OpenError> {
+    /// An engine for `calls` calls at once (and one more, the workshop's own), of at most `memory` bytes each.
+    pub(crate) fn open(calls: usize, memory: usize) -> Result<Self, OpenError> {
         let wrong = |error: wasmtime::Error| OpenError::Engine(chain(&error));
-        let engine = engine::serving(calls + 1, limits.memory()).map_err(wrong)?;
+        let engine = engine::serving(calls + 1, memory).map_err(wrong)?;
         engine::tick(&engine).map_err(OpenError::Threads)?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker).and_then(|()| v1::link(&mut linker)).map_err(wrong)?;
