@@ -87,7 +87,7 @@ async fn floods_of_words_are_no_fault() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = Config::new(dir.path().to_owned());
     // What is written costs the host's time too, and that of a debug build on a busy machine is not what this is about.
-    config.limits.call_ms = std::num::NonZeroU32::new(10_000).unwrap();
+    config.limits.call_ms = NonZeroU32::new(10_000).unwrap();
     let families = common::open_with(config);
     families.install(common::unruly()).unwrap();
     let version = families.registry().family("unruly").unwrap();
