@@ -1,3 +1,4 @@
+//! The one who writes: takes everything that waits, applies it in order, commits once, answers all.
 //!
 //! While one batch is being made durable the next gathers by itself. What may be lost in a crash is answered as
 //! soon as it is applied, and its transaction stays open for a moment: whatever must last takes it along, so that a
