@@ -1,4 +1,5 @@
-//! A messages provider's stream as chunks, or its whole message if it sends that instead. Blocks become text, calls and thinking; the end is said once the
+//! A messages provider's stream as chunks, or its whole message if it sends that instead. Blocks become text,
+//! calls and thinking; the end is said once the
 //! provider has said why, with the tokens after it for whoever asked.
 
 use gatehouse_sdk::{Context, Rejection, Sse, Usage};
