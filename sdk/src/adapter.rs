@@ -53,17 +53,17 @@ impl<F: Family> jobs::Guest for Adapter<F> {
 impl<F: Family> text::Guest for Adapter<F> {
     type Relay = Stream<F>;
 
-    fn open(cx: types::Context, request: text::Inquiry) -> Result<text::Opened, types::Refusal> {
+    fn prepare(cx: types::Context, request: text::TextRequest) -> Result<text::Prepared, types::Refusal> {
         report_panics();
         let request = convert::inquiry(request)?;
-        run::open::<F>(&convert::context(cx), request).map(convert::opened).map_err(convert::refusal)
+        run::prepare::<F>(&convert::context(cx), request).map(convert::prepared).map_err(convert::refusal)
     }
 
     fn answer(
         cx: types::Context,
         state: Vec<u8>,
         got: upstream::Reply,
-    ) -> Result<text::Answered, text::Rejection> {
+    ) -> Result<text::Answered, text::TextFailure> {
         report_panics();
         run::answer::<F>(&convert::context(cx), &state, convert::reply(got))
             .map(convert::answered)
@@ -80,12 +80,12 @@ impl<F: Family> text::GuestRelay for Stream<F> {
         Self(RefCell::new(run::relay::<F>(&convert::context(cx), &state)))
     }
 
-    fn push(&self, got: Vec<text::Sse>) -> Result<text::Chunk, text::Rejection> {
+    fn push(&self, got: Vec<text::Sse>) -> Result<text::Chunk, text::TextFailure> {
         let events = got.into_iter().map(convert::sse_in).collect();
         self.0.borrow_mut().push(events).map(convert::chunk).map_err(convert::rejection)
     }
 
-    fn end(&self) -> Result<text::Chunk, text::Rejection> {
+    fn end(&self) -> Result<text::Chunk, text::TextFailure> {
         self.0.borrow_mut().end().map(convert::chunk).map_err(convert::rejection)
     }
 }

@@ -5,4 +5,4 @@ mod inward;
 mod outward;
 
 pub(crate) use inward::{context, event, inquiry, reply, sse_in, submission};
-pub(crate) use outward::{about, accepted, answered, chunk, opened, refusal, rejection, step};
+pub(crate) use outward::{about, accepted, answered, chunk, prepared, refusal, rejection, step};

@@ -44,6 +44,6 @@ pub use params::Mistake;
 pub use reply::{Outage, Reply, Unreadable};
 pub use step::{Action, Outcome, Step};
 pub use text::{
-    Answered, Chunk, Inquiry, Opened, Protocol, Rejection, Relay, Route, Sse, Text, Trouble, Usage,
+    Answered, Chunk, Obstacle, Prepared, Protocol, Relay, Route, Sse, Text, TextFailure, TextRequest, Usage,
 };
 pub use words::{Blame, Charge, Context, Failure, Refusal, UnixMs};

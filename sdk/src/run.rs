@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    Accepted, Answered, Context, Event, Family, Inquiry, Jobs, Opened, Refusal, Rejection, Reply, Step,
-    Submission, Text,
+    Accepted, Answered, Context, Event, Family, Jobs, Prepared, Refusal, Reply, Step, Submission, Text,
+    TextFailure, TextRequest,
 };
 
 /// Judges a request; the state comes out encoded.
@@ -62,15 +62,15 @@ pub fn migrate<F: Family>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, St
 ///
 /// # Errors
 /// The family's own refusal.
-pub fn open<F: Family>(cx: &Context, request: Inquiry) -> Result<Opened<Vec<u8>>, Refusal> {
-    let opened = F::Text::open(cx, request)?;
-    Ok(Opened {
-        call: opened.call,
-        streaming: opened.streaming,
-        read: opened.read,
-        pictures: opened.pictures,
-        most: opened.most,
-        state: encode(&opened.state),
+pub fn prepare<F: Family>(cx: &Context, request: TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
+    let prepared = F::Text::prepare(cx, request)?;
+    Ok(Prepared {
+        call: prepared.call,
+        streaming: prepared.streaming,
+        input_bytes: prepared.input_bytes,
+        pictures: prepared.pictures,
+        max_output_tokens: prepared.max_output_tokens,
+        state: encode(&prepared.state),
     })
 }
 
@@ -81,7 +81,7 @@ pub fn open<F: Family>(cx: &Context, request: Inquiry) -> Result<Opened<Vec<u8>>
 ///
 /// # Panics
 /// As [`advance`].
-pub fn answer<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answered, Rejection> {
+pub fn answer<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answered, TextFailure> {
     F::Text::answer(cx, decode(state), reply)
 }
 

@@ -13,7 +13,7 @@ use crate::{Call, Context, Facts, Refusal, Reply};
 ///
 /// ```
 /// use gatehouse_sdk::{
-///     Answered, Call, Chunk, Context, Inquiry, Opened, Refusal, Rejection, Relay, Reply, Sse, Text,
+///     Answered, Call, Chunk, Context, TextRequest, Prepared, Refusal, TextFailure, Relay, Reply, Sse, Text,
 /// };
 ///
 /// struct Plain;
@@ -22,14 +22,14 @@ use crate::{Call, Context, Facts, Refusal, Reply};
 ///     type State = ();
 ///     type Relay = Through;
 ///
-///     fn open(_: &Context, request: Inquiry) -> Result<Opened<()>, Refusal> {
+///     fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<()>, Refusal> {
 ///         let call = Call::post(request.route.provider, "/v1/complete").written(request.body);
-///         Ok(Opened { call, streaming: false, read: 0, pictures: 0, most: 100, state: () })
+///         Ok(Prepared { call, streaming: false, read: 0, pictures: 0, most: 100, state: () })
 ///     }
 ///
-///     fn answer(_: &Context, (): (), reply: Reply) -> Result<Answered, Rejection> {
+///     fn answer(_: &Context, (): (), reply: Reply) -> Result<Answered, TextFailure> {
 ///         if !reply.is_success() {
-///             return Err(Rejection::upstream("the provider did not answer"));
+///             return Err(TextFailure::upstream("the provider did not answer"));
 ///         }
 ///         Ok(Answered { body: reply.text().into_owned(), usage: None, written: 0 })
 ///     }
@@ -42,11 +42,11 @@ use crate::{Call, Context, Facts, Refusal, Reply};
 /// struct Through;
 ///
 /// impl Relay for Through {
-///     fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
+///     fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure> {
 ///         Ok(Chunk { send: events, ..Chunk::default() })
 ///     }
 ///
-///     fn end(&mut self) -> Result<Chunk, Rejection> {
+///     fn end(&mut self) -> Result<Chunk, TextFailure> {
 ///         Ok(Chunk { last: true, ..Chunk::default() })
 ///     }
 /// }
@@ -64,13 +64,13 @@ pub trait Text: 'static {
     ///
     /// # Errors
     /// A [`Refusal`] becomes an HTTP error at once, and nothing is charged.
-    fn open(cx: &Context, request: Inquiry) -> Result<Opened<Self::State>, Refusal>;
+    fn prepare(cx: &Context, request: TextRequest) -> Result<Prepared<Self::State>, Refusal>;
 
     /// Translates a whole answer. Also handed every answer outside 200 to 299, of a stream too.
     ///
     /// # Errors
-    /// A [`Rejection`] becomes an HTTP error, unless another account answers; the hold is released.
-    fn answer(cx: &Context, state: Self::State, reply: Reply) -> Result<Answered, Rejection>;
+    /// A [`TextFailure`] becomes an HTTP error, unless another account answers; the hold is released.
+    fn answer(cx: &Context, state: Self::State, reply: Reply) -> Result<Answered, TextFailure>;
 
     /// Begins a stream.
     fn relay(cx: &Context, state: Self::State) -> Self::Relay;
@@ -84,14 +84,14 @@ pub trait Relay: 'static {
     /// read it.
     ///
     /// # Errors
-    /// A [`Rejection`] ends the stream; the host writes the error event.
-    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection>;
+    /// A [`TextFailure`] ends the stream; the host writes the error event.
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure>;
 
     /// The provider has closed the stream. Without [`Chunk::last`] the host takes it for cut.
     ///
     /// # Errors
     /// As [`Relay::push`].
-    fn end(&mut self) -> Result<Chunk, Rejection>;
+    fn end(&mut self) -> Result<Chunk, TextFailure>;
 }
 
 /// What a text provider speaks.
@@ -120,7 +120,7 @@ pub struct Route {
 
 /// A text request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Inquiry {
+pub struct TextRequest {
     /// "messages.create" or "chat.completions".
     pub surface: String,
     /// JSON as the client wrote it, byte for byte but for blobs. Its `model` may be an alias of the route's.
@@ -133,7 +133,7 @@ pub struct Inquiry {
     pub route: Route,
 }
 
-impl Inquiry {
+impl TextRequest {
     /// The client's header of that lower-case name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -143,17 +143,17 @@ impl Inquiry {
 
 /// A yes to a text request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opened<S> {
+pub struct Prepared<S> {
     /// The upstream request.
     pub call: Call,
     /// Whether the client is answered with a stream; the provider is then asked for one.
     pub streaming: bool,
     /// Bytes of text the model will read; the host estimates the input from it.
-    pub read: u32,
+    pub input_bytes: u32,
     /// Pictures the model will read.
     pub pictures: u32,
     /// Tokens the model may write at most.
-    pub most: u32,
+    pub max_output_tokens: u32,
     /// For the answer.
     pub state: S,
 }
@@ -173,7 +173,7 @@ pub struct Usage {
 
 /// What stands in the way of an answer: decides the status code, and whether another account is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
+pub enum Obstacle {
     /// The request itself, in the provider's judgement.
     Invalid,
     /// What it names does not exist at the provider.
@@ -190,24 +190,24 @@ pub enum Trouble {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
+pub struct TextFailure {
     /// What stands in the way.
-    pub trouble: Trouble,
+    pub obstacle: Obstacle,
     /// For the client; the provider's own words where they are about the request.
     pub message: String,
 }
 
-impl Rejection {
+impl TextFailure {
     /// Why there is no answer.
     #[must_use]
-    pub fn new(trouble: Trouble, message: impl Into<String>) -> Self {
-        Self { trouble, message: message.into() }
+    pub fn new(obstacle: Obstacle, message: impl Into<String>) -> Self {
+        Self { obstacle, message: message.into() }
     }
 
     /// The provider's trouble.
     #[must_use]
     pub fn upstream(message: impl Into<String>) -> Self {
-        Self::new(Trouble::Upstream, message)
+        Self::new(Obstacle::Upstream, message)
     }
 }
 
@@ -219,7 +219,7 @@ pub struct Answered {
     /// `None` when the provider reported none: the host then estimates.
     pub usage: Option<Usage>,
     /// Bytes of text the model wrote.
-    pub written: u32,
+    pub output_bytes: u32,
 }
 
 /// One server-sent event.
@@ -239,7 +239,7 @@ pub struct Chunk {
     /// All tokens so far, as soon and as often as they are known; the latest counts.
     pub usage: Option<Usage>,
     /// Bytes of text the model wrote in these events.
-    pub written: u32,
+    pub output_bytes: u32,
     /// The client has its terminal event; nothing follows.
     pub last: bool,
 }
@@ -251,12 +251,12 @@ impl Text for () {
 
     const OFFERED: bool = false;
 
-    fn open(_: &Context, request: Inquiry) -> Result<Opened<()>, Refusal> {
+    fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<()>, Refusal> {
         Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)))
     }
 
-    fn answer(_: &Context, (): (), _: Reply) -> Result<Answered, Rejection> {
-        Err(Rejection::upstream("this family has no text"))
+    fn answer(_: &Context, (): (), _: Reply) -> Result<Answered, TextFailure> {
+        Err(TextFailure::upstream("this family has no text"))
     }
 
     fn relay(_: &Context, (): ()) {}
@@ -264,11 +264,11 @@ impl Text for () {
 
 /// No stream.
 impl Relay for () {
-    fn push(&mut self, _: Vec<Sse>) -> Result<Chunk, Rejection> {
-        Err(Rejection::upstream("this family has no text"))
+    fn push(&mut self, _: Vec<Sse>) -> Result<Chunk, TextFailure> {
+        Err(TextFailure::upstream("this family has no text"))
     }
 
-    fn end(&mut self) -> Result<Chunk, Rejection> {
-        Err(Rejection::upstream("this family has no text"))
+    fn end(&mut self) -> Result<Chunk, TextFailure> {
+        Err(TextFailure::upstream("this family has no text"))
     }
 }

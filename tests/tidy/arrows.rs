@@ -11,13 +11,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-model", &[]),
     ("gatehouse-tasks", &["gatehouse-model"]),
     ("gatehouse-store", &["gatehouse-model", "gatehouse-tasks"]),
-    ("gatehouse-families", &["gatehouse-model"]),
+    ("gatehouse-runtime", &["gatehouse-model"]),
     ("gatehouse-upstream", &["gatehouse-model"]),
     ("gatehouse-media", &["gatehouse-model", "gatehouse-upstream"]),
     (
         "gatehouse-driver",
         &[
-            "gatehouse-families",
+            "gatehouse-runtime",
             "gatehouse-media",
             "gatehouse-model",
             "gatehouse-store",
@@ -35,7 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-build",
             "gatehouse-driver",
             "gatehouse-edge",
-            "gatehouse-families",
+            "gatehouse-runtime",
             "gatehouse-media",
             "gatehouse-model",
             "gatehouse-sandbox",
@@ -46,16 +46,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("gatehouse-sdk", &[]),
     ("gatehouse-build", &[]),
-    ("gatehouse-testkit", &["gatehouse-build", "gatehouse-families", "gatehouse-model", "gatehouse-sdk"]),
+    ("gatehouse-testkit", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-sdk"]),
     ("gatehouse-tests", &[]),
-    ("gatehouse-bench", &["gatehouse-build", "gatehouse-families", "gatehouse-model", "gatehouse-tests"]),
+    ("gatehouse-bench", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-tests"]),
 ];
 
 /// Libraries with one owner: nobody else may name them as a dependency.
 const OWNERS: &[(&str, &[&str])] = &[
     ("redb", &["gatehouse-store"]),
-    ("wasmtime", &["gatehouse-families"]),
-    ("wasmtime-wasi", &["gatehouse-families"]),
+    ("wasmtime", &["gatehouse-runtime"]),
+    ("wasmtime-wasi", &["gatehouse-runtime"]),
     ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-puppet", "gatehouse-fixture-unruly"]),
     ("object_store", &["gatehouse-media"]),
     ("clap", &["gatehouse"]),

@@ -14,9 +14,9 @@ const WORDS: &[(&str, &[&str])] = &[
     ("hyper::client", &["host/upstream/", "host/admin/src/client.rs", "tests/"]),
     ("UdpSocket", &[]),
     // `expect` says when it is no longer needed; only generated code may be let off for good.
-    ("#[allow(", &["host/families/src/v1/", "sdk/src/", "tests/fixtures/"]),
+    ("#[allow(", &["host/runtime/src/v1/", "sdk/src/", "tests/fixtures/"]),
     ("#[ignore", &[]),
-    ("deserialize_file", &["host/families/"]),
+    ("deserialize_file", &["host/runtime/"]),
     ("Durability::None", &["host/store/tests/", "host/store/src/tests"]),
 ];
 
@@ -65,7 +65,7 @@ fn unsafe_stands_in_one_place() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(places.len(), 1, "one documented unsafe block, in families: {places:?}");
-    assert!(places[0].starts_with("host/families/src/"), "{places:?}");
+    assert!(places[0].starts_with("host/runtime/src/"), "{places:?}");
 }
 
 fn sources() -> Vec<(String, String)> {

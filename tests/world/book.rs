@@ -84,9 +84,9 @@ pub(crate) fn sum(amounts: impl Iterator<Item = Credits>) -> Credits {
 
 /// A task in a line.
 pub(crate) fn brief(task: &Task) -> String {
-    let Task { id, revision, status, progress, phase, fault, cost, finished, .. } = task;
+    let Task { id, revision, status, progress, phase, failure, cost, finished, .. } = task;
     format!(
-        "{id} rev {revision} {} {progress}% {phase:?} {fault:?} cost {cost:?} finished {finished:?}",
+        "{id} rev {revision} {} {progress}% {phase:?} {failure:?} cost {cost:?} finished {finished:?}",
         status.as_str()
     )
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use gatehouse_driver::{CancelError, IntakeError, MediaRefusal, Request, TaskFilter};
+use gatehouse_driver::{CancelError, MediaRefusal, Request, SubmitError, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
 use object_store::ObjectStore;
 use serde_json::json;
@@ -96,16 +96,16 @@ async fn submit(house: &House, wish: Wish) -> Result<Option<TaskId>, String> {
             accepted(world, wish, receipt.task, receipt.repeated)?;
             return Ok(Some(receipt.task));
         }
-        Err(IntakeError::Invalid { .. }) if wish.kind == Kind::Invalid => {}
-        Err(IntakeError::UnknownModel(_)) if wish.kind == Kind::Unknown => {}
-        Err(IntakeError::KeyGone | IntakeError::Draining | IntakeError::Store(_)) => {}
-        Err(IntakeError::IdempotencyConflict) if wish.token.is_some() => {
+        Err(SubmitError::Invalid { .. }) if wish.kind == Kind::Invalid => {}
+        Err(SubmitError::UnknownModel(_)) if wish.kind == Kind::Unknown => {}
+        Err(SubmitError::KeyGone | SubmitError::Draining | SubmitError::Store(_)) => {}
+        Err(SubmitError::IdempotencyConflict) if wish.token.is_some() => {
             world.count("a token came with another request");
         }
-        Err(IntakeError::InsufficientBalance { needed, available }) if needed > available => {
+        Err(SubmitError::InsufficientBalance { needed, available }) if needed > available => {
             world.count("an account could not pay");
         }
-        Err(IntakeError::QuotaExceeded { needed, remaining }) if needed > remaining => {
+        Err(SubmitError::QuotaExceeded { needed, remaining }) if needed > remaining => {
             world.count("a quota was used up");
         }
         Err(error) => return Err(format!("{wish:?} was refused: {error}")),

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gatehouse_model::{AccountId, ApiKey, Credits, Key, Pepper, UnixMs};
+use gatehouse_model::{ApiKey, Credits, CustomerId, Key, Pepper, UnixMs};
 use gatehouse_store::power::Disk;
 use gatehouse_store::{Config, Store};
 use gatehouse_tasks::Command;
@@ -19,8 +19,8 @@ pub(crate) fn pepper() -> Pepper {
     Pepper::new([7; 32])
 }
 
-pub(crate) fn account(number: usize) -> AccountId {
-    AccountId::from(ACCOUNTS[number].0)
+pub(crate) fn account(number: usize) -> CustomerId {
+    CustomerId::from(ACCOUNTS[number].0)
 }
 
 /// The account of a key.

@@ -148,7 +148,7 @@ async fn whole_life(world: &Arc<World>, shelf: &Shelf, disk: &Disk) -> Over {
 pub(crate) struct House {
     pub(crate) world: Arc<World>,
     pub(crate) driver: Driver,
-    pub(crate) families: gatehouse_families::Families,
+    pub(crate) families: gatehouse_runtime::PluginService,
     pub(crate) upstream: Upstream,
     store: Store,
     closed: AtomicBool,

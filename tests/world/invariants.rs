@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use gatehouse_driver::Driver;
-use gatehouse_model::{Credits, FaultKind, Phase, Replay, Status, Task, TaskId};
+use gatehouse_model::{Credits, FailureKind, Phase, Replay, Status, Task, TaskId};
 use gatehouse_store::Store;
 use gatehouse_tasks::lost_answer;
 
@@ -131,26 +131,27 @@ impl Book {
             let taken = seen.prompt.as_deref().map_or(0, |prompt| world.truth().taken(prompt));
             let task = &seen.task;
             check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
-            let lost = task.fault.as_ref() == Some(&lost_answer());
+            let lost = task.failure.as_ref() == Some(&lost_answer());
             let notes = store.audit(Some(task.id), 1_000).map_err(|error| error.to_string())?;
             if lost && notes.is_empty() {
                 return Err(format!("I13: {} was given up without an audit record", task.id));
             }
-            let late = task.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Timeout) && taken > 0;
+            let late =
+                task.failure.as_ref().is_some_and(|fault| fault.kind == FailureKind::Timeout) && taken > 0;
             let booked = notes.iter().filter(|note| note.text.ends_with("is the operator's cost")).count();
             if late && booked != 1 {
                 return Err(format!("I14: {} is late and booked {booked} times: {notes:?}", task.id));
             }
-            world.count(match &task.fault {
+            world.count(match &task.failure {
                 _ if lost => "an ambiguous call was given up",
                 None => "a task was completed",
                 Some(fault) => match fault.kind {
-                    FaultKind::Cancelled => "a task was cancelled",
-                    FaultKind::Timeout => "a task ran out of time",
-                    FaultKind::Request => "a task was doomed",
-                    FaultKind::Moderation => "a picture was stopped",
-                    FaultKind::Upstream => "a task failed at its provider",
-                    FaultKind::Internal => return Err(format!("{}: {fault:?}", task.id)),
+                    FailureKind::Cancelled => "a task was cancelled",
+                    FailureKind::Timeout => "a task ran out of time",
+                    FailureKind::Request => "a task was doomed",
+                    FailureKind::Moderation => "a picture was stopped",
+                    FailureKind::Upstream => "a task failed at its provider",
+                    FailureKind::Internal => return Err(format!("{}: {fault:?}", task.id)),
                 },
             });
             if task.status == Status::Completed {
@@ -236,7 +237,7 @@ fn on_time(world: &World, task: &Task) -> Result<(), String> {
 /// What an end must be like (I4, I12 the earlier half, I13).
 fn check_end(task: &Task, taken: usize) -> Result<(), String> {
     let Some(finished) = task.finished else { return Err("it ended at no time".to_owned()) };
-    match (&task.status, &task.fault) {
+    match (&task.status, &task.failure) {
         (Status::Completed, None) => {
             if task.cost != Some(task.held) {
                 return Err(format!("I4: it cost {:?} of {} held", task.cost, task.held));
@@ -249,10 +250,10 @@ fn check_end(task: &Task, taken: usize) -> Result<(), String> {
             if task.cost != Some(Credits::ZERO) {
                 return Err(format!("I4: it failed and cost {:?}", task.cost));
             }
-            if fault.kind == FaultKind::Timeout && finished < task.deadline {
+            if fault.kind == FailureKind::Timeout && finished < task.deadline {
                 return Err(format!("I12: out of time at {finished}, before {}", task.deadline));
             }
-            if fault.kind == FaultKind::Cancelled && taken > 0 {
+            if fault.kind == FailureKind::Cancelled && taken > 0 {
                 return Err("it was cancelled while its provider works on it".to_owned());
             }
         }

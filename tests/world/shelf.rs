@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_families::{Config, Families};
 use gatehouse_model::{Clock, Digest, Pause, UnixMs};
+use gatehouse_runtime::{Config, PluginService};
 use tempfile::TempDir;
 
 use crate::clock::Time;
@@ -43,7 +43,7 @@ pub(crate) fn reads(from: &Digest, to: &Digest) -> bool {
 
 /// A room with every build on its shelf.
 pub(crate) struct Shelf {
-    room: Option<Families>,
+    room: Option<PluginService>,
     dir: TempDir,
 }
 
@@ -79,13 +79,13 @@ impl Shelf {
         }
     }
 
-    pub(crate) fn room(&self) -> &Families {
+    pub(crate) fn room(&self) -> &PluginService {
         self.room.as_ref().expect("open between two houses")
     }
 
     /// As a new process finds it.
     pub(crate) fn reopen(&mut self) {
-        let active = |room: &Families| {
+        let active = |room: &PluginService| {
             FIRST.map(|build| room.registry().family(BUILDS[build]).map(|version| version.digest()))
         };
         let before = active(self.room());
@@ -95,14 +95,14 @@ impl Shelf {
     }
 }
 
-fn room(dir: &Path) -> Families {
+fn room(dir: &Path) -> PluginService {
     let mut config = Config::new(dir.to_owned());
     config.threads = 1;
     // Each reserves addresses, and there are many houses.
     config.streams = 8;
     // A busy machine must not decide what happens.
     config.limits.call_ms = 60_000.try_into().expect("above zero");
-    Families::open_in_turn(config, Arc::new(Noon)).expect("families")
+    PluginService::open_in_turn(config, Arc::new(Noon)).expect("families")
 }
 
 struct Template {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_driver::{
-    IntakeError, ModelConfig, TextAnswer, TextConfig, TextError, TextRequest, TextStream,
+    CompletionRequest, CompletionResponse, ModelConfig, SubmitError, TextConfig, TextError, TextStream,
 };
 use gatehouse_model::{Credits, Protocol, RequestId, UnixMs};
 use gatehouse_store::Store;
@@ -131,7 +131,7 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
     let id = RequestId::new(world.time.now(), &*world.chance);
     let known = Talked { talk: talk.clone(), asked: world.time.now(), heard: false, ended: None };
     world.book().talks.insert(id, known);
-    let request = TextRequest {
+    let request = CompletionRequest {
         id,
         key: Arc::clone(&keys()[talk.key]),
         surface: talk.client.surface(),
@@ -190,10 +190,10 @@ fn talk_account(talk: &Talk) -> usize {
     crate::customers::payer(talk.key)
 }
 
-async fn hear(house: &House, talk: &Talk, request: TextRequest) -> Result<(), TextError> {
+async fn hear(house: &House, talk: &Talk, request: CompletionRequest) -> Result<(), TextError> {
     match house.driver.ask(request).await? {
-        TextAnswer::Whole(_) => Ok(()),
-        TextAnswer::Stream(stream) => read(talk, stream).await,
+        CompletionResponse::Whole(_) => Ok(()),
+        CompletionResponse::Stream(stream) => read(talk, stream).await,
     }
 }
 
@@ -203,7 +203,7 @@ async fn read(talk: &Talk, mut stream: TextStream) -> Result<(), TextError> {
         whole = batch?.iter().any(|event| talk.client.is_last(event.event.as_deref(), &event.data));
     }
     // The end without a last word comes with the end of the process alone.
-    if whole { Ok(()) } else { Err(TextError::Refused(IntakeError::Draining)) }
+    if whole { Ok(()) } else { Err(TextError::Refused(SubmitError::Draining)) }
 }
 
 /// # Errors
@@ -213,9 +213,9 @@ fn expected(world: &World, error: &TextError) -> Result<(), String> {
         TextError::Rejected { .. } => world.count("a text failed at its provider"),
         TextError::Timeout => world.count("a text took too long"),
         TextError::Unavailable { .. } => world.count("nobody could take a text"),
-        TextError::Refused(IntakeError::KeyGone | IntakeError::Draining | IntakeError::Store(_)) => {}
-        TextError::Refused(IntakeError::InsufficientBalance { needed, available }) if needed > available => {}
-        TextError::Refused(IntakeError::QuotaExceeded { needed, remaining }) if needed > remaining => {}
+        TextError::Refused(SubmitError::KeyGone | SubmitError::Draining | SubmitError::Store(_)) => {}
+        TextError::Refused(SubmitError::InsufficientBalance { needed, available }) if needed > available => {}
+        TextError::Refused(SubmitError::QuotaExceeded { needed, remaining }) if needed > remaining => {}
         other => return Err(format!("it was refused: {other}")),
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{AccountId, ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -16,19 +16,19 @@ pub enum Operation {
     /// Opens an account without credit.
     AccountOpen {
         /// Its new id.
-        account: AccountId,
+        account: CustomerId,
     },
     /// Lists every account.
     AccountList,
     /// Shows one account.
     AccountShow {
         /// Which.
-        account: AccountId,
+        account: CustomerId,
     },
     /// Pays in.
     AccountDeposit {
         /// Which.
-        account: AccountId,
+        account: CustomerId,
         /// More than zero.
         amount: Credits,
         /// For the ledger.
@@ -37,7 +37,7 @@ pub enum Operation {
     /// Takes back what is available.
     AccountWithdraw {
         /// Which.
-        account: AccountId,
+        account: CustomerId,
         /// More than zero.
         amount: Credits,
         /// For the ledger.
@@ -48,7 +48,7 @@ pub enum Operation {
     /// Lists keys.
     KeyList {
         /// Only this account's.
-        account: Option<AccountId>,
+        account: Option<CustomerId>,
         /// Revoked ones too.
         revoked: bool,
     },
@@ -132,7 +132,7 @@ impl Operation {
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
     /// Who pays.
-    pub account: AccountId,
+    pub account: CustomerId,
     /// For people.
     pub name: String,
     /// Spending limit; `None` is unlimited.

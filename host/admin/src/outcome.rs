@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{Account, AccountId, ChatFormat, Credits, Digest, Key, KeyId, TaskId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, Digest, Key, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// One account as it now is.
-    Account(Account),
+    Customer(Customer),
     /// Accounts by id.
     Accounts {
         /// The accounts.
-        accounts: Vec<Account>,
+        accounts: Vec<Customer>,
     },
     /// One key as it now is.
     Key(KeyView),
@@ -73,7 +73,7 @@ pub struct KeyView {
     /// The public part.
     pub id: KeyId,
     /// Who pays.
-    pub account: AccountId,
+    pub account: CustomerId,
     /// For people.
     pub name: String,
     /// When it was made.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gatehouse_model::{Account, AccountId, Clock, Credits, Pause, Seed, UnixMs};
+use gatehouse_model::{Clock, Credits, Customer, CustomerId, Pause, Seed, UnixMs};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -40,7 +40,7 @@ impl Operations for Fake {
     fn perform(&self, operation: Operation) -> Performing<'_> {
         Box::pin(async move {
             match operation {
-                Operation::AccountShow { account } if account.0 == "known" => Ok(Outcome::Account(known())),
+                Operation::AccountShow { account } if account.0 == "known" => Ok(Outcome::Customer(known())),
                 Operation::AccountShow { account } => {
                     Err(OperationError::NotFound(format!("no account {account}")))
                 }
@@ -59,9 +59,9 @@ impl Operations for Fake {
     }
 }
 
-fn known() -> Account {
-    Account {
-        id: AccountId::from("known"),
+fn known() -> Customer {
+    Customer {
+        id: CustomerId::from("known"),
         created: UnixMs(7),
         available: Credits(1_500_000),
         reserved: Credits::ZERO,
@@ -139,8 +139,8 @@ async fn only_the_token_opens() {
 #[tokio::test]
 async fn an_operation_travels_there_and_back() {
     let (admin, door, _) = stand().await;
-    let show = |name: &str| Operation::AccountShow { account: AccountId::from(name) };
-    assert_eq!(ask(&door, &show("known")).await.unwrap(), Outcome::Account(known()));
+    let show = |name: &str| Operation::AccountShow { account: CustomerId::from(name) };
+    assert_eq!(ask(&door, &show("known")).await.unwrap(), Outcome::Customer(known()));
     let missing = ask(&door, &show("nobody")).await;
     assert!(
         matches!(&missing, Err(ClientError::Refused(OperationError::NotFound(text))) if text == "no account nobody"),
@@ -214,7 +214,7 @@ fn a_listener_others_can_reach_must_be_asked_for() {
 
 #[test]
 fn every_operation_reads_back() {
-    let account = AccountId::from("a");
+    let account = CustomerId::from("a");
     let amount = Credits(250_000);
     let new = NewKey {
         account: account.clone(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    BlobId, Body, Call, Event, Outage, Phase, Replay, Reply, Seat, Status, Task, UnixMs, metric,
+    AccountAssignment, BlobId, Body, Call, Event, Outage, Phase, Replay, Reply, Status, Task, UnixMs, metric,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
@@ -36,8 +36,10 @@ impl Inner {
             Err(NoSlot::Busy) => return self.queue(visit, call, self.now().plus(PARKED_PAUSE)).await,
         };
         let _calling = journalled.then(|| self.count_call());
-        visit.task.seat =
-            Some(Seat { provider: slot.provider().to_owned(), account: slot.account().to_owned() });
+        visit.task.seat = Some(AccountAssignment {
+            provider: slot.provider().to_owned(),
+            account: slot.account().to_owned(),
+        });
         if journalled {
             visit.task.phase = Phase::Sent { call: call.clone(), at: self.now() };
             if let Some(turn) = self.commit(visit, None).await? {

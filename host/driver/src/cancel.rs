@@ -3,8 +3,8 @@
 //! A cancelled task is `failed`, and like every failed task it is refunded in full; that is why a job
 //! that goes on at its provider is not cancelled on paper (the answer says so instead).
 
-use gatehouse_families::Route;
-use gatehouse_model::{Action, Event, Fault, FaultKind, Key, Phase, Task, TaskId};
+use gatehouse_model::{Action, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
+use gatehouse_runtime::Route;
 use gatehouse_tasks::{Command, Ending, Rejection};
 
 use crate::driver::Inner;
@@ -29,7 +29,8 @@ impl Driver {
             if !inner.may_stop(&task).await? {
                 return Err(CancelError::Running);
             }
-            let fault = Fault { kind: FaultKind::Cancelled, message: "cancelled by the client".to_owned() };
+            let fault =
+                TaskFailure { kind: FailureKind::Cancelled, message: "cancelled by the client".to_owned() };
             let command = Command::Finish {
                 id,
                 revision: task.revision,

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gatehouse_families::Families;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Seed, TaskId, UnixMs, metric};
+use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::PriceBook;
 use gatehouse_upstream::Upstream;
@@ -31,7 +31,7 @@ pub struct Parts {
     /// Where it is kept.
     pub store: Store,
     /// Where plugins run.
-    pub families: Families,
+    pub families: PluginService,
     /// What leaves.
     pub upstream: Upstream,
     /// What is big.
@@ -65,7 +65,7 @@ pub(crate) enum Stage {
 
 pub(crate) struct Inner {
     pub(crate) store: Store,
-    pub(crate) families: Families,
+    pub(crate) families: PluginService,
     pub(crate) upstream: Upstream,
     pub(crate) media: MediaStore,
     pub(crate) config: Config,
@@ -188,7 +188,7 @@ impl Driver {
 
     /// The families, for the operators' door.
     #[must_use]
-    pub fn families(&self) -> &Families {
+    pub fn families(&self) -> &PluginService {
         &self.inner.families
     }
 }

@@ -36,7 +36,7 @@ pub struct Receipt {
 /// Why a submission was not accepted. Nothing was charged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum IntakeError {
+pub enum SubmitError {
     /// A bad body or field.
     #[error("{message}")]
     Invalid {

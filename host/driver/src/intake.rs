@@ -6,34 +6,34 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_families::{Answered, Fault, Resolved};
 use gatehouse_media::{Cut, CutError};
 use gatehouse_model::{
-    Accepted, BlobId, Context, Digest, Event, Fault as TaskFault, Key, Parent, Phase, Refusal, Status,
-    Submission, Task, TaskId, UnixMs,
+    Accepted, BlobId, Context, Digest, Event, Key, Parent, Phase, Refusal, Status, Submission, Task,
+    TaskFailure, TaskId, UnixMs,
 };
+use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
 use serde::Deserialize;
 
 use crate::driver::{Inner, Stage};
-use crate::{Driver, IntakeError, Receipt, Request};
+use crate::{Driver, Receipt, Request, SubmitError};
 
 impl Driver {
     /// Accepts a job: the receipt means task, hold and intent are durable.
     ///
     /// # Errors
-    /// [`IntakeError`]; nothing was charged and nothing will happen.
-    pub async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+    /// [`SubmitError`]; nothing was charged and nothing will happen.
+    pub async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
         if self.inner.has_reached(Stage::Stopped) {
-            return Err(IntakeError::Draining);
+            return Err(SubmitError::Draining);
         }
         self.inner.submit(request).await
     }
 }
 
 impl Inner {
-    async fn submit(&self, mut request: Request) -> Result<Receipt, IntakeError> {
+    async fn submit(&self, mut request: Request) -> Result<Receipt, SubmitError> {
         let now = self.now();
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
         // Not held a moment longer than it is needed: it may be 30 MB of pictures.
@@ -45,7 +45,7 @@ impl Inner {
         let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
         // The plugin may answer with another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
-            return Err(IntakeError::ModelForbidden(accepted.model));
+            return Err(SubmitError::ModelForbidden(accepted.model));
         }
         let task = self.new_task(&request, &resolved, accepted, seed, now)?;
         let idempotency =
@@ -55,13 +55,13 @@ impl Inner {
                 fingerprint,
                 expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
             });
-        self.media.keep(&blobs).await.map_err(|error| IntakeError::Internal(error.to_string()))?;
+        self.media.keep(&blobs).await.map_err(|error| SubmitError::Internal(error.to_string()))?;
         let kept: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
         let model = task.model.clone();
         let task = Box::new(Task { blobs: kept.clone(), ..task });
         let outcome =
             self.store.execute(Command::Submit { task, idempotency }).await.map_err(|error| match error {
-                StoreError::Busy => IntakeError::Busy,
+                StoreError::Busy => SubmitError::Busy,
                 error => error.into(),
             })?;
         match outcome {
@@ -77,38 +77,38 @@ impl Inner {
         }
     }
 
-    pub(crate) async fn cut(&self, body: Bytes) -> Result<Cut, IntakeError> {
+    pub(crate) async fn cut(&self, body: Bytes) -> Result<Cut, SubmitError> {
         self.media.cut(body).await.map_err(|error| match error {
-            CutError::Interrupted => IntakeError::Draining,
-            error => IntakeError::Invalid { field: None, message: error.to_string() },
+            CutError::Interrupted => SubmitError::Draining,
+            error => SubmitError::Invalid { field: None, message: error.to_string() },
         })
     }
 
-    fn resolve(&self, request: &Request, asked: Option<String>) -> Result<Resolved, IntakeError> {
+    fn resolve(&self, request: &Request, asked: Option<String>) -> Result<Resolved, SubmitError> {
         let registry = self.families.registry();
         let (asked, resolved) = match asked {
             Some(asked) => {
                 let resolved = registry.resolve(request.surface, &asked);
-                (asked.clone(), resolved.ok_or(IntakeError::UnknownModel(asked))?)
+                (asked.clone(), resolved.ok_or(SubmitError::UnknownModel(asked))?)
             }
             None => {
-                let resolved = registry.default_model(request.surface).ok_or_else(IntakeError::no_model)?;
+                let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
                 (resolved.model.clone(), resolved)
             }
         };
         if !may_use(&request.key, &asked, &resolved.model) {
-            return Err(IntakeError::ModelForbidden(asked));
+            return Err(SubmitError::ModelForbidden(asked));
         }
         Ok(resolved)
     }
 
-    fn parent(&self, request: &Request) -> Result<Option<Parent>, IntakeError> {
+    fn parent(&self, request: &Request) -> Result<Option<Parent>, SubmitError> {
         let Some(id) = request.parent else { return Ok(None) };
         let task = self
             .store
             .task(id)?
             .filter(|task| task.account == request.key.account)
-            .ok_or_else(|| IntakeError::NotFound(format!("no task {id}")))?;
+            .ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))?;
         Ok(Some(Parent {
             task: task.id,
             model: task.model,
@@ -128,7 +128,7 @@ impl Inner {
         cut: Cut,
         seed: u64,
         now: UnixMs,
-    ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), IntakeError> {
+    ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), SubmitError> {
         let context = Context {
             now,
             seed,
@@ -144,17 +144,17 @@ impl Inner {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
         match self.families.judge(&found, request.surface, context, submission).await {
-            Ok(Answered { by, answer: Ok(accepted) }) => {
+            Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }
-            Ok(Answered { answer: Err(refusal), .. }) => Err(refused(refusal)),
-            Err(Fault::Busy) => Err(IntakeError::Busy),
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refused(refusal)),
+            Err(Fault::Busy) => Err(SubmitError::Busy),
             Err(fault @ (Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. })) => {
-                Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
+                Err(SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") })
             }
             Err(fault) => {
                 tracing::error!(family = found.version.family(), %fault, "plugin fault while judging a request");
-                Err(IntakeError::Plugin(found.model))
+                Err(SubmitError::Plugin(found.model))
             }
         }
     }
@@ -166,10 +166,10 @@ impl Inner {
         accepted: Accepted,
         seed: u64,
         now: UnixMs,
-    ) -> Result<Task, IntakeError> {
+    ) -> Result<Task, SubmitError> {
         let quote = self.prices.quote(&accepted.charge).map_err(|error| {
             tracing::error!(model = accepted.model, %error, "a model has no usable price");
-            IntakeError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
+            SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
         })?;
         Ok(Task {
             id: TaskId::new(now, &*self.seed),
@@ -199,7 +199,7 @@ impl Inner {
             public: Vec::new(),
             private: Vec::new(),
             media: Vec::new(),
-            fault: accepted.doomed.map(TaskFault::from),
+            failure: accepted.doomed.map(TaskFailure::from),
         })
     }
 
@@ -211,7 +211,7 @@ impl Inner {
 }
 
 /// The body's `model`, and the proof that the body is one JSON object.
-pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<String>, IntakeError> {
+pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<String>, SubmitError> {
     #[derive(Deserialize)]
     struct Head {
         model: Option<serde_json::Value>,
@@ -220,7 +220,7 @@ pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<S
     if first.is_some_and(|&byte| byte != b'{') {
         // A whole parse first: broken JSON deserves its position, not "expected an object".
         serde_json::from_slice::<serde::de::IgnoredAny>(json).map_err(|error| broken_json(&error))?;
-        return Err(IntakeError::Invalid {
+        return Err(SubmitError::Invalid {
             field: None,
             message: "the request body must be a JSON object".to_owned(),
         });
@@ -236,18 +236,18 @@ pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<S
     }
 }
 
-fn broken_json(error: &serde_json::Error) -> IntakeError {
-    IntakeError::Invalid { field: None, message: format!("the request body is not valid JSON: {error}") }
+fn broken_json(error: &serde_json::Error) -> SubmitError {
+    SubmitError::Invalid { field: None, message: format!("the request body is not valid JSON: {error}") }
 }
 
-impl IntakeError {
+impl SubmitError {
     pub(crate) fn no_model() -> Self {
         invalid("model", "expected the id of a model, nothing came")
     }
 }
 
-fn invalid(field: &str, message: &str) -> IntakeError {
-    IntakeError::Invalid { field: Some(field.to_owned()), message: format!("{field}: {message}") }
+fn invalid(field: &str, message: &str) -> SubmitError {
+    SubmitError::Invalid { field: Some(field.to_owned()), message: format!("{field}: {message}") }
 }
 
 /// A key's model list may name a model by its own id or by any alias.
@@ -255,11 +255,11 @@ pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
     key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
 }
 
-pub(crate) fn refused(refusal: Refusal) -> IntakeError {
+pub(crate) fn refused(refusal: Refusal) -> SubmitError {
     match refusal {
-        Refusal::Invalid { field, message } => IntakeError::Invalid { field, message },
-        Refusal::NotFound(message) => IntakeError::NotFound(message),
-        Refusal::Forbidden(message) => IntakeError::Forbidden(message),
+        Refusal::Invalid { field, message } => SubmitError::Invalid { field, message },
+        Refusal::NotFound(message) => SubmitError::NotFound(message),
+        Refusal::Forbidden(message) => SubmitError::Forbidden(message),
     }
 }
 
@@ -269,19 +269,19 @@ fn fingerprint(request: &Request) -> Digest {
     Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), &request.body])
 }
 
-pub(crate) fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, IntakeError> {
+pub(crate) fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, SubmitError> {
     match outcome {
         Ok(Answer::Repeated(task)) => Ok(Receipt { task, repeated: true }),
         Err(Rejection::InsufficientBalance { needed, available }) => {
-            Err(IntakeError::InsufficientBalance { needed, available })
+            Err(SubmitError::InsufficientBalance { needed, available })
         }
         Err(Rejection::QuotaExceeded { needed, remaining }) => {
-            Err(IntakeError::QuotaExceeded { needed, remaining })
+            Err(SubmitError::QuotaExceeded { needed, remaining })
         }
-        Err(Rejection::IdempotencyConflict) => Err(IntakeError::IdempotencyConflict),
+        Err(Rejection::IdempotencyConflict) => Err(SubmitError::IdempotencyConflict),
         Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
-            Err(IntakeError::KeyGone)
+            Err(SubmitError::KeyGone)
         }
-        other => Err(IntakeError::Internal(format!("the store answered a submission with {other:?}"))),
+        other => Err(SubmitError::Internal(format!("the store answered a submission with {other:?}"))),
     }
 }

@@ -25,7 +25,9 @@ mod text;
 
 pub use config::{Config, TextConfig};
 pub use driver::{Driver, Parts, StartError};
-pub use face::{CancelError, IntakeError, ModelListing, Receipt, Request, TaskFilter};
+pub use face::{CancelError, ModelListing, Receipt, Request, SubmitError, TaskFilter};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::StoreError;
-pub use text::{ModelConfig, TextAnswer, TextError, TextRequest, TextStream, TokenPrices, check_models};
+pub use text::{
+    CompletionRequest, CompletionResponse, ModelConfig, TextError, TextStream, TokenPrices, check_models,
+};

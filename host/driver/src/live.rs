@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_families::Version;
 use gatehouse_model::{Digest, TaskId, UnixMs, metric};
+use gatehouse_runtime::Version;
 use gatehouse_upstream::Place;
 use tokio::sync::{Notify, oneshot};
 

@@ -14,10 +14,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_families::{Answered, Fault as PluginFault, Missing, Route, Version, Written};
 use gatehouse_model::{
-    Action, Context, Event, Fault, FaultKind, Phase, Seat, Status, Step, Task, TaskId, UnixMs,
+    AccountAssignment, Action, Context, Event, FailureKind, Phase, Status, Step, Task, TaskFailure, TaskId,
+    UnixMs,
 };
+use gatehouse_runtime::{Fault as PluginFault, Missing, Route, ServedBy, StateBefore, Version};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, is_overdue, timed_out};
 use gatehouse_upstream::Place;
@@ -90,12 +91,12 @@ impl Inner {
     /// Whether half of all steps wait for the plugin of this task's family already. It then comes again later:
     /// a family that is slow may not hold the steps of all others.
     fn is_crowded(&self, task: &Task) -> bool {
-        let must_end = task.fault.is_some() || is_overdue(task, self.now());
+        let must_end = task.failure.is_some() || is_overdue(task, self.now());
         !must_end && self.families.waiting(&task.family) > self.config.concurrency / 2
     }
 
     async fn turn(&self, visit: &mut Visit) -> Result<Turn, StoreError> {
-        if let Some(fault) = visit.task.fault.clone() {
+        if let Some(fault) = visit.task.failure.clone() {
             return self.finish(visit, Ending::Failed(fault), None).await;
         }
         let now = self.now();
@@ -121,7 +122,7 @@ impl Inner {
     /// Ends it for its customer, who gets everything back; what its provider still makes of it is on record once,
     /// as the operator's cost.
     pub(crate) async fn time_out(&self, visit: &mut Visit) -> Result<Turn, StoreError> {
-        let audit = visit.durable.seat.as_ref().map(|Seat { provider, account }| {
+        let audit = visit.durable.seat.as_ref().map(|AccountAssignment { provider, account }| {
             format!("out of time: what {provider}/{account} may still make of it is the operator's cost")
         });
         self.finish(visit, Ending::Failed(timed_out()), audit).await
@@ -137,7 +138,7 @@ impl Inner {
         }
         let context = self.context(&visit.task, &version);
         match self.families.step(&version, written, context, visit.task.state.clone(), event).await {
-            Ok(Answered { by, answer: step }) => {
+            Ok(ServedBy { by, answer: step }) => {
                 self.belongs_to(visit, by);
                 self.take_step(visit, step).await
             }
@@ -225,7 +226,7 @@ impl Inner {
     /// The version this task's state belongs to; migrates the state where the active one reads it, and then
     /// also says how it was before. While there is no version the task waits until the moment in the error,
     /// visibly, and never fails silently.
-    async fn version_for(&self, visit: &mut Visit) -> Result<(Arc<Version>, Option<Written>), UnixMs> {
+    async fn version_for(&self, visit: &mut Visit) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
         let task = &visit.task;
         match self.families.route(&task.family, &task.digest, task.state_version) {
             Ok(Route::Run(version)) => Ok((version, None)),
@@ -242,7 +243,7 @@ impl Inner {
         &self,
         visit: &mut Visit,
         active: Arc<Version>,
-    ) -> Result<(Arc<Version>, Option<Written>), UnixMs> {
+    ) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
         let task = &mut visit.task;
         let writer = self.families.version(&task.digest);
         let migrated = self.families.migrate(&active, task.state_version, task.state.clone()).await;
@@ -252,7 +253,7 @@ impl Inner {
                 task.state_version = active.about().state_version;
                 task.digest = active.digest();
                 self.live.pin(task.id, Arc::clone(&active));
-                return Ok((active, writer.ok().map(|by| Written { by, state: written })));
+                return Ok((active, writer.ok().map(|by| StateBefore { by, state: written })));
             }
             Ok(Err(reason)) => reason,
             Err(PluginFault::Busy) => return Err(self.now().plus(BUSY_PAUSE)),
@@ -264,7 +265,7 @@ impl Inner {
         self.pinned(task)
     }
 
-    fn pinned(&self, task: &Task) -> Result<(Arc<Version>, Option<Written>), UnixMs> {
+    fn pinned(&self, task: &Task) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
         let pinned = self.families.version(&task.digest);
         pinned.map(|version| (version, None)).map_err(|missing| self.without_version(task, &missing))
     }
@@ -275,7 +276,7 @@ impl Inner {
     }
 
     pub(crate) async fn fail_internally(&self, visit: &mut Visit, message: &str) -> Result<Turn, StoreError> {
-        let fault = Fault { kind: FaultKind::Internal, message: message.to_owned() };
+        let fault = TaskFailure { kind: FailureKind::Internal, message: message.to_owned() };
         self.finish(visit, Ending::Failed(fault), None).await
     }
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
 use gatehouse_driver::{Config, Driver, Parts, Request};
-use gatehouse_families::{Families, VersionState};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    AccountId, ApiKey, Clock, Credits, Digest, Key, Pause, Pepper, Secret, Seed, Status, TaskId, UnixMs,
+    ApiKey, Clock, Credits, CustomerId, Digest, Key, Pause, Pepper, Secret, Seed, Status, TaskId, UnixMs,
 };
+use gatehouse_runtime::{PluginService, VersionState};
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_store::Store;
 use gatehouse_tasks::Command;
@@ -48,7 +48,7 @@ impl Seed for CountingSeed {
 /// One process's life: every room open on the same folder.
 struct Life {
     store: Store,
-    families: Families,
+    families: PluginService,
     driver: Driver,
 }
 
@@ -57,13 +57,13 @@ impl Life {
         let (clock, seed) = (Arc::new(RealClock), Arc::new(CountingSeed(AtomicU64::new(RealClock.now().0))));
         let store =
             Store::open(&data.join("core.redb"), &gatehouse_store::Config::default()).expect("a store");
-        let mut plugins = gatehouse_families::Config::new(data.to_owned());
+        let mut plugins = gatehouse_runtime::Config::new(data.to_owned());
         plugins
             .settings
             .insert("context-image".to_owned(), json!({"pace": {"shortest_ms": 5, "longest_ms": 20}}));
         // A version under watch would keep the one before it loaded.
         plugins.watch.window_s = 0;
-        let families = Families::open(plugins, clock.clone()).expect("families");
+        let families = PluginService::open(plugins, clock.clone()).expect("families");
         let at = sandbox.context();
         let providers = json!({"providers": {"bfl": {
             "base_url": at.submit, "origins": [at.poll], "media_origins": [at.delivery],
@@ -166,7 +166,7 @@ fn component() -> Vec<u8> {
 
 /// An account with credit and its key.
 async fn customer(store: &Store) -> Key {
-    let (account, at) = (AccountId::from("acme"), RealClock.now());
+    let (account, at) = (CustomerId::from("acme"), RealClock.now());
     let secret = ApiKey::mint(&CountingSeed(AtomicU64::new(3)));
     let key = Key {
         id: secret.id(),

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_driver::{Config, Driver, Parts, TextAnswer, TextError, TextRequest, TextStream};
-use gatehouse_families::Families;
+use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    AccountId, ApiKey, ChatFormat, Clock, Credits, Key, Pause, Pepper, RequestId, Secret, Seed, Sse, UnixMs,
+    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pause, Pepper, RequestId, Secret, Seed, Sse, UnixMs,
 };
+use gatehouse_runtime::PluginService;
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_store::Store;
 use gatehouse_tasks::Command;
@@ -105,7 +105,7 @@ impl Scene {
         let seed = Arc::new(CountingSeed(AtomicU64::new(clock.now().0)));
         let store =
             Store::open(&data.join("core.redb"), &gatehouse_store::Config::default()).expect("a store");
-        let families = Families::open(gatehouse_families::Config::new(data.to_owned()), clock.clone())
+        let families = PluginService::open(gatehouse_runtime::Config::new(data.to_owned()), clock.clone())
             .expect("families");
         families.install(&component()).expect("the plugin");
         let account = |priority: u32| json!({"secret": {"env": "KEY"}, "priority": priority});
@@ -145,10 +145,10 @@ impl Scene {
         Self { clock, sandbox, store, driver, key, requests: AtomicU64::new(1), _data: folder }
     }
 
-    fn ask(&self, text: &str, streaming: bool) -> JoinHandle<Result<TextAnswer, TextError>> {
+    fn ask(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
         let messages = json!([{"role": "user", "content": text}]);
         let body = json!({"model": "m", "max_tokens": 100, "stream": streaming, "messages": messages});
-        let request = TextRequest {
+        let request = CompletionRequest {
             id: RequestId::from_bits(self.requests.fetch_add(1, Ordering::Relaxed).into()),
             key: Arc::clone(&self.key),
             surface: "messages.create",
@@ -198,7 +198,7 @@ fn component() -> Vec<u8> {
 
 /// An account with credit and its key.
 async fn customer(store: &Store, at: UnixMs) -> Key {
-    let account = AccountId::from("acme");
+    let account = CustomerId::from("acme");
     let secret = ApiKey::mint(&CountingSeed(AtomicU64::new(3)));
     let key = Key {
         id: secret.id(),
@@ -225,9 +225,9 @@ async fn customer(store: &Store, at: UnixMs) -> Key {
     key
 }
 
-async fn stream(asked: JoinHandle<Result<TextAnswer, TextError>>) -> TextStream {
+async fn stream(asked: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
     match asked.await.expect("no panic") {
-        Ok(TextAnswer::Stream(stream)) => stream,
+        Ok(CompletionResponse::Stream(stream)) => stream,
         other => panic!("{other:?}"),
     }
 }
@@ -347,6 +347,6 @@ async fn a_whole_answer_is_waited_for() {
     scene.held_up(1).await;
     assert_eq!(scene.clock.armed(HEAD), 0, "no span counts");
     scene.sandbox.release();
-    assert!(matches!(asked.await.expect("no panic"), Ok(TextAnswer::Whole(_))));
+    assert!(matches!(asked.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(scene.spent().await > Credits::ZERO);
 }

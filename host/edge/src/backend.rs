@@ -5,8 +5,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use gatehouse_driver::{
-    CancelError, Driver, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError,
-    TaskFilter, TextAnswer, TextError, TextRequest,
+    CancelError, CompletionRequest, CompletionResponse, Driver, MediaFile, MediaRefusal, ModelListing,
+    Receipt, Request, StoreError, SubmitError, TaskFilter, TextError,
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
@@ -25,8 +25,11 @@ pub(crate) fn trouble(error: StoreError) -> Problem {
 pub(crate) trait Backend: Send + Sync + 'static {
     fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
     fn keys_generation(&self) -> u64;
-    fn submit(&self, request: Request) -> impl Future<Output = Result<Receipt, IntakeError>> + Send;
-    fn ask(&self, request: TextRequest) -> impl Future<Output = Result<TextAnswer, TextError>> + Send;
+    fn submit(&self, request: Request) -> impl Future<Output = Result<Receipt, SubmitError>> + Send;
+    fn ask(
+        &self,
+        request: CompletionRequest,
+    ) -> impl Future<Output = Result<CompletionResponse, TextError>> + Send;
     fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError>;
     fn task_when_over(
         &self,
@@ -55,10 +58,10 @@ impl Backend for Driver {
     fn keys_generation(&self) -> u64 {
         Self::keys_generation(self)
     }
-    async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
         Self::submit(self, request).await
     }
-    async fn ask(&self, request: TextRequest) -> Result<TextAnswer, TextError> {
+    async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
         Self::ask(self, request).await
     }
     fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gatehouse_families::{Families, VersionState};
 use gatehouse_model::Digest;
+use gatehouse_runtime::{PluginService, VersionState};
 
 /// One plugin of this build, and the configuration its family comes with.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ struct Record(BTreeMap<String, Vec<Digest>>);
 /// # Errors
 /// See [`EmbeddedError`]; a plugin that did not pass only when there is then nothing to serve at all.
 pub(crate) fn install(
-    families: &Families,
+    families: &PluginService,
     folder: &Path,
     plugins: &'static [Embedded],
 ) -> Result<(), EmbeddedError> {
@@ -100,7 +100,7 @@ struct Active {
     serves: bool,
 }
 
-fn active(families: &Families, family: &str) -> Option<Active> {
+fn active(families: &PluginService, family: &str) -> Option<Active> {
     families.list().into_iter().filter(|version| version.family == family).find_map(|version| {
         let serves = match version.state {
             VersionState::Active(_) => true,

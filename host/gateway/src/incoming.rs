@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{Component, Operation, OperationError, Outcome};
-use gatehouse_families::Families;
 use gatehouse_model::{Clock, Digest};
+use gatehouse_runtime::PluginService;
 use tokio::task::JoinHandle;
 
 use crate::operations::Desk;
@@ -75,7 +75,7 @@ impl Incoming {
     pub(crate) fn watch(
         mut self,
         desk: Arc<Desk>,
-        families: Families,
+        families: PluginService,
         clock: Arc<dyn Clock>,
     ) -> JoinHandle<()> {
         tokio::spawn(async move {
@@ -141,7 +141,7 @@ impl Incoming {
         Ok(found)
     }
 
-    async fn take(&mut self, name: &OsStr, desk: &Desk, families: &Families, clock: &dyn Clock) {
+    async fn take(&mut self, name: &OsStr, desk: &Desk, families: &PluginService, clock: &dyn Clock) {
         let path = self.folder.join(name);
         let performed = match read(&path) {
             Ok((component, signature)) => {

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use gatehouse_admin::{
     AuditNote, Examination, KeyView, Outcome, PluginState, PluginView, StageVerdict, StageView,
 };
-use gatehouse_model::{Account, Credits, UnixMs};
+use gatehouse_model::{Credits, Customer, UnixMs};
 
 /// Writes an outcome as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
@@ -17,7 +17,7 @@ pub(crate) fn json(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
 /// Writes an outcome for people.
 pub(crate) fn text(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
     match outcome {
-        Outcome::Account(account) => accounts(out, std::slice::from_ref(account)),
+        Outcome::Customer(account) => accounts(out, std::slice::from_ref(account)),
         Outcome::Accounts { accounts: all } => accounts(out, all),
         Outcome::Key(key) => details(out, key),
         Outcome::KeyCreated { key, secret } => {
@@ -45,8 +45,8 @@ pub(crate) fn text(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
     }
 }
 
-fn accounts(out: &mut dyn Write, accounts: &[Account]) -> io::Result<()> {
-    let row = |account: &Account| {
+fn accounts(out: &mut dyn Write, accounts: &[Customer]) -> io::Result<()> {
+    let row = |account: &Customer| {
         vec![
             account.id.to_string(),
             account.available.to_string(),
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let account = |id: &str, micro| Account {
+        let account = |id: &str, micro| Customer {
             id: id.into(),
             created: UnixMs(0),
             available: Credits(micro),

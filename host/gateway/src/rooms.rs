@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{Driver, Parts};
-use gatehouse_families::Families;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_runtime::PluginService;
 use gatehouse_store::{OpenError, Store};
 use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
 
@@ -26,7 +26,7 @@ pub(crate) struct Rooms {
     pub(crate) folder: DataFolder,
     pub(crate) pepper: Pepper,
     pub(crate) store: Store,
-    pub(crate) families: Families,
+    pub(crate) families: PluginService,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
 }
@@ -42,7 +42,7 @@ impl Rooms {
         let (plugins, time) = (families_config(root.to_owned(), config), clock.clone());
         let (record, live) = (folder.plugins(), StoredStates(store.clone()));
         let families = tokio::task::spawn_blocking(move || {
-            let families = Families::open(plugins, time)?;
+            let families = PluginService::open(plugins, time)?;
             families.rehearse_on(Arc::new(live));
             embedded::install(&families, &record, PLUGINS)?;
             Ok::<_, ServeError>(families)

@@ -8,7 +8,7 @@ use std::time::Instant;
 use clap::Parser as _;
 use gatehouse_admin::{Component, NewKey, Operation, OperationError, Outcome};
 use gatehouse_edge::Certificates;
-use gatehouse_model::{AccountId, Clock as _};
+use gatehouse_model::{Clock as _, CustomerId};
 
 use crate::ask::AskError;
 use crate::cli::{
@@ -213,7 +213,7 @@ fn key(command: KeyCommand) -> (Operation, OutputArgs) {
     match command {
         KeyCommand::Create(args) => create_key(args),
         KeyCommand::List { account, all, output } => {
-            (Operation::KeyList { account: account.map(AccountId), revoked: all }, output)
+            (Operation::KeyList { account: account.map(CustomerId), revoked: all }, output)
         }
         KeyCommand::Show { key, output } => (Operation::KeyShow { key: key_id(&key) }, output),
         KeyCommand::Revoke { key, output } => (Operation::KeyRevoke { key: key_id(&key) }, output),
@@ -222,7 +222,7 @@ fn key(command: KeyCommand) -> (Operation, OutputArgs) {
 
 fn create_key(args: CreateKeyArgs) -> (Operation, OutputArgs) {
     let new = NewKey {
-        account: AccountId(args.account),
+        account: CustomerId(args.account),
         name: args.name,
         quota: args.quota,
         models: args.models,
@@ -236,18 +236,18 @@ fn create_key(args: CreateKeyArgs) -> (Operation, OutputArgs) {
 fn account(command: AccountCommand) -> (Operation, OutputArgs) {
     match command {
         AccountCommand::Open { account, output } => {
-            (Operation::AccountOpen { account: AccountId(account) }, output)
+            (Operation::AccountOpen { account: CustomerId(account) }, output)
         }
         AccountCommand::List(output) => (Operation::AccountList, output),
         AccountCommand::Show { account, output } => {
-            (Operation::AccountShow { account: AccountId(account) }, output)
+            (Operation::AccountShow { account: CustomerId(account) }, output)
         }
         AccountCommand::Deposit(args) => {
-            let account = AccountId(args.account);
+            let account = CustomerId(args.account);
             (Operation::AccountDeposit { account, amount: args.amount, memo: args.memo }, args.output)
         }
         AccountCommand::Withdraw(args) => {
-            let account = AccountId(args.account);
+            let account = CustomerId(args.account);
             (Operation::AccountWithdraw { account, amount: args.amount, memo: args.memo }, args.output)
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gatehouse_admin::{NewKey, Operation, OperationError, Outcome};
 use gatehouse_driver::ModelConfig;
-use gatehouse_model::{AccountId, ChatFormat, Credits, Secret};
+use gatehouse_model::{ChatFormat, Credits, CustomerId, Secret};
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_upstream::{AccountConfig, SecretRef};
 
@@ -92,7 +92,7 @@ pub(crate) fn point(config: &mut Config, sandbox: &Sandbox) {
 /// # Errors
 /// The store refused or failed.
 pub(crate) async fn welcome(desk: &Desk) -> Result<String, OperationError> {
-    let account = AccountId::from(ACCOUNT);
+    let account = CustomerId::from(ACCOUNT);
     fill_up(desk, &account).await?;
     let list = Operation::KeyList { account: Some(account.clone()), revoked: false };
     if let Outcome::Keys { keys } = desk.perform(list).await? {
@@ -115,14 +115,14 @@ pub(crate) async fn welcome(desk: &Desk) -> Result<String, OperationError> {
     }
 }
 
-async fn fill_up(desk: &Desk, account: &AccountId) -> Result<(), OperationError> {
+async fn fill_up(desk: &Desk, account: &CustomerId) -> Result<(), OperationError> {
     let shown = match desk.perform(Operation::AccountShow { account: account.clone() }).await {
         Err(OperationError::NotFound(_)) => {
             desk.perform(Operation::AccountOpen { account: account.clone() }).await?
         }
         other => other?,
     };
-    let Outcome::Account(found) = shown else {
+    let Outcome::Customer(found) = shown else {
         return Err(OperationError::Failed(format!("expected account {account}, got {shown:?}")));
     };
     match CREDIT.checked_sub(found.available) {

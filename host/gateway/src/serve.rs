@@ -56,7 +56,7 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     #[error("plugins: {0}")]
-    Families(#[from] gatehouse_families::OpenError),
+    PluginService(#[from] gatehouse_runtime::OpenError),
     #[error("plugins.watch_folder {}: {source}", folder.display())]
     Incoming { folder: PathBuf, source: io::Error },
     #[error("log.level: {0}")]

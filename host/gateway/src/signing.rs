@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use gatehouse_families::SigningKey;
+use gatehouse_runtime::SigningKey;
 
 use crate::SystemSeed;
 

@@ -3,13 +3,13 @@
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use crate::{AccountId, Credits, KeyDigest, KeyId, UnixMs};
+use crate::{Credits, CustomerId, KeyDigest, KeyId, UnixMs};
 
 /// One payer's balances. `available + reserved + spent` always equals `deposited`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
+pub struct Customer {
     /// Its id.
-    pub id: AccountId,
+    pub id: CustomerId,
     /// When it was opened.
     pub created: UnixMs,
     /// Free to be held.
@@ -28,7 +28,7 @@ pub struct Key {
     /// The public part.
     pub id: KeyId,
     /// Who pays.
-    pub account: AccountId,
+    pub account: CustomerId,
     /// For people.
     pub name: String,
     /// What is kept of the secret.

@@ -156,7 +156,7 @@ macro_rules! name_id {
 
 name_id!(
     /// Who pays. Chosen by the operator.
-    AccountId
+    CustomerId
 );
 name_id!(
     /// The public part of an API key.

@@ -20,7 +20,7 @@ mod text;
 mod time;
 
 pub use about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
-pub use account::{Account, ChatFormat, Key};
+pub use account::{ChatFormat, Customer, Key};
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use call::{Body, Call, Header, Outage, Part, Payload, Replay, Reply, Target};
 pub use contract::{
@@ -29,8 +29,10 @@ pub use contract::{
 };
 pub use credits::Credits;
 pub use digest::Digest;
-pub use ids::{AccountId, BlobId, BrokenId, KeyId, MediaId, RequestId, Seed, TaskId};
+pub use ids::{BlobId, BrokenId, CustomerId, KeyId, MediaId, RequestId, Seed, TaskId};
 pub use secret::Secret;
-pub use task::{Fault, FaultKind, Media, Phase, Seat, Status, Task};
-pub use text::{Answered, Chunk, Inquiry, Opened, Protocol, Rejection, Sse, TextRoute, Trouble, Usage};
+pub use task::{AccountAssignment, FailureKind, Media, Phase, Status, Task, TaskFailure};
+pub use text::{
+    Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,
+};
 pub use time::{Clock, Pause, UnixMs};

@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccountId, Blame, BlobId, Call, Charge, Credits, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe,
+    Blame, BlobId, Call, Charge, Credits, CustomerId, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe,
     Stage, TaskId, UnixMs,
 };
 
@@ -97,16 +97,16 @@ pub enum Phase {
 
 /// What became of a failed task, for the client (`data.error`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct TaskFailure {
     /// Decides the `type` word.
-    pub kind: FaultKind,
+    pub kind: FailureKind,
     /// The specific reason.
     pub message: String,
 }
 
 /// The kinds of task failure a client can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FaultKind {
+pub enum FailureKind {
     /// The request asked for what cannot be done.
     Request,
     /// A moderation filter stopped it.
@@ -123,7 +123,7 @@ pub enum FaultKind {
 
 /// A provider and the account there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seat {
+pub struct AccountAssignment {
     /// The provider's name in the configuration.
     pub provider: String,
     /// The account's name there.
@@ -151,7 +151,7 @@ pub struct Task {
     /// Counts every durable change; a command names the revision it is based on.
     pub revision: u64,
     /// Who pays, and the only one who may see it.
-    pub account: AccountId,
+    pub account: CustomerId,
     /// The key it came through.
     pub key: KeyId,
     /// The family that admitted it.
@@ -184,7 +184,7 @@ pub struct Task {
     /// What to do next.
     pub phase: Phase,
     /// The provider account that made it; follow-ups go there too.
-    pub seat: Option<Seat>,
+    pub seat: Option<AccountAssignment>,
     /// Blobs only this task may name.
     pub blobs: Vec<BlobId>,
     /// What was promised when it was accepted.
@@ -204,15 +204,16 @@ pub struct Task {
     /// The copied results, in the order of the placeholders.
     pub media: Vec<Media>,
     /// Why it failed; on a task that has not ended yet, why it is going to ("accept now, fail at once").
-    pub fault: Option<Fault>,
+    #[serde(alias = "fault")]
+    pub failure: Option<TaskFailure>,
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for TaskFailure {
     fn from(failure: Failure) -> Self {
         let kind = match failure.blame {
-            Blame::Request => FaultKind::Request,
-            Blame::Moderation => FaultKind::Moderation,
-            Blame::Upstream => FaultKind::Upstream,
+            Blame::Request => FailureKind::Request,
+            Blame::Moderation => FailureKind::Moderation,
+            Blame::Upstream => FailureKind::Upstream,
         };
         Self { kind, message: failure.message }
     }

@@ -40,7 +40,7 @@ impl Protocol {
 
 /// A text request as a plugin judges it.
 #[derive(Clone, Debug)]
-pub struct Inquiry {
+pub struct TextRequest {
     /// "messages.create" or "chat.completions".
     pub surface: String,
     /// JSON as the client wrote it, long media cut out.
@@ -55,17 +55,17 @@ pub struct Inquiry {
 
 /// A plugin's yes to a text request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct Prepared {
     /// The upstream request.
     pub call: Call,
     /// Whether the answer is a stream.
     pub streaming: bool,
     /// Bytes of text the model will read.
-    pub read: u32,
+    pub input_bytes: u32,
     /// Pictures it will read.
     pub pictures: u32,
     /// Tokens it may write at most.
-    pub most: u32,
+    pub max_output_tokens: u32,
     /// For the answer.
     pub state: Vec<u8>,
 }
@@ -98,7 +98,7 @@ impl Usage {
 
 /// What stands in the way of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
+pub enum Obstacle {
     /// The request itself, in the provider's judgement.
     Invalid,
     /// What it names does not exist at the provider.
@@ -115,9 +115,9 @@ pub enum Trouble {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
+pub struct TextFailure {
     /// What stands in the way.
-    pub trouble: Trouble,
+    pub obstacle: Obstacle,
     /// For the client.
     pub message: String,
 }
@@ -130,7 +130,7 @@ pub struct Answered {
     /// Tokens, when the provider reported them.
     pub usage: Option<Usage>,
     /// Bytes of text the model wrote.
-    pub written: u32,
+    pub output_bytes: u32,
 }
 
 /// One server-sent event.
@@ -150,7 +150,7 @@ pub struct Chunk {
     /// All tokens so far, when they are known.
     pub usage: Option<Usage>,
     /// Bytes of text the model wrote in these events.
-    pub written: u32,
+    pub output_bytes: u32,
     /// The client has its terminal event.
     pub last: bool,
 }

@@ -1,11 +1,11 @@
-//! One write transaction as [`Books`]: the rules of `tasks` read and write rows through it.
+//! One write transaction as [`LedgerStorage`]: the rules of `tasks` read and write rows through it.
 //!
 //! Holds no rule of its own beyond keeping its look-up tables in step with the rows they point at.
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{Account, AccountId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
-use gatehouse_tasks::{Books, Entry, Head, Hold, HoldId, Note, Repetition};
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_tasks::{Entry, Head, Hold, HoldId, LedgerStorage, Note, Repetition};
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -76,13 +76,13 @@ fn keep<'key, K: RedbKey + 'static, T: Serialize>(
     Ok(())
 }
 
-impl Books for Batch<'_> {
+impl LedgerStorage for Batch<'_> {
     type Error = StoreError;
 
-    fn account(&self, id: &AccountId) -> Result<Option<Account>, StoreError> {
+    fn account(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
         find("accounts", &self.accounts, id.0.as_str())
     }
-    fn put_account(&mut self, account: &Account) -> Result<(), StoreError> {
+    fn put_account(&mut self, account: &Customer) -> Result<(), StoreError> {
         keep(&mut self.accounts, account.id.0.as_str(), account)
     }
 

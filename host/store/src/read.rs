@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Account, AccountId, Key, KeyDigest, KeyId, Status, Task, TaskId};
+use gatehouse_model::{Customer, CustomerId, Key, KeyDigest, KeyId, Status, Task, TaskId};
 use gatehouse_tasks::{Entry, Examination, Hold, Note, Report};
 use redb::{
     Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
@@ -51,7 +51,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn account(&self, id: &AccountId) -> Result<Option<Account>, StoreError> {
+    pub fn account(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
         self.read(|txn| find("accounts", &txn.open_table(layout::ACCOUNTS)?, id.0.as_str()))
     }
 
@@ -59,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn accounts(&self) -> Result<Vec<Account>, StoreError> {
+    pub fn accounts(&self) -> Result<Vec<Customer>, StoreError> {
         self.read(|txn| rows(txn, layout::ACCOUNTS))
     }
 
@@ -94,7 +94,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn tasks_of(&self, account: &AccountId, query: &TaskQuery) -> Result<(Vec<Task>, bool), StoreError> {
+    pub fn tasks_of(&self, account: &CustomerId, query: &TaskQuery) -> Result<(Vec<Task>, bool), StoreError> {
         let wanted = |task: &Task| {
             query.status.is_none_or(|status| task.status == status)
                 && query.model.as_ref().is_none_or(|model| task.model == *model)
@@ -136,7 +136,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn ledger_of(&self, account: &AccountId, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    pub fn ledger_of(&self, account: &CustomerId, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let (mut end, mut found) = (u64::MAX, Vec::new());
         while end > 0 && found.len() < limit {
             let piece: Vec<Entry> = self.read(|txn| {
@@ -211,7 +211,7 @@ fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError
 /// A piece of an account's tasks older than `before`, newest first, and where the next piece begins.
 fn piece_of(
     txn: &ReadTransaction,
-    account: &AccountId,
+    account: &CustomerId,
     before: u128,
 ) -> Result<(Vec<Task>, Option<u128>), StoreError> {
     let newest = TaskId::from_bits(before).born().day();
@@ -258,7 +258,7 @@ fn each<K: RedbKey + 'static, T: DeserializeOwned>(
 fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     let mut examination = Examination::default();
     each(txn, layout::LEDGER, |entry: Entry| examination.entry(&entry))?;
-    each(txn, layout::ACCOUNTS, |account: Account| examination.account(&account))?;
+    each(txn, layout::ACCOUNTS, |account: Customer| examination.account(&account))?;
     each(txn, layout::KEYS, |key: Key| examination.key(&key))?;
     each(txn, layout::HOLDS, |hold: Hold| examination.hold(&hold))?;
     each(txn, layout::LIVE, |task: Task| examination.live(&task))?;

@@ -12,10 +12,10 @@ mod same;
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{Account, AccountId, Digest, Key, KeyId, Task, TaskId};
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{
-    Answer, Command, Entry, Hold, HoldId, MemoryBooks, Note, Rejection, Repetition, apply,
+    Answer, Command, Entry, Hold, HoldId, MemoryLedgerStorage, Note, Rejection, Repetition, apply,
 };
 use redb::{ReadableDatabase, ReadableTable, TableHandle};
 
@@ -26,7 +26,7 @@ use crate::{Config, Store};
 /// Everything there is, look-up tables included, from whoever keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dump {
-    accounts: Vec<Account>,
+    accounts: Vec<Customer>,
     keys: Vec<Key>,
     key_digests: BTreeSet<([u8; 32], String)>,
     live: Vec<Task>,
@@ -41,7 +41,7 @@ struct Dump {
 }
 
 impl Dump {
-    fn of_memory(books: &MemoryBooks) -> Self {
+    fn of_memory(books: &MemoryLedgerStorage) -> Self {
         let all = || books.live_tasks().chain(books.finished_tasks());
         let requests = books.holds().filter(|hold| matches!(hold.id, HoldId::Request(_)));
         Self {
@@ -112,7 +112,7 @@ fn each<K: redb::Key + 'static, V: redb::Value + 'static, T: Ord>(
     table.iter().unwrap().map(|row| read(row.unwrap())).collect()
 }
 
-fn remember(books: &mut MemoryBooks, command: Command) -> Result<Answer, Rejection> {
+fn remember(books: &mut MemoryLedgerStorage, command: Command) -> Result<Answer, Rejection> {
     match apply(books, command) {
         Ok(answer) => answer,
         Err(never) => match never {},
@@ -127,13 +127,13 @@ fn memory_store() -> Store {
 /// Two accounts with money and three keys.
 async fn begin(store: &Store) {
     for wish in beginning() {
-        let command = wish.command(&MemoryBooks::default(), START);
+        let command = wish.command(&MemoryLedgerStorage::default(), START);
         store.execute(command).await.unwrap().unwrap();
     }
 }
 
-fn account(name: &str) -> AccountId {
-    AccountId(name.to_owned())
+fn account(name: &str) -> CustomerId {
+    CustomerId(name.to_owned())
 }
 
 fn key(name: &str) -> KeyId {

@@ -10,9 +10,9 @@ use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs};
 
 use crate::apply::{Ruling, Stop};
 use crate::funds::resolution;
-use crate::{Answer, Books, Change, Ending, HoldId, Note, Rejection};
+use crate::{Answer, Change, Ending, HoldId, LedgerStorage, Note, Rejection};
 
-pub(crate) fn advance<B: Books>(
+pub(crate) fn advance<B: LedgerStorage>(
     books: &mut B,
     id: TaskId,
     revision: u64,
@@ -40,7 +40,7 @@ pub(crate) fn advance<B: Books>(
     Ok(Answer::Task(Box::new(task)))
 }
 
-pub(crate) fn finish<B: Books>(
+pub(crate) fn finish<B: LedgerStorage>(
     books: &mut B,
     id: TaskId,
     revision: u64,
@@ -61,7 +61,7 @@ pub(crate) fn finish<B: Books>(
     Ok(Answer::Task(Box::new(task)))
 }
 
-pub(crate) fn audit<B: Books>(
+pub(crate) fn audit<B: LedgerStorage>(
     books: &mut B,
     task: Option<TaskId>,
     text: String,
@@ -78,12 +78,12 @@ fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
             task.status = Status::Completed;
             task.progress = 100;
             (task.public, task.private, task.media) = (public, private, media);
-            task.fault = None;
+            task.failure = None;
             Some(cost)
         }
         Ending::Failed(fault) => {
             task.status = Status::Failed;
-            task.fault = Some(fault);
+            task.failure = Some(fault);
             None
         }
     };
@@ -95,7 +95,7 @@ fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
 }
 
 /// The live task at that revision, already counted one further.
-fn current<B: Books>(books: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
+fn current<B: LedgerStorage>(books: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
     let Some(mut task) = books.live(id)? else {
         return Err(Stop::Rejected(match books.finished(id)? {
             Some(over) => Rejection::Final(over.status),
@@ -109,7 +109,7 @@ fn current<B: Books>(books: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
     Ok(task)
 }
 
-fn write_note<B: Books>(
+fn write_note<B: LedgerStorage>(
     books: &mut B,
     task: TaskId,
     text: Option<String>,

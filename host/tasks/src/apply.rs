@@ -3,7 +3,7 @@
 //! Every rule first reads and checks, then writes; past its first write nothing can be rejected any more.
 //! That is what lets a keeper apply many commands in one transaction without undoing single ones.
 
-use crate::{Answer, Books, Command, Rejection, advance, funds, submit, sweep};
+use crate::{Answer, Command, LedgerStorage, Rejection, advance, funds, submit, sweep};
 
 /// Why a rule stopped.
 pub(crate) enum Stop<E> {
@@ -20,7 +20,7 @@ impl<E> From<E> for Stop<E> {
 }
 
 /// What a rule decides.
-pub(crate) type Ruling<T, B> = Result<T, Stop<<B as Books>::Error>>;
+pub(crate) type Ruling<T, B> = Result<T, Stop<<B as LedgerStorage>::Error>>;
 
 /// Applies one command.
 ///
@@ -28,7 +28,10 @@ pub(crate) type Ruling<T, B> = Result<T, Stop<<B as Books>::Error>>;
 ///
 /// # Errors
 /// What the books report; they may then be half changed and must be thrown away.
-pub fn apply<B: Books>(books: &mut B, command: Command) -> Result<Result<Answer, Rejection>, B::Error> {
+pub fn apply<B: LedgerStorage>(
+    books: &mut B,
+    command: Command,
+) -> Result<Result<Answer, Rejection>, B::Error> {
     match rule(books, command) {
         Ok(answer) => Ok(Ok(answer)),
         Err(Stop::Rejected(rejection)) => Ok(Err(rejection)),
@@ -36,7 +39,7 @@ pub fn apply<B: Books>(books: &mut B, command: Command) -> Result<Result<Answer,
     }
 }
 
-fn rule<B: Books>(books: &mut B, command: Command) -> Ruling<Answer, B> {
+fn rule<B: LedgerStorage>(books: &mut B, command: Command) -> Ruling<Answer, B> {
     match command {
         Command::AddKey { key } => funds::add_key(books, *key),
         Command::Advance { id, revision, change, at } => advance::advance(books, id, revision, *change, at),

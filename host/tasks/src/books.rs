@@ -1,9 +1,9 @@
 //! The rows a command may read and write, whoever keeps them.
 //!
-//! [`Books`] is row access and nothing more: no rule lives behind it, so that two keepers cannot disagree about
+//! [`LedgerStorage`] is row access and nothing more: no rule lives behind it, so that two keepers cannot disagree about
 //! what is true. A keeper answers from its own writes within one batch, and keeps its own look-up indexes.
 
-use gatehouse_model::{Account, AccountId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::{Entry, Head, Hold, HoldId};
@@ -35,14 +35,14 @@ pub struct Note {
 }
 
 /// Row access. Every `put` replaces the row of the same id; every `remove` of an absent row does nothing.
-pub trait Books {
+pub trait LedgerStorage {
     /// Why rows cannot be read or written. The batch is lost when this happens.
     type Error;
 
     /// The account of that id.
-    fn account(&self, id: &AccountId) -> Result<Option<Account>, Self::Error>;
+    fn account(&self, id: &CustomerId) -> Result<Option<Customer>, Self::Error>;
     /// Keeps an account.
-    fn put_account(&mut self, account: &Account) -> Result<(), Self::Error>;
+    fn put_account(&mut self, account: &Customer) -> Result<(), Self::Error>;
 
     /// The key of that id.
     fn key(&self, id: &KeyId) -> Result<Option<Key>, Self::Error>;

@@ -2,8 +2,8 @@
 //! applied in batches.
 
 use gatehouse_model::{
-    AccountId, BlobId, Credits, Digest, Fault, Key, KeyId, Media, Phase, RequestId, Seat, Status, Task,
-    TaskId, UnixMs,
+    AccountAssignment, BlobId, Credits, CustomerId, Digest, Key, KeyId, Media, Phase, RequestId, Status,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub enum Command {
     /// Pays in, or takes back when negative. Not idempotent: two deposits are two deposits.
     Deposit {
         /// Who gets it.
-        account: AccountId,
+        account: CustomerId,
         /// How much; never zero, never more taken back than is free.
         amount: Credits,
         /// For people.
@@ -82,7 +82,7 @@ pub enum Command {
     /// Opens an account with nothing in it.
     OpenAccount {
         /// Its id.
-        id: AccountId,
+        id: CustomerId,
         /// When.
         at: UnixMs,
     },
@@ -162,7 +162,7 @@ pub struct Change {
     /// The build that carries the task on, when it is not the one before.
     pub digest: Option<Digest>,
     /// The provider account that made it.
-    pub seat: Option<Seat>,
+    pub seat: Option<AccountAssignment>,
     /// The blobs it may name from now on.
     pub blobs: Option<Vec<BlobId>>,
     /// A line for the audit record.
@@ -186,7 +186,7 @@ pub enum Ending {
         cost: Credits,
     },
     /// Badly: the hold is given back whole.
-    Failed(Fault),
+    Failed(TaskFailure),
 }
 
 /// What became of a command.

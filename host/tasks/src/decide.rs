@@ -1,6 +1,6 @@
 //! Small verdicts about a task that depend on nothing but the task and the time.
 
-use gatehouse_model::{Call, Fault, FaultKind, Replay, Task, UnixMs};
+use gatehouse_model::{Call, FailureKind, Replay, Task, TaskFailure, UnixMs};
 
 /// What to do about a call whose bytes may have left and whose reply is not on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,15 +40,15 @@ pub fn is_overdue(task: &Task, now: UnixMs) -> bool {
 
 /// The fault of a task older than its limit; the spec gives the words.
 #[must_use]
-pub fn timed_out() -> Fault {
-    Fault { kind: FaultKind::Timeout, message: "Task timeout".into() }
+pub fn timed_out() -> TaskFailure {
+    TaskFailure { kind: FailureKind::Timeout, message: "Task timeout".into() }
 }
 
 /// The fault of a task whose call was ambiguous and may not be sent again.
 #[must_use]
-pub fn lost_answer() -> Fault {
-    Fault {
-        kind: FaultKind::Upstream,
+pub fn lost_answer() -> TaskFailure {
+    TaskFailure {
+        kind: FailureKind::Upstream,
         message: "The gateway restarted while the provider was answering; nothing was charged".into(),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Account, AccountId, Credits, Key, KeyId, Status, Task};
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
 
 use crate::{Entry, Head, Hold, HoldId, Kind};
 
@@ -17,7 +17,7 @@ const KEPT: usize = 1000;
 pub struct Examination {
     head: Head,
     external: i128,
-    folds: BTreeMap<AccountId, Balances>,
+    folds: BTreeMap<CustomerId, Balances>,
     used: BTreeMap<KeyId, i128>,
     /// Holds the ledger has opened and not resolved.
     open: BTreeMap<HoldId, Credits>,
@@ -113,7 +113,7 @@ impl Examination {
     }
 
     /// An account's row.
-    pub fn account(&mut self, account: &Account) {
+    pub fn account(&mut self, account: &Customer) {
         self.report.accounts += 1;
         let balances = Balances {
             available: account.available.0.into(),

@@ -1,12 +1,12 @@
 //! The rules of accounts, keys and the holds of requests.
 
-use gatehouse_model::{Account, AccountId, Credits, Key, KeyId, RequestId, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs};
 
 use crate::apply::{Ruling, Stop};
 use crate::posting::Posting;
-use crate::{Answer, Books, Hold, HoldId, Rejection};
+use crate::{Answer, Hold, HoldId, LedgerStorage, Rejection};
 
-pub(crate) fn open_account<B: Books>(books: &mut B, id: AccountId, at: UnixMs) -> Ruling<Answer, B> {
+pub(crate) fn open_account<B: LedgerStorage>(books: &mut B, id: CustomerId, at: UnixMs) -> Ruling<Answer, B> {
     if id.0.is_empty() {
         return Err(Stop::Rejected(Rejection::malformed(
             "id",
@@ -17,7 +17,7 @@ pub(crate) fn open_account<B: Books>(books: &mut B, id: AccountId, at: UnixMs) -
         return Err(Stop::Rejected(Rejection::AccountExists(id)));
     }
     let zero = Credits::ZERO;
-    books.put_account(&Account {
+    books.put_account(&Customer {
         id,
         created: at,
         available: zero,
@@ -28,9 +28,9 @@ pub(crate) fn open_account<B: Books>(books: &mut B, id: AccountId, at: UnixMs) -
     Ok(Answer::Done)
 }
 
-pub(crate) fn deposit<B: Books>(
+pub(crate) fn deposit<B: LedgerStorage>(
     books: &mut B,
-    account: &AccountId,
+    account: &CustomerId,
     amount: Credits,
     memo: String,
     at: UnixMs,
@@ -41,7 +41,7 @@ pub(crate) fn deposit<B: Books>(
     Ok(Answer::Done)
 }
 
-pub(crate) fn add_key<B: Books>(books: &mut B, key: Key) -> Ruling<Answer, B> {
+pub(crate) fn add_key<B: LedgerStorage>(books: &mut B, key: Key) -> Ruling<Answer, B> {
     let malformed = |field, problem: String| Stop::Rejected(Rejection::malformed(field, problem));
     if key.id.0.is_empty() {
         return Err(malformed("id", "expected a key's public part, not an empty text".into()));
@@ -60,7 +60,7 @@ pub(crate) fn add_key<B: Books>(books: &mut B, key: Key) -> Ruling<Answer, B> {
     Ok(Answer::Done)
 }
 
-pub(crate) fn revoke_key<B: Books>(books: &mut B, id: KeyId, at: UnixMs) -> Ruling<Answer, B> {
+pub(crate) fn revoke_key<B: LedgerStorage>(books: &mut B, id: KeyId, at: UnixMs) -> Ruling<Answer, B> {
     let Some(mut key) = books.key(&id)? else {
         return Err(Stop::Rejected(Rejection::NoKey(id)));
     };
@@ -72,7 +72,7 @@ pub(crate) fn revoke_key<B: Books>(books: &mut B, id: KeyId, at: UnixMs) -> Ruli
 }
 
 /// `span` is from when to when the hold lasts at most.
-pub(crate) fn hold<B: Books>(
+pub(crate) fn hold<B: LedgerStorage>(
     books: &mut B,
     id: RequestId,
     key: KeyId,
@@ -106,7 +106,7 @@ pub(crate) fn hold<B: Books>(
 }
 
 /// Settles `cost` of a request's hold, or releases it when there is none.
-pub(crate) fn resolve<B: Books>(
+pub(crate) fn resolve<B: LedgerStorage>(
     books: &mut B,
     id: RequestId,
     cost: Option<Credits>,
@@ -122,7 +122,7 @@ pub(crate) fn resolve<B: Books>(
 }
 
 /// The key, if it may be used at that moment.
-pub(crate) fn valid_key<B: Books>(books: &B, id: KeyId, at: UnixMs) -> Ruling<Key, B> {
+pub(crate) fn valid_key<B: LedgerStorage>(books: &B, id: KeyId, at: UnixMs) -> Ruling<Key, B> {
     let Some(key) = books.key(&id)? else {
         return Err(Stop::Rejected(Rejection::NoKey(id)));
     };
@@ -136,13 +136,13 @@ pub(crate) fn valid_key<B: Books>(books: &B, id: KeyId, at: UnixMs) -> Ruling<Ke
 }
 
 /// What a new hold does to the balances, checked.
-pub(crate) fn reservation<B: Books>(books: &B, key: Key, hold: &Hold) -> Ruling<Posting, B> {
+pub(crate) fn reservation<B: LedgerStorage>(books: &B, key: Key, hold: &Hold) -> Ruling<Posting, B> {
     let account = account_of(books, &key.account)?;
     Posting::hold(account, key, hold, books.head()?).map_err(Stop::Rejected)
 }
 
 /// What the end of a hold does to the balances, checked. A revoked or expired key does not matter here.
-pub(crate) fn resolution<B: Books>(
+pub(crate) fn resolution<B: LedgerStorage>(
     books: &B,
     hold: &Hold,
     cost: Option<Credits>,
@@ -156,6 +156,6 @@ pub(crate) fn resolution<B: Books>(
     Posting::resolve(account, key, hold, (cost, memo), books.head()?, at).map_err(Stop::Rejected)
 }
 
-fn account_of<B: Books>(books: &B, id: &AccountId) -> Ruling<Account, B> {
+fn account_of<B: LedgerStorage>(books: &B, id: &CustomerId) -> Ruling<Customer, B> {
     books.account(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoAccount(id.clone())))
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use gatehouse_model::{AccountId, Credits, KeyId, RequestId, TaskId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, KeyId, RequestId, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// What a hold is for, and so its name. A task's hold is resolved by the task's end only, a request's by
@@ -33,7 +33,7 @@ pub struct Hold {
     /// What it is for.
     pub id: HoldId,
     /// Who pays.
-    pub account: AccountId,
+    pub account: CustomerId,
     /// Whose quota it counts against.
     pub key: KeyId,
     /// What is reserved; zero for what is free, so that every live task has exactly one hold.

@@ -4,7 +4,7 @@
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 
-use gatehouse_model::{AccountId, Credits, Digest, KeyId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::HoldId;
@@ -74,7 +74,7 @@ pub struct Entry {
     /// When.
     pub at: UnixMs,
     /// Whose balances.
-    pub account: AccountId,
+    pub account: CustomerId,
     /// Whose quota; none for a deposit.
     pub key: Option<KeyId>,
     /// The hold made or resolved; none for a deposit.

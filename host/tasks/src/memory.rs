@@ -1,16 +1,16 @@
-//! Books in memory: for tests and simulations, and as the yardstick other keepers are compared with.
+//! LedgerStorage in memory: for tests and simulations, and as the yardstick other keepers are compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use gatehouse_model::{Account, AccountId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 
-use crate::{Books, Entry, Examination, Head, Hold, HoldId, Note, Repetition, Report};
+use crate::{Entry, Examination, Head, Hold, HoldId, LedgerStorage, Note, Repetition, Report};
 
-/// Books that are never written down. Cannot fail.
+/// LedgerStorage that are never written down. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemoryBooks {
-    accounts: BTreeMap<AccountId, Account>,
+pub struct MemoryLedgerStorage {
+    accounts: BTreeMap<CustomerId, Customer>,
     keys: BTreeMap<KeyId, Key>,
     live: BTreeMap<TaskId, Task>,
     history: BTreeMap<u32, BTreeMap<TaskId, Task>>,
@@ -22,9 +22,9 @@ pub struct MemoryBooks {
     notes: Vec<Note>,
 }
 
-impl MemoryBooks {
+impl MemoryLedgerStorage {
     /// All accounts.
-    pub fn accounts(&self) -> impl Iterator<Item = &Account> {
+    pub fn accounts(&self) -> impl Iterator<Item = &Customer> {
         self.accounts.values()
     }
 
@@ -79,13 +79,13 @@ impl MemoryBooks {
     }
 }
 
-impl Books for MemoryBooks {
+impl LedgerStorage for MemoryLedgerStorage {
     type Error = Infallible;
 
-    fn account(&self, id: &AccountId) -> Result<Option<Account>, Infallible> {
+    fn account(&self, id: &CustomerId) -> Result<Option<Customer>, Infallible> {
         Ok(self.accounts.get(id).cloned())
     }
-    fn put_account(&mut self, account: &Account) -> Result<(), Infallible> {
+    fn put_account(&mut self, account: &Customer) -> Result<(), Infallible> {
         self.accounts.insert(account.id.clone(), account.clone());
         Ok(())
     }

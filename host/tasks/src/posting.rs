@@ -2,13 +2,13 @@
 //!
 //! The only place that makes [`Entry`] values and changes balances.
 
-use gatehouse_model::{Account, Credits, Key, UnixMs};
+use gatehouse_model::{Credits, Customer, Key, UnixMs};
 
-use crate::{Books, Entry, Head, Hold, Kind, Movement, Rejection};
+use crate::{Entry, Head, Hold, Kind, LedgerStorage, Movement, Rejection};
 
 /// Checked, not yet written.
 pub(crate) struct Posting {
-    account: Account,
+    account: Customer,
     key: Option<Key>,
     entry: Entry,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Posting {
 impl Posting {
     /// Pays in, or takes back when negative.
     pub(crate) fn deposit(
-        account: Account,
+        account: Customer,
         amount: Credits,
         memo: String,
         head: Head,
@@ -45,7 +45,7 @@ impl Posting {
     }
 
     /// Reserves a new hold. The key is the one the hold names, the account that key's.
-    pub(crate) fn hold(account: Account, key: Key, hold: &Hold, head: Head) -> Result<Self, Rejection> {
+    pub(crate) fn hold(account: Customer, key: Key, hold: &Hold, head: Head) -> Result<Self, Rejection> {
         let needed = hold.amount;
         if needed < Credits::ZERO {
             return Err(Rejection::malformed("amount", format!("expected zero or more, not {needed}")));
@@ -64,7 +64,7 @@ impl Posting {
 
     /// Resolves an open hold: settles `cost` of it, or releases it when there is none; `memo` is for people.
     pub(crate) fn resolve(
-        account: Account,
+        account: Customer,
         key: Key,
         hold: &Hold,
         (cost, memo): (Option<Credits>, String),
@@ -85,14 +85,14 @@ impl Posting {
     }
 
     /// Writes row and balances.
-    pub(crate) fn write<B: Books>(self, books: &mut B) -> Result<(), B::Error> {
+    pub(crate) fn write<B: LedgerStorage>(self, books: &mut B) -> Result<(), B::Error> {
         books.append(&self.entry)?;
         books.put_account(&self.account)?;
         self.key.map_or(Ok(()), |key| books.put_key(&key))
     }
 
     fn posted(
-        mut account: Account,
+        mut account: Customer,
         mut key: Option<Key>,
         mut entry: Entry,
         head: Head,
@@ -123,7 +123,7 @@ fn entry_of(hold: &Hold, kind: Kind, movement: Movement, head: Head, at: UnixMs)
 }
 
 /// `None` where a balance would not fit; balances may then be half changed, so the caller drops them.
-fn move_balances(account: &mut Account, movement: &Movement) -> Option<()> {
+fn move_balances(account: &mut Customer, movement: &Movement) -> Option<()> {
     account.available = account.available.checked_add(movement.available)?;
     account.reserved = account.reserved.checked_add(movement.reserved)?;
     account.spent = account.spent.checked_add(movement.spent)?;

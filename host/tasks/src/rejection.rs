@@ -1,6 +1,6 @@
 //! Why a command changed nothing.
 
-use gatehouse_model::{AccountId, Credits, KeyId, Status, TaskId};
+use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
 
 use crate::HoldId;
 
@@ -10,7 +10,7 @@ use crate::HoldId;
 pub enum Rejection {
     /// An account of that id is open already.
     #[error("account {0} exists already")]
-    AccountExists(AccountId),
+    AccountExists(CustomerId),
     /// The task has ended.
     #[error("the task has already ended: {}", .0.as_str())]
     Final(Status),
@@ -47,7 +47,7 @@ pub enum Rejection {
     },
     /// No account of that id.
     #[error("no account {0}")]
-    NoAccount(AccountId),
+    NoAccount(CustomerId),
     /// No open hold of that id: never made, or resolved already.
     #[error("no open hold for {0}")]
     NoHold(HoldId),

@@ -7,14 +7,14 @@
 use std::time::Duration;
 
 use gatehouse_model::{
-    AccountId, Charge, Credits, Digest, Event, Fault, FaultKind, Key, KeyDigest, KeyId, Phase, RequestId,
-    Status, Task, TaskId, UnixMs,
+    Charge, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest, KeyId, Phase, RequestId, Status,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
-use crate::{Change, Command, Ending, Idempotency, MemoryBooks};
+use crate::{Change, Command, Ending, Idempotency, MemoryLedgerStorage};
 
 /// When every sample begins: a little before midnight, so that days change.
 pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
@@ -23,8 +23,8 @@ pub const STEP: Duration = Duration::from_secs(600);
 
 /// The account of that number.
 #[must_use]
-pub fn account_id(number: u8) -> AccountId {
-    AccountId(format!("account-{number}"))
+pub fn account_id(number: u8) -> CustomerId {
+    CustomerId(format!("account-{number}"))
 }
 
 /// The key of that number.
@@ -96,7 +96,7 @@ pub fn task(number: u8, key: u8, account: u8, price: i64, at: UnixMs) -> Task {
         public: vec![],
         private: vec![],
         media: vec![],
-        fault: None,
+        failure: None,
     }
 }
 
@@ -129,7 +129,7 @@ pub fn completed(cost: i64) -> Ending {
 /// A bad end.
 #[must_use]
 pub fn failed() -> Ending {
-    Ending::Failed(Fault { kind: FaultKind::Upstream, message: "it broke".into() })
+    Ending::Failed(TaskFailure { kind: FailureKind::Upstream, message: "it broke".into() })
 }
 
 /// A command before it meets the books. Numbers name rows of the pools; `late` makes a revision stale.
@@ -155,7 +155,7 @@ pub enum Wish {
 impl Wish {
     /// The command it becomes, at that moment and in view of those books.
     #[must_use]
-    pub fn command(&self, books: &MemoryBooks, at: UnixMs) -> Command {
+    pub fn command(&self, books: &MemoryLedgerStorage, at: UnixMs) -> Command {
         match self.clone() {
             Self::AddKey { key: number, account, quota, hours } => {
                 let expires = hours.map(|hours| at.plus(Duration::from_secs(u64::from(hours) * 3600)));
@@ -213,7 +213,7 @@ impl Wish {
     }
 }
 
-fn revision(books: &MemoryBooks, task: u8) -> u64 {
+fn revision(books: &MemoryLedgerStorage, task: u8) -> u64 {
     books.live_tasks().find(|live| live.id == task_id(task)).map_or(0, |live| live.revision)
 }
 

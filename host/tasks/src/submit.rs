@@ -4,9 +4,9 @@ use gatehouse_model::{Credits, Phase, Task};
 
 use crate::apply::{Ruling, Stop};
 use crate::funds::{reservation, valid_key};
-use crate::{Answer, Books, Hold, HoldId, Idempotency, Rejection, Repetition};
+use crate::{Answer, Hold, HoldId, Idempotency, LedgerStorage, Rejection, Repetition};
 
-pub(crate) fn submit<B: Books>(
+pub(crate) fn submit<B: LedgerStorage>(
     books: &mut B,
     task: &Task,
     idempotency: Option<Idempotency>,

@@ -4,9 +4,9 @@ use gatehouse_model::UnixMs;
 
 use crate::apply::{Ruling, Stop};
 use crate::funds::resolution;
-use crate::{Answer, Books};
+use crate::{Answer, LedgerStorage};
 
-pub(crate) fn repetitions<B: Books>(books: &mut B, now: UnixMs, limit: usize) -> Ruling<Answer, B> {
+pub(crate) fn repetitions<B: LedgerStorage>(books: &mut B, now: UnixMs, limit: usize) -> Ruling<Answer, B> {
     let expired = books.expired_repetitions(now, limit)?;
     for repetition in &expired {
         books.remove_repetition(repetition)?;
@@ -14,7 +14,7 @@ pub(crate) fn repetitions<B: Books>(books: &mut B, now: UnixMs, limit: usize) ->
     Ok(Answer::Swept { removed: expired.len(), more: !expired.is_empty() && expired.len() == limit })
 }
 
-pub(crate) fn holds<B: Books>(books: &mut B, now: UnixMs, limit: usize) -> Ruling<Answer, B> {
+pub(crate) fn holds<B: LedgerStorage>(books: &mut B, now: UnixMs, limit: usize) -> Ruling<Answer, B> {
     let expired = books.expired_holds(now, limit)?;
     let mut removed = 0;
     for hold in &expired {
@@ -31,7 +31,7 @@ pub(crate) fn holds<B: Books>(books: &mut B, now: UnixMs, limit: usize) -> Rulin
     Ok(Answer::Swept { removed, more: removed > 0 && expired.len() == limit })
 }
 
-pub(crate) fn drop_history<B: Books>(books: &mut B, before_day: u32) -> Ruling<Answer, B> {
+pub(crate) fn drop_history<B: LedgerStorage>(books: &mut B, before_day: u32) -> Ruling<Answer, B> {
     // A live task is listed in the day of its birth and will end there, so that day is still needed.
     let needed = books.oldest_live()?.map_or(u32::MAX, |task| task.born().day());
     Ok(Answer::Dropped(books.drop_history(before_day.min(needed))?))

@@ -7,20 +7,21 @@ mod model;
 use std::time::Duration;
 
 use gatehouse_model::{
-    BlobId, Call, Credits, Digest, FaultKind, Payload, Phase, Replay, Seat, Status, Target, Task, UnixMs,
+    AccountAssignment, BlobId, Call, Credits, Digest, FailureKind, Payload, Phase, Replay, Status, Target,
+    Task, UnixMs,
 };
 
 use crate::sample::{
     START, account_id, beginning, change, completed, failed, key, key_id, request_id, task, task_id,
 };
 use crate::{
-    AfterCrash, Answer, Change, Command, Entry, HoldId, Idempotency, Kind, MemoryBooks, Rejection,
+    AfterCrash, Answer, Change, Command, Entry, HoldId, Idempotency, Kind, MemoryLedgerStorage, Rejection,
     after_crash, apply, is_overdue, timed_out,
 };
 
-/// Books with two accounts of 300 and 60 credits and three keys (unlimited, 100, 1000).
-fn begun() -> MemoryBooks {
-    let mut books = MemoryBooks::default();
+/// LedgerStorage with two accounts of 300 and 60 credits and three keys (unlimited, 100, 1000).
+fn begun() -> MemoryLedgerStorage {
+    let mut books = MemoryLedgerStorage::default();
     for wish in beginning() {
         let command = wish.command(&books, START);
         assert_eq!(run(&mut books, command), Ok(Answer::Done));
@@ -28,7 +29,7 @@ fn begun() -> MemoryBooks {
     books
 }
 
-fn run(books: &mut MemoryBooks, command: Command) -> Result<Answer, Rejection> {
+fn run(books: &mut MemoryLedgerStorage, command: Command) -> Result<Answer, Rejection> {
     match apply(books, command) {
         Ok(answer) => answer,
         Err(never) => match never {},
@@ -36,7 +37,7 @@ fn run(books: &mut MemoryBooks, command: Command) -> Result<Answer, Rejection> {
 }
 
 /// The rejection, having changed nothing.
-fn refused(books: &mut MemoryBooks, command: Command) -> Rejection {
+fn refused(books: &mut MemoryLedgerStorage, command: Command) -> Rejection {
     let before = books.clone();
     let rejection = run(books, command).unwrap_err();
     assert_eq!(*books, before);
@@ -53,16 +54,16 @@ fn changed(task: Task, alter: impl FnOnce(&mut Task)) -> Command {
     Command::Submit { task, idempotency: None }
 }
 
-fn balances(books: &MemoryBooks, account: u8) -> (i64, i64, i64) {
+fn balances(books: &MemoryLedgerStorage, account: u8) -> (i64, i64, i64) {
     let account = books.accounts().find(|row| row.id == account_id(account)).unwrap();
     (account.available.0, account.reserved.0, account.spent.0)
 }
 
-fn used(books: &MemoryBooks, key: u8) -> i64 {
+fn used(books: &MemoryLedgerStorage, key: u8) -> i64 {
     books.keys().find(|row| row.id == key_id(key)).unwrap().used.0
 }
 
-fn last(books: &MemoryBooks) -> &Entry {
+fn last(books: &MemoryLedgerStorage) -> &Entry {
     books.ledger().last().unwrap()
 }
 
@@ -113,7 +114,7 @@ fn a_failed_task_costs_nothing() {
     run(&mut books, advance(1, 0, change(Status::Processing, 70))).unwrap();
     let over = taken(run(&mut books, finish(1, 1, failed())));
     assert_eq!((over.status, over.progress, over.cost), (Status::Failed, 70, Some(Credits::ZERO)));
-    assert_eq!(over.fault.unwrap().kind, FaultKind::Upstream);
+    assert_eq!(over.failure.unwrap().kind, FailureKind::Upstream);
     assert_eq!((balances(&books, 0), used(&books, 1)), ((300, 0, 0), 0));
     assert_eq!(last(&books).kind, Kind::Release);
 }
@@ -121,10 +122,10 @@ fn a_failed_task_costs_nothing() {
 #[test]
 fn a_doomed_task_keeps_its_fault_until_it_fails() {
     let mut books = begun();
-    let doomed = changed(task(1, 0, 0, 5, START), |task| task.fault = Some(timed_out()));
+    let doomed = changed(task(1, 0, 0, 5, START), |task| task.failure = Some(timed_out()));
     run(&mut books, doomed).unwrap();
-    assert_eq!(books.live_tasks().next().unwrap().fault, Some(timed_out()));
-    assert_eq!(taken(run(&mut books, finish(1, 0, failed()))).fault.unwrap().message, "it broke");
+    assert_eq!(books.live_tasks().next().unwrap().failure, Some(timed_out()));
+    assert_eq!(taken(run(&mut books, finish(1, 0, failed()))).failure.unwrap().message, "it broke");
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn a_change_keeps_what_it_does_not_name() {
     let mut books = begun();
     run(&mut books, submit(1, 0, 10)).unwrap();
     let blobs = vec![BlobId::from_bits(9)];
-    let seat = Seat { provider: "bfl".into(), account: "main".into() };
+    let seat = AccountAssignment { provider: "bfl".into(), account: "main".into() };
     let full = Change {
         phase: Phase::Wait(START),
         state: Some((3, vec![1, 2])),
@@ -428,7 +429,8 @@ fn history_is_dropped_by_whole_days_but_not_under_a_live_task() {
         run(&mut books, finish(number, 0, completed(1))).unwrap();
     }
     let drop = |days| Command::DropHistory { before_day: START.day() + days };
-    let finished = |books: &MemoryBooks| books.finished_tasks().map(|task| task.id).collect::<Vec<_>>();
+    let finished =
+        |books: &MemoryLedgerStorage| books.finished_tasks().map(|task| task.id).collect::<Vec<_>>();
     assert_eq!(run(&mut books, drop(9)), Ok(Answer::Dropped(1)));
     assert_eq!(finished(&books), [1, 2, 4, 5, 6, 7].map(task_id));
     run(&mut books, finish(3, 0, failed())).unwrap();

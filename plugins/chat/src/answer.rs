@@ -1,12 +1,12 @@
 //! Whole answers of a chat provider: the provider's bytes, under the public name of the model.
 
-use gatehouse_sdk::{Answered, Body, Context, Rejection, Reply};
+use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
 
 use crate::json::{Object, Text, Writer, quote, quoted};
 use crate::state::State;
 use crate::{translated, trouble, usage};
 
-pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, Rejection> {
+pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
     let body = match &reply.body {
         Body::Inline(bytes) => String::from_utf8_lossy(bytes),
         Body::Blob(_) => return Err(trouble::unreadable("it came as a file", "")),
@@ -29,7 +29,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     plain(cx, state, inner.as_ref().unwrap_or(&whole), &body)
 }
 
-fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<Answered, Rejection> {
+fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<Answered, TextFailure> {
     let choices = whole.items("choices").unwrap_or_default();
     if choices.is_empty() {
         return Err(trouble::unreadable("it has no `choices`", body));
@@ -75,7 +75,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     Ok(Answered {
         body: out.done(),
         usage: usage::believable(counted, written),
-        written: u32::try_from(written).unwrap_or(u32::MAX),
+        output_bytes: u32::try_from(written).unwrap_or(u32::MAX),
     })
 }
 

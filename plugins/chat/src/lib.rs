@@ -27,7 +27,8 @@ mod turns;
 mod usage;
 
 use gatehouse_sdk::{
-    About, Answered, Context, Family, Inquiry, Opened, Refusal, Rejection, Reply, Surface, Text, Verdict,
+    About, Answered, Context, Family, Prepared, Refusal, Reply, Surface, Text, TextFailure, TextRequest,
+    Verdict,
 };
 use serde_json::json;
 
@@ -79,14 +80,14 @@ impl Text for Chat {
     type State = State;
     type Relay = relay::Stream;
 
-    fn open(_: &Context, request: Inquiry) -> Result<Opened<State>, Refusal> {
+    fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
         if request.surface != SURFACE {
             return Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)));
         }
-        open::open(&request)
+        open::prepare(&request)
     }
 
-    fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, Rejection> {
+    fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
         answer::answer(cx, &state, &reply)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Call, Inquiry, Opened, Protocol, Refusal};
+use gatehouse_sdk::{Call, Prepared, Protocol, Refusal, TextRequest};
 
 use crate::read::{Checked, in_these_words};
 use crate::request::Request;
@@ -30,7 +30,7 @@ pub(crate) struct Order<'o> {
     pub(crate) asked: Asked,
 }
 
-pub(crate) fn open(inquiry: &Inquiry) -> Result<Opened<State>, Refusal> {
+pub(crate) fn prepare(inquiry: &TextRequest) -> Result<Prepared<State>, Refusal> {
     let request = Request::read(&inquiry.body, &inquiry.blobs)?;
     let route = &inquiry.route;
     let rules = Rules::read(&route.rules);
@@ -60,12 +60,12 @@ pub(crate) fn open(inquiry: &Inquiry) -> Result<Opened<State>, Refusal> {
             Call::post(route.provider.clone(), "/v1/messages").written(translate::write(&request, &order)?);
         with_headers(call, inquiry, &rules)
     };
-    Ok(Opened {
+    Ok(Prepared {
         call: call.once().timeout(TIMEOUT),
         streaming: request.streaming,
-        read: u32::try_from(request.tally.read).unwrap_or(u32::MAX),
+        input_bytes: u32::try_from(request.tally.read).unwrap_or(u32::MAX),
         pictures: request.tally.pictures,
-        most,
+        max_output_tokens: most,
         state: State {
             model: route.model.clone(),
             upstream: route.upstream.clone(),
@@ -109,7 +109,7 @@ fn sampling(request: &Request<'_>, rules: &Rules, asked: &Asked, chat: bool) -> 
 }
 
 /// A version of our own choosing: a client's may stand for a request this is no longer.
-fn with_headers(call: Call, inquiry: &Inquiry, rules: &Rules) -> Call {
+fn with_headers(call: Call, inquiry: &TextRequest, rules: &Rules) -> Call {
     let call = call.header("anthropic-version", &rules.version);
     let asked = inquiry.header("anthropic-beta").unwrap_or_default().split(',').map(str::trim);
     let passed: Vec<&str> = asked.filter(|beta| rules.betas.iter().any(|known| known == beta)).collect();

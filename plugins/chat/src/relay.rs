@@ -6,7 +6,7 @@ mod events;
 mod tools;
 mod unfold;
 
-use gatehouse_sdk::{Chunk, Context, Rejection, Relay, Sse, Usage};
+use gatehouse_sdk::{Chunk, Context, Relay, Sse, TextFailure, Usage};
 
 use crate::state::State;
 
@@ -14,7 +14,7 @@ use crate::state::State;
 pub struct Stream {
     side: Side,
     /// What stopped it, while events before it were still to be handed out.
-    stopped: Option<Rejection>,
+    stopped: Option<TextFailure>,
     over: bool,
 }
 
@@ -33,7 +33,7 @@ impl Stream {
         Self { side, stopped: None, over: false }
     }
 
-    fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), Rejection> {
+    fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), TextFailure> {
         match &mut self.side {
             Side::Chat(side) => side.event(event, out),
             Side::Messages(side) => side.event(event, out),
@@ -50,14 +50,14 @@ impl Stream {
     /// What is to be handed out.
     fn chunk(&mut self, out: Out) -> Chunk {
         self.over |= out.last;
-        Chunk { send: out.send, usage: self.usage(), written: out.written, last: out.last }
+        Chunk { send: out.send, usage: self.usage(), output_bytes: out.written, last: out.last }
     }
 }
 
 impl Relay for Stream {
     /// What stopped the stream waits for its turn until everything before it has been handed out, so that
     /// it does not matter in which pieces events arrive.
-    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure> {
         if let Some(stopped) = &self.stopped {
             return Err(stopped.clone());
         }
@@ -77,7 +77,7 @@ impl Relay for Stream {
         Ok(self.chunk(out))
     }
 
-    fn end(&mut self) -> Result<Chunk, Rejection> {
+    fn end(&mut self) -> Result<Chunk, TextFailure> {
         if let Some(stopped) = &self.stopped {
             return Err(stopped.clone());
         }
@@ -121,6 +121,6 @@ fn is_idle(event: &Sse) -> bool {
 }
 
 /// The provider stopped before it was done.
-fn early() -> Rejection {
-    Rejection::upstream("the provider ended its answer before it was complete")
+fn early() -> TextFailure {
+    TextFailure::upstream("the provider ended its answer before it was complete")
 }

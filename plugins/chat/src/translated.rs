@@ -3,7 +3,7 @@
 //! Thinking comes as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte: a
 //! client that hands these back with the message lets the provider go on thinking through a tool loop.
 
-use gatehouse_sdk::{Answered, Context, Rejection};
+use gatehouse_sdk::{Answered, Context, TextFailure};
 use serde_json::value::RawValue;
 
 use crate::json::{Object, Text, Writer, quote, quoted};
@@ -26,7 +26,7 @@ pub(crate) fn answer(
     state: &State,
     whole: &Object<'_>,
     body: &str,
-) -> Result<Answered, Rejection> {
+) -> Result<Answered, TextFailure> {
     if whole.text("type").is_some_and(|kind| kind.decoded() == "error") {
         return Err(trouble::of_error(state, body));
     }
@@ -59,7 +59,7 @@ pub(crate) fn answer(
     if usage.is_some() {
         out.member("usage", &counted.written());
     }
-    Ok(Answered { body: out.done(), usage, written: u32::try_from(said.written).unwrap_or(u32::MAX) })
+    Ok(Answered { body: out.done(), usage, output_bytes: u32::try_from(said.written).unwrap_or(u32::MAX) })
 }
 
 /// The provider's id in this protocol's form; the same answer always has the same.

@@ -2,7 +2,7 @@
 //! what of it a client may read. Words about the request are kept; what concerns the operator's account, and
 //! whatever is no error of the protocol (a page of a proxy), goes to the operator's log alone.
 
-use gatehouse_sdk::{Rejection, Trouble, log};
+use gatehouse_sdk::{Obstacle, TextFailure, log};
 
 use crate::json::Object;
 use crate::state::State;
@@ -65,21 +65,21 @@ fn status(error: &Object<'_>) -> Option<u16> {
 }
 
 /// An answer outside 200 to 299.
-pub(crate) fn of_answer(state: &State, status: u16, body: &str) -> Rejection {
+pub(crate) fn of_answer(state: &State, status: u16, body: &str) -> TextFailure {
     judge(state, Told::Answer(status), Words::read(body), body)
 }
 
 /// An error inside an answer of 200, or inside a stream.
-pub(crate) fn of_error(state: &State, body: &str) -> Rejection {
+pub(crate) fn of_error(state: &State, body: &str) -> TextFailure {
     let words = Words::read(body);
     let status = words.as_ref().map_or(502, implied);
     judge(state, Told::Words(status), words, body)
 }
 
 /// An answer that is none.
-pub(crate) fn unreadable(what: &str, body: &str) -> Rejection {
+pub(crate) fn unreadable(what: &str, body: &str) -> TextFailure {
     log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
-    Rejection::upstream(format!("the provider's answer makes no sense: {what}"))
+    TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))
 }
 
 /// The status an error's own words stand for.
@@ -116,15 +116,15 @@ enum Told {
     Words(u16),
 }
 
-fn judge(state: &State, told: Told, words: Option<Words>, body: &str) -> Rejection {
+fn judge(state: &State, told: Told, words: Option<Words>, body: &str) -> TextFailure {
     let (Told::Answer(status) | Told::Words(status)) = told;
     let Some(words) = words else {
         log::warn("the provider refused a request", &[("status", &status.to_string()), ("body", head(body))]);
         // What is no error of the protocol says nothing but its status.
         return match status {
             401..=403 => account(),
-            413 => Rejection::new(Trouble::TooLarge, "the request is too large for the provider"),
-            429 => Rejection::new(Trouble::RateLimited, "the provider takes no more requests for now"),
+            413 => TextFailure::new(Obstacle::TooLarge, "the request is too large for the provider"),
+            429 => TextFailure::new(Obstacle::RateLimited, "the provider takes no more requests for now"),
             _ => failed(told),
         };
     };
@@ -146,16 +146,16 @@ fn judge(state: &State, told: Told, words: Option<Words>, body: &str) -> Rejecti
         // The operator's mapping names what the provider does not have; the client named something else.
         _ if words.is("model_not_found") => unknown_model(),
         404 if said.is_empty() || is_about_the_route(&words) => unknown_model(),
-        404 => Rejection::new(Trouble::NotFound, clean()),
+        404 => TextFailure::new(Obstacle::NotFound, clean()),
         413 if said.is_empty() => {
-            Rejection::new(Trouble::TooLarge, "the request is too large for the provider")
+            TextFailure::new(Obstacle::TooLarge, "the request is too large for the provider")
         }
-        413 => Rejection::new(Trouble::TooLarge, clean()),
+        413 => TextFailure::new(Obstacle::TooLarge, clean()),
         429 if said.is_empty() => {
-            Rejection::new(Trouble::RateLimited, "the provider takes no more requests for now")
+            TextFailure::new(Obstacle::RateLimited, "the provider takes no more requests for now")
         }
-        429 => Rejection::new(Trouble::RateLimited, clean()),
-        400 | 409 | 422 if !said.is_empty() => Rejection::new(Trouble::Invalid, clean()),
+        429 => TextFailure::new(Obstacle::RateLimited, clean()),
+        400 | 409 | 422 if !said.is_empty() => TextFailure::new(Obstacle::Invalid, clean()),
         _ => failed(told),
     }
 }
@@ -188,18 +188,18 @@ fn is_about_the_route(words: &Words) -> bool {
     bare || ["model", "url", "route", "endpoint", "path"].iter().any(|part| words.says(part))
 }
 
-fn account() -> Rejection {
-    Rejection::new(Trouble::Account, "No available upstream, please retry later")
+fn account() -> TextFailure {
+    TextFailure::new(Obstacle::Account, "No available upstream, please retry later")
 }
 
-fn unknown_model() -> Rejection {
-    Rejection::upstream("the provider does not serve this model at present")
+fn unknown_model() -> TextFailure {
+    TextFailure::upstream("the provider does not serve this model at present")
 }
 
-fn failed(told: Told) -> Rejection {
+fn failed(told: Told) -> TextFailure {
     match told {
-        Told::Answer(status) => Rejection::upstream(format!("the provider failed (HTTP {status})")),
-        Told::Words(_) => Rejection::upstream("the provider failed while it answered"),
+        Told::Answer(status) => TextFailure::upstream(format!("the provider failed (HTTP {status})")),
+        Told::Words(_) => TextFailure::upstream("the provider failed while it answered"),
     }
 }
 

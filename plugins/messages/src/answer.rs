@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gatehouse_sdk::{Answered, Context, Rejection, Reply};
+use gatehouse_sdk::{Answered, Context, Reply, TextFailure};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,7 +17,7 @@ use crate::{State, Wire};
 ///
 /// # Errors
 /// Every error of the provider, one inside a good status too.
-pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, Rejection> {
+pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
     if !reply.is_success() {
         return Err(errors::of_reply(reply));
     }
@@ -29,7 +29,7 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
 }
 
 /// Everything keeps its bytes but `model`.
-fn message(state: &State, body: &str) -> Result<Answered, Rejection> {
+fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
     let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
     let fields: Fields<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
     if fields.get("error").is_some() {
@@ -50,7 +50,7 @@ fn message(state: &State, body: &str) -> Result<Answered, Rejection> {
     edits.replace(model, quoted(&state.model));
     let mut out = String::with_capacity(body.len() + 64);
     edits.write(raw, &mut out);
-    Ok(Answered { body: out, usage: tally.reported(), written: clamp(blocks.iter().map(wrote).sum()) })
+    Ok(Answered { body: out, usage: tally.reported(), output_bytes: clamp(blocks.iter().map(wrote).sum()) })
 }
 
 /// Bytes of text the model wrote in a block.
@@ -110,7 +110,7 @@ struct Function<'a> {
     arguments: Option<Text<'a>>,
 }
 
-fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, Rejection> {
+fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
     let mut got: Completion<'_> = match serde_json::from_str(body) {
         Ok(got) => got,
         Err(_) => return Err(errors::unreadable()),
@@ -151,13 +151,13 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, Rejec
     let stop = Stop::of_chat(&reason, !calls.is_empty());
     message.stop_reason = Some(if refused.is_some() { Stop::Refusal } else { stop });
     let body = serde_json::to_string(&message).map_err(|_| errors::unreadable())?;
-    Ok(Answered { body, usage: tally.reported(), written: clamp(written) })
+    Ok(Answered { body, usage: tally.reported(), output_bytes: clamp(written) })
 }
 
 type Called<'a> = (String, Cow<'a, str>, Box<RawValue>);
 
 /// The tools the model called. Arguments the limit cut short are none at all.
-fn calls<'a>(told: Vec<Call<'a>>, message: &str, reason: &str) -> Result<Vec<Called<'a>>, Rejection> {
+fn calls<'a>(told: Vec<Call<'a>>, message: &str, reason: &str) -> Result<Vec<Called<'a>>, TextFailure> {
     let object = |text: &str| {
         let text = text.trim();
         let text = if text.is_empty() || text == "null" { "{}" } else { text };
@@ -173,7 +173,9 @@ fn calls<'a>(told: Vec<Call<'a>>, message: &str, reason: &str) -> Result<Vec<Cal
                 Some(input) => input,
                 None if reason == "length" => object("").ok_or_else(errors::unreadable)?,
                 None => {
-                    return Err(Rejection::upstream("the provider's arguments of a tool are no JSON object"));
+                    return Err(TextFailure::upstream(
+                        "the provider's arguments of a tool are no JSON object",
+                    ));
                 }
             };
             Ok((id, call.function.name.0, input))

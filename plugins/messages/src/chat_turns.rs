@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use gatehouse_sdk::{Inquiry, Refusal};
+use gatehouse_sdk::{Refusal, TextRequest};
 use serde::Serialize;
 
 use crate::blocks::{Block, Role, Source, Turn, blob};
@@ -23,7 +23,7 @@ pub(crate) enum Words<'a> {
 /// All of them.
 pub(crate) fn messages<'a>(
     request: &Request<'a>,
-    inquiry: &Inquiry,
+    inquiry: &TextRequest,
     rules: &Rules,
 ) -> Result<Vec<Message<'a>>, Refusal> {
     let mut out = Vec::with_capacity(request.turns.len() + 1);
@@ -116,7 +116,7 @@ fn named(block: &Block<'_>) -> String {
 fn assistant<'a>(
     index: usize,
     turn: &Turn<'a>,
-    inquiry: &Inquiry,
+    inquiry: &TextRequest,
     rules: &Rules,
 ) -> Result<Message<'a>, Refusal> {
     let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
@@ -145,7 +145,7 @@ fn assistant<'a>(
 }
 
 /// Whether the host has cut a file out of it: a reference inside quoted JSON would not be put back.
-fn embeds(input: Raw<'_>, inquiry: &Inquiry) -> bool {
+fn embeds(input: Raw<'_>, inquiry: &TextRequest) -> bool {
     let names = inquiry.blobs.iter().filter_map(|facts| facts.blob.as_deref());
     names.into_iter().any(|name| input.get().contains(name))
 }

@@ -1,7 +1,7 @@
 //! A provider's error, told apart: the client's request (in the provider's own words), the operator's
 //! account (in ours: theirs may name it), or the provider itself.
 
-use gatehouse_sdk::{Rejection, Reply, Trouble};
+use gatehouse_sdk::{Obstacle, Reply, TextFailure};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -33,20 +33,20 @@ struct Envelope {
 }
 
 /// An answer outside 200 to 299.
-pub(crate) fn of_reply(reply: &Reply) -> Rejection {
+pub(crate) fn of_reply(reply: &Reply) -> TextFailure {
     judge(reply.status, told(&reply.text()))
 }
 
 /// An error inside an answer that claimed to be good, or inside a stream: its own words say what it is.
-pub(crate) fn inside(json: &str) -> Rejection {
+pub(crate) fn inside(json: &str) -> TextFailure {
     let told = told(json).unwrap_or_default();
     let status = told.status();
     judge(status, Some(told))
 }
 
 /// The provider answered, and it does not read.
-pub(crate) fn unreadable() -> Rejection {
-    Rejection::upstream("the provider's answer does not read")
+pub(crate) fn unreadable() -> TextFailure {
+    TextFailure::upstream("the provider's answer does not read")
 }
 
 fn told(text: &str) -> Option<Told> {
@@ -106,9 +106,9 @@ impl Told {
     }
 }
 
-fn judge(status: u16, told: Option<Told>) -> Rejection {
-    let account = || Rejection::new(Trouble::Account, ACCOUNT);
-    let failed = || Rejection::upstream(format!("the provider failed (HTTP {status})"));
+fn judge(status: u16, told: Option<Told>) -> TextFailure {
+    let account = || TextFailure::new(Obstacle::Account, ACCOUNT);
+    let failed = || TextFailure::upstream(format!("the provider failed (HTTP {status})"));
     if matches!(status, 401..=403) {
         return account();
     }
@@ -120,24 +120,24 @@ fn judge(status: u16, told: Option<Told>) -> Rejection {
     match (status, words) {
         // The operator's table names a model the provider does not have; the client asked for a good one.
         (400..500, Some(words)) if about_model(status, &told, &words) => {
-            Rejection::upstream("the provider does not know the model this gateway asks it for")
+            TextFailure::upstream("the provider does not know the model this gateway asks it for")
         }
         // Clients that shorten a conversation know it is time by these words.
         (400, Some(words)) if told.is("context_length_exceeded") => {
-            Rejection::new(Trouble::Invalid, format!("prompt is too long: {words}"))
+            TextFailure::new(Obstacle::Invalid, format!("prompt is too long: {words}"))
         }
-        (400 | 409 | 422, Some(words)) => Rejection::new(Trouble::Invalid, words),
+        (400 | 409 | 422, Some(words)) => TextFailure::new(Obstacle::Invalid, words),
         // Any other 404 is a wrong path: the operator's base URL.
-        (404, Some(words)) if told.is("not_found_error") => Rejection::new(Trouble::NotFound, words),
-        (413, words) => Rejection::new(
-            Trouble::TooLarge,
+        (404, Some(words)) if told.is("not_found_error") => TextFailure::new(Obstacle::NotFound, words),
+        (413, words) => TextFailure::new(
+            Obstacle::TooLarge,
             words.unwrap_or_else(|| "the request is larger than the provider takes".to_owned()),
         ),
-        (429, words) => Rejection::new(
-            Trouble::RateLimited,
+        (429, words) => TextFailure::new(
+            Obstacle::RateLimited,
             words.unwrap_or_else(|| "the provider takes no more requests for now".to_owned()),
         ),
-        (529, _) => Rejection::upstream("the provider is overloaded (HTTP 529)"),
+        (529, _) => TextFailure::upstream("the provider is overloaded (HTTP 529)"),
         _ => failed(),
     }
 }

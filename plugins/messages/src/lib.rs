@@ -29,8 +29,8 @@ mod usage;
 mod weave;
 
 use gatehouse_sdk::{
-    About, Answered, Context, Family, Inquiry, Opened, Protocol, Refusal, Rejection, Reply, Surface, Text,
-    Verdict,
+    About, Answered, Context, Family, Prepared, Protocol, Refusal, Reply, Surface, Text, TextFailure,
+    TextRequest, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -124,11 +124,11 @@ impl Text for Messages {
     type State = State;
     type Relay = Stream;
 
-    fn open(_: &Context, inquiry: Inquiry) -> Result<Opened<State>, Refusal> {
+    fn prepare(_: &Context, inquiry: TextRequest) -> Result<Prepared<State>, Refusal> {
         open::judge(&inquiry)
     }
 
-    fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, Rejection> {
+    fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
         answer::read(cx, &state, &reply)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Inquiry, Opened, Protocol, Refusal};
+use gatehouse_sdk::{Prepared, Protocol, Refusal, TextRequest};
 
 use crate::answer::clamp;
 use crate::request::Request;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// The first mistake, or what the model of this route does not take.
-pub(crate) fn judge(inquiry: &Inquiry) -> Result<Opened<State>, Refusal> {
+pub(crate) fn judge(inquiry: &TextRequest) -> Result<Prepared<State>, Refusal> {
     if inquiry.surface != SURFACE {
         return Err(Refusal::NotFound(format!("this family does not serve {:?}", inquiry.surface)));
     }
@@ -30,12 +30,12 @@ pub(crate) fn judge(inquiry: &Inquiry) -> Result<Opened<State>, Refusal> {
         Protocol::Messages => open_messages::call(&request, inquiry, &rules)?,
         Protocol::Chat => open_chat::call(&request, inquiry, &rules)?,
     };
-    Ok(Opened {
+    Ok(Prepared {
         call: call.timeout(PATIENCE).once(),
         streaming: request.stream,
-        read: clamp(request.notes.weight.read),
+        input_bytes: clamp(request.notes.weight.read),
         pictures: request.notes.weight.pictures,
-        most: request.plan.max_tokens,
+        max_output_tokens: request.plan.max_tokens,
         state: State { model: route.model.clone(), wire: route.protocol.into(), shown: request.plan.shown },
     })
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use gatehouse_sdk::{Call, Inquiry, Refusal};
+use gatehouse_sdk::{Call, Refusal, TextRequest};
 use serde::Serialize;
 
 use crate::at::{At, words};
@@ -171,7 +171,7 @@ struct Schema<'a> {
 ///
 /// # Errors
 /// What the model of this route does not take, and what Chat has no words for.
-pub(crate) fn call(request: &Request<'_>, inquiry: &Inquiry, rules: &Rules) -> Result<Call, Refusal> {
+pub(crate) fn call(request: &Request<'_>, inquiry: &TextRequest, rules: &Rules) -> Result<Call, Refusal> {
     request.ends_with_user(rules.continues)?;
     let most = Some(request.plan.max_tokens);
     let older = rules.max_tokens_field == MaxTokensField::MaxTokens;

@@ -1,7 +1,7 @@
 //! A request for a provider that speaks Messages itself: the client's bytes, but for the few values that
 //! have to change.
 
-use gatehouse_sdk::{Call, Inquiry, Refusal};
+use gatehouse_sdk::{Call, Refusal, TextRequest};
 
 use crate::raw::{Fields, Raw, quoted};
 use crate::request::Request;
@@ -13,7 +13,7 @@ use crate::tools::Tool;
 ///
 /// # Errors
 /// What the model of this route does not take.
-pub(crate) fn call(request: &Request<'_>, inquiry: &Inquiry, rules: &Rules) -> Result<Call, Refusal> {
+pub(crate) fn call(request: &Request<'_>, inquiry: &TextRequest, rules: &Rules) -> Result<Call, Refusal> {
     request.ends_with_user(rules.prefill)?;
     let call = Call::post(inquiry.route.provider.as_str(), "/v1/messages")
         .header("anthropic-version", rules.version.as_str())
@@ -22,7 +22,7 @@ pub(crate) fn call(request: &Request<'_>, inquiry: &Inquiry, rules: &Rules) -> R
     Ok(if betas.is_empty() { call } else { call.header("anthropic-beta", betas.join(",")) })
 }
 
-fn body(request: &Request<'_>, inquiry: &Inquiry) -> String {
+fn body(request: &Request<'_>, inquiry: &TextRequest) -> String {
     let mut out = Object::new(inquiry.body.len() + 256);
     let plan = &request.plan;
     out.field("model", &quoted(&inquiry.route.upstream));
@@ -69,7 +69,7 @@ fn output_config(given: Option<Raw<'_>>, plan: &Plan<'_>) -> Option<String> {
 }
 
 /// The client's that the rules let through, and those its tools need.
-fn betas(request: &Request<'_>, inquiry: &Inquiry, rules: &Rules) -> Vec<String> {
+fn betas(request: &Request<'_>, inquiry: &TextRequest, rules: &Rules) -> Vec<String> {
     let asked = inquiry.headers.iter().filter(|(name, _)| name == "anthropic-beta");
     let asked = asked.flat_map(|(_, value)| value.split(',')).map(str::trim);
     let passed = asked.filter(|name| rules.betas.iter().any(|known| known == name)).map(str::to_owned);

@@ -1,7 +1,7 @@
 //! One stream: the provider's events in, the client's out. Which of the two translations it is was decided
 //! when the request was opened.
 
-use gatehouse_sdk::{Chunk, Context, Rejection, Relay, Sse};
+use gatehouse_sdk::{Chunk, Context, Relay, Sse, TextFailure};
 
 use crate::relay_chat::FromChat;
 use crate::relay_messages::FromMessages;
@@ -11,7 +11,7 @@ use crate::{State, Wire};
 pub struct Stream {
     from: From,
     /// Why it ends: told after what came before it, however the events were handed over.
-    failed: Option<Rejection>,
+    failed: Option<TextFailure>,
 }
 
 enum From {
@@ -30,7 +30,7 @@ impl Stream {
 }
 
 impl Relay for Stream {
-    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure> {
         let mut chunk = Chunk::default();
         for event in events {
             if self.failed.is_some() {
@@ -48,7 +48,7 @@ impl Relay for Stream {
         }
     }
 
-    fn end(&mut self) -> Result<Chunk, Rejection> {
+    fn end(&mut self) -> Result<Chunk, TextFailure> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }

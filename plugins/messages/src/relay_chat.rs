@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 
-use gatehouse_sdk::{Chunk, Context, Rejection, Sse};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -107,7 +107,7 @@ impl FromChat {
     ///
     /// # Errors
     /// An error inside the stream, what does not read, and an end without a reason.
-    pub(crate) fn event(&mut self, event: &Sse, chunk: &mut Chunk) -> Result<(), Rejection> {
+    pub(crate) fn event(&mut self, event: &Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if self.last || data.is_empty() {
             return Ok(());
@@ -136,7 +136,7 @@ impl FromChat {
     ///
     /// # Errors
     /// An end without a reason.
-    pub(crate) fn end(&mut self) -> Result<Chunk, Rejection> {
+    pub(crate) fn end(&mut self) -> Result<Chunk, TextFailure> {
         let mut chunk = Chunk::default();
         if !self.last {
             self.finish(&mut chunk)?;
@@ -149,7 +149,7 @@ impl FromChat {
         id: Option<&Text<'_>>,
         choice: Choice<'_>,
         chunk: &mut Chunk,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), TextFailure> {
         let shown = self.state.shown;
         let whole = choice.message.filter(|_| self.weave.is_none() && choice.delta.is_none());
         let is_whole = whole.is_some();
@@ -161,7 +161,8 @@ impl FromChat {
         if let (Some(delta), Some(weave)) = (delta, self.weave.as_mut()) {
             let thought = delta.reasoning_content.or(delta.reasoning);
             if let Some(Text(text)) = thought.filter(|text| !text.0.is_empty()) {
-                chunk.written = chunk.written.saturating_add(crate::answer::clamp(text.len() as u64));
+                chunk.output_bytes =
+                    chunk.output_bytes.saturating_add(crate::answer::clamp(text.len() as u64));
                 if shown {
                     weave.push(Piece::Thought(&text), chunk)?;
                 }
@@ -169,14 +170,16 @@ impl FromChat {
             self.refused |= delta.refusal.as_ref().is_some_and(|text| !text.0.is_empty());
             for Text(text) in delta.content.into_iter().chain(delta.refusal) {
                 if !text.is_empty() {
-                    chunk.written = chunk.written.saturating_add(crate::answer::clamp(text.len() as u64));
+                    chunk.output_bytes =
+                        chunk.output_bytes.saturating_add(crate::answer::clamp(text.len() as u64));
                     weave.push(Piece::Text(&text), chunk)?;
                 }
             }
             for (place, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
                 let function = call.function.unwrap_or(Function { name: None, arguments: None });
                 let arguments = function.arguments.map_or(Cow::Borrowed(""), |text| text.0);
-                chunk.written = chunk.written.saturating_add(crate::answer::clamp(arguments.len() as u64));
+                chunk.output_bytes =
+                    chunk.output_bytes.saturating_add(crate::answer::clamp(arguments.len() as u64));
                 weave.push(
                     Piece::Call {
                         index: call.index.or_else(|| is_whole.then_some(place)),
@@ -204,9 +207,9 @@ impl FromChat {
         self.weave = Some(Weave::new(id));
     }
 
-    fn finish(&mut self, chunk: &mut Chunk) -> Result<(), Rejection> {
+    fn finish(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let (Some(reason), Some(weave)) = (&self.finish, self.weave.as_mut()) else {
-            return Err(Rejection::upstream("the provider's stream ended before its answer did"));
+            return Err(TextFailure::upstream("the provider's stream ended before its answer did"));
         };
         let called = weave.finish(chunk)?;
         let stop = if self.refused { Stop::Refusal } else { Stop::of_chat(reason, called) };

@@ -2,7 +2,7 @@
 //! things are put in order: a `ping` never comes before the first block, and no block stays open. A provider
 //! that sends the whole message instead is relayed as if it had streamed.
 
-use gatehouse_sdk::{Chunk, Rejection, Sse};
+use gatehouse_sdk::{Chunk, Sse, TextFailure};
 use serde_json::value::RawValue;
 
 use crate::State;
@@ -42,7 +42,7 @@ impl FromMessages {
     ///
     /// # Errors
     /// The provider's `error` event, and what does not read.
-    pub(crate) fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), Rejection> {
+    pub(crate) fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if self.last || data.is_empty() || data == "[DONE]" {
             return Ok(());
@@ -89,7 +89,7 @@ impl FromMessages {
             }
             _ => {}
         }
-        chunk.written = chunk.written.saturating_add(clamp(written));
+        chunk.output_bytes = chunk.output_bytes.saturating_add(clamp(written));
         let mut out = String::with_capacity(data.len());
         edits.write(raw, &mut out);
         let is_opening = kind == "content_block_start";
@@ -101,7 +101,12 @@ impl FromMessages {
         Ok(())
     }
 
-    fn start(&mut self, fields: &Fields<'_>, edits: &mut Edits, chunk: &mut Chunk) -> Result<(), Rejection> {
+    fn start(
+        &mut self,
+        fields: &Fields<'_>,
+        edits: &mut Edits,
+        chunk: &mut Chunk,
+    ) -> Result<(), TextFailure> {
         let message = fields.get("message").ok_or_else(errors::unreadable)?;
         let message: Fields<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.0.iter().find(|(name, _)| name == "model").ok_or_else(errors::unreadable)?;

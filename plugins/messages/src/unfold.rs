@@ -1,7 +1,7 @@
 //! A message a provider sent in one piece although a stream was asked for, as the events it would have sent.
 //! Only makes events; `relay_messages` passes them on as it does a provider's own.
 
-use gatehouse_sdk::{Rejection, Sse};
+use gatehouse_sdk::{Sse, TextFailure};
 
 use crate::errors;
 use crate::raw::{Fields, Raw, inner, is_string, quoted};
@@ -15,7 +15,7 @@ const TEXTS: [(&str, &str); 3] =
 ///
 /// # Errors
 /// A message without content.
-pub(crate) fn events(message: &Fields<'_>) -> Result<Vec<Sse>, Rejection> {
+pub(crate) fn events(message: &Fields<'_>) -> Result<Vec<Sse>, TextFailure> {
     let content = message.get("content").ok_or_else(errors::unreadable)?;
     let blocks: Vec<Fields<'_>> = serde_json::from_str(content.get()).map_err(|_| errors::unreadable())?;
     let usage = match message.get("usage") {
@@ -25,7 +25,7 @@ pub(crate) fn events(message: &Fields<'_>) -> Result<Vec<Sse>, Rejection> {
     };
 
     let mut out = Vec::new();
-    let opened = message.0.iter().filter(|(name, _)| name != "usage").map(|(name, raw)| {
+    let prepared = message.0.iter().filter(|(name, _)| name != "usage").map(|(name, raw)| {
         let json = match name.as_ref() {
             "content" => "[]",
             "stop_reason" | "stop_sequence" | "stop_details" => "null",
@@ -33,8 +33,8 @@ pub(crate) fn events(message: &Fields<'_>) -> Result<Vec<Sse>, Rejection> {
         };
         (name.as_ref(), json)
     });
-    let opened = object(opened.chain([("usage", usage.as_str())]));
-    event(&mut out, "message_start", &[("message", &opened)]);
+    let prepared = object(prepared.chain([("usage", usage.as_str())]));
+    event(&mut out, "message_start", &[("message", &prepared)]);
     for (place, fields) in blocks.iter().enumerate() {
         block(&place.to_string(), fields, &mut out);
     }

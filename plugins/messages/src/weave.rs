@@ -5,7 +5,7 @@
 //! else wants to be said; until then the others wait, each with what it has, in the order they began. So
 //! tools one after another stream live, and tools that interleave come out whole.
 
-use gatehouse_sdk::{Chunk, Rejection};
+use gatehouse_sdk::{Chunk, TextFailure};
 use serde_json::value::RawValue;
 
 use crate::ids;
@@ -63,7 +63,7 @@ impl Weave {
     ///
     /// # Errors
     /// More of a tool whose JSON was whole.
-    pub(crate) fn push(&mut self, piece: Piece<'_>, chunk: &mut Chunk) -> Result<(), Rejection> {
+    pub(crate) fn push(&mut self, piece: Piece<'_>, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let (kind, text) = match piece {
             Piece::Text(text) => (Kind::Text, text),
             Piece::Thought(text) => (Kind::Thought, text),
@@ -94,7 +94,7 @@ impl Weave {
     ///
     /// # Errors
     /// A tool without a name.
-    pub(crate) fn finish(&mut self, chunk: &mut Chunk) -> Result<bool, Rejection> {
+    pub(crate) fn finish(&mut self, chunk: &mut Chunk) -> Result<bool, TextFailure> {
         if self.tools.iter().any(|tool| tool.name.is_empty()) {
             return Err(torn());
         }
@@ -236,6 +236,6 @@ fn empty() -> Box<RawValue> {
     RawValue::from_string("{}".to_owned()).expect("an empty object is JSON")
 }
 
-fn torn() -> Rejection {
-    Rejection::upstream("the provider's stream of a tool's arguments does not fit together")
+fn torn() -> TextFailure {
+    TextFailure::upstream("the provider's stream of a tool's arguments does not fit together")
 }

@@ -8,8 +8,8 @@ use text::{Guest as _, GuestRelay as _};
 
 use super::*;
 use crate::{
-    About, Accepted, Answered, Call, Charge, Chunk, Context, Event, Inquiry, Model, Opened, Outcome, Refusal,
-    Rejection, Reply, Route, Sse, Step, Submission, Surface, Trouble, Usage, Verdict,
+    About, Accepted, Answered, Call, Charge, Chunk, Context, Event, Model, Obstacle, Outcome, Prepared,
+    Refusal, Reply, Route, Sse, Step, Submission, Surface, TextFailure, TextRequest, Usage, Verdict,
 };
 
 struct Parrot;
@@ -32,7 +32,7 @@ impl Text for Parrot {
     type State = Vec<String>;
     type Relay = Echo;
 
-    fn open(cx: &Context, request: Inquiry) -> Result<Opened<Vec<String>>, Refusal> {
+    fn prepare(cx: &Context, request: TextRequest) -> Result<Prepared<Vec<String>>, Refusal> {
         if cx.settings["mute"] == true {
             return Err(Refusal::Forbidden("mute".into()));
         }
@@ -40,24 +40,24 @@ impl Text for Parrot {
         let word = body["word"].as_str().ok_or_else(|| Refusal::invalid("word", "expected a string"))?;
         let beta = request.header("anthropic-beta").unwrap_or("none").to_owned();
         let Route { model, upstream, provider, protocol, rules } = request.route;
-        Ok(Opened {
+        Ok(Prepared {
             call: Call::post(provider, "/say").written(request.body.clone()).header("x-a", "b").token(),
             streaming: true,
-            read: 3,
+            input_bytes: 3,
             pictures: u32::try_from(request.blobs.len()).unwrap(),
-            most: 9,
+            max_output_tokens: 9,
             state: vec![word.to_owned(), model, upstream, format!("{protocol:?}"), rules.to_string(), beta],
         })
     }
 
-    fn answer(_: &Context, state: Vec<String>, reply: Reply) -> Result<Answered, Rejection> {
+    fn answer(_: &Context, state: Vec<String>, reply: Reply) -> Result<Answered, TextFailure> {
         match reply.status {
             200 => {
                 let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4 };
                 let body = json!({"said": state, "heard": reply.text()}).to_string();
-                Ok(Answered { body, usage: Some(usage), written: 6 })
+                Ok(Answered { body, usage: Some(usage), output_bytes: 6 })
             }
-            _ => Err(Rejection::new(Trouble::RateLimited, "rude")),
+            _ => Err(TextFailure::new(Obstacle::RateLimited, "rude")),
         }
     }
 
@@ -70,14 +70,14 @@ impl Text for Parrot {
 struct Echo(Vec<String>);
 
 impl Relay for Echo {
-    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, Rejection> {
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure> {
         self.0.extend(events.iter().map(|event| event.data.clone()));
-        Ok(Chunk { send: events, written: 1, ..Chunk::default() })
+        Ok(Chunk { send: events, output_bytes: 1, ..Chunk::default() })
     }
 
-    fn end(&mut self) -> Result<Chunk, Rejection> {
+    fn end(&mut self) -> Result<Chunk, TextFailure> {
         let all = Sse { event: None, data: self.0.join(" ") };
-        Ok(Chunk { send: vec![all], usage: Some(Usage::default()), written: 0, last: true })
+        Ok(Chunk { send: vec![all], usage: Some(Usage::default()), output_bytes: 0, last: true })
     }
 }
 
@@ -107,8 +107,8 @@ fn the_manifest_comes_out_whole() {
     assert!(matches!(about.self_tests[0].expect, manifest::Verdict::Refused));
 }
 
-fn inquiry(body: &str) -> text::Inquiry {
-    text::Inquiry {
+fn inquiry(body: &str) -> text::TextRequest {
+    text::TextRequest {
         surface: "chat.completions".into(),
         body: body.into(),
         headers: vec![upstream::Header { name: "anthropic-beta".into(), value: "b1".into() }],
@@ -126,25 +126,25 @@ fn inquiry(body: &str) -> text::Inquiry {
 #[test]
 fn a_text_request_comes_out_whole() {
     let body = "{\"word\":  \"hello\", \"n\": 1.0}";
-    let opened = Exports::open(cx(""), inquiry(body)).unwrap();
-    assert_eq!((opened.read, opened.pictures, opened.most), (3, 0, 9));
-    let state: Vec<String> = serde_json::from_slice(&opened.state).unwrap();
+    let prepared = Exports::prepare(cx(""), inquiry(body)).unwrap();
+    assert_eq!((prepared.input_bytes, prepared.pictures, prepared.max_output_tokens), (3, 0, 9));
+    let state: Vec<String> = serde_json::from_slice(&prepared.state).unwrap();
     assert_eq!(state, ["hello", "parrot-1", "p", "Chat", "{\"a\":1}", "b1"]);
-    assert!(opened.streaming);
-    assert!(matches!(opened.call.replay, upstream::Replay::Token));
-    assert_eq!((opened.call.provider.as_str(), opened.call.timeout_ms), ("cage", 60_000));
-    assert_eq!(opened.call.headers[0].name, "x-a");
-    assert!(matches!(&opened.call.body, upstream::Payload::Json(sent) if sent == body.as_bytes()));
+    assert!(prepared.streaming);
+    assert!(matches!(prepared.call.replay, upstream::Replay::Token));
+    assert_eq!((prepared.call.provider.as_str(), prepared.call.timeout_ms), ("cage", 60_000));
+    assert_eq!(prepared.call.headers[0].name, "x-a");
+    assert!(matches!(&prepared.call.body, upstream::Payload::Json(sent) if sent == body.as_bytes()));
 }
 
 #[test]
 fn refusals_come_out_whole() {
-    let open = |settings: &str, body: &str| Exports::open(cx(settings), inquiry(body)).unwrap_err();
+    let open = |settings: &str, body: &str| Exports::prepare(cx(settings), inquiry(body)).unwrap_err();
     let types::Refusal::Invalid((field, message)) = open("", "{}") else { panic!("expected a bad field") };
     assert_eq!((field.as_deref(), message.as_str()), (Some("word"), "`word`: expected a string"));
     assert!(matches!(open("{\"mute\": true}", "{}"), types::Refusal::Forbidden(why) if why == "mute"));
-    let binary = text::Inquiry { body: vec![0xff], ..inquiry("") };
-    let refusal = Exports::open(cx(""), binary).unwrap_err();
+    let binary = text::TextRequest { body: vec![0xff], ..inquiry("") };
+    let refusal = Exports::prepare(cx(""), binary).unwrap_err();
     assert!(matches!(refusal, types::Refusal::Invalid((None, why)) if why.contains("not UTF-8")));
 }
 
@@ -160,9 +160,9 @@ fn answers_come_out_whole() {
     assert_eq!(body, json!({"said": ["a"], "heard": "squawk"}));
     let usage = answered.usage.unwrap();
     assert_eq!((usage.input, usage.output, usage.cached, usage.cache_write), (1, 2, 3, 4));
-    assert_eq!(answered.written, 6);
+    assert_eq!(answered.output_bytes, 6);
     let rejection = Exports::answer(cx(""), b"[]".to_vec(), reply(400)).unwrap_err();
-    assert!(matches!(rejection.trouble, text::Trouble::RateLimited) && rejection.message == "rude");
+    assert!(matches!(rejection.obstacle, text::Obstacle::RateLimited) && rejection.message == "rude");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_stream_remembers() {
     let stream = Stream::<Parrot>::new(cx(""), b"[\"a\"]".to_vec());
     let chunk = stream.push(vec![event("b"), event("c")]).unwrap();
     assert_eq!((chunk.send[1].event.as_deref(), chunk.send[1].data.as_str()), (Some("delta"), "c"));
-    assert_eq!((chunk.written, chunk.last, chunk.usage.is_none()), (1, false, true));
+    assert_eq!((chunk.output_bytes, chunk.last, chunk.usage.is_none()), (1, false, true));
     let end = stream.end().unwrap();
     assert_eq!(end.send[0].data, "a b c");
     assert!(end.last && end.usage.is_some());

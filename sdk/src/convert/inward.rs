@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use crate::bindings::exports::gatehouse::family::{jobs, text};
 use crate::bindings::gatehouse::family::{types, upstream};
 use crate::{
-    Body, Context, Event, Facts, Finding, Inquiry, MediaKind, Outage, Parent, Protocol, Reply, Route, Sse,
-    Submission, UnixMs,
+    Body, Context, Event, Facts, Finding, MediaKind, Outage, Parent, Protocol, Reply, Route, Sse, Submission,
+    TextRequest, UnixMs,
 };
 
 pub(crate) fn context(cx: types::Context) -> Context {
@@ -104,10 +104,10 @@ pub(crate) fn event(event: jobs::Event) -> Event {
 }
 
 /// The host has read the body as JSON before, so it is text.
-pub(crate) fn inquiry(request: text::Inquiry) -> Result<Inquiry, types::Refusal> {
+pub(crate) fn inquiry(request: text::TextRequest) -> Result<TextRequest, types::Refusal> {
     let body = String::from_utf8(request.body)
         .map_err(|_| types::Refusal::Invalid((None, "the request body is not UTF-8".to_owned())))?;
-    Ok(Inquiry {
+    Ok(TextRequest {
         surface: request.surface,
         body,
         headers: request.headers.into_iter().map(|header| (header.name, header.value)).collect(),

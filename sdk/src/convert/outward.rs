@@ -8,8 +8,8 @@ use crate::bindings::exports::gatehouse::family::{jobs, manifest, text};
 use crate::bindings::gatehouse::family::{types, upstream};
 use crate::words::millis;
 use crate::{
-    About, Accepted, Action, Answered, Blame, Body, Call, Charge, Chunk, Failure, Opened, Outcome, Part,
-    Payload, Refusal, Rejection, Replay, Sse, Stage, Step, Target, Trouble, Usage, Verdict,
+    About, Accepted, Action, Answered, Blame, Body, Call, Charge, Chunk, Failure, Obstacle, Outcome, Part,
+    Payload, Prepared, Refusal, Replay, Sse, Stage, Step, Target, TextFailure, Usage, Verdict,
 };
 
 pub(crate) fn json(value: &Value) -> Vec<u8> {
@@ -177,14 +177,14 @@ pub(crate) fn step(step: Step<Vec<u8>>) -> jobs::Step {
     }
 }
 
-pub(crate) fn opened(opened: Opened<Vec<u8>>) -> text::Opened {
-    text::Opened {
-        call: call(opened.call),
-        streaming: opened.streaming,
-        read: opened.read,
-        pictures: opened.pictures,
-        most: opened.most,
-        state: opened.state,
+pub(crate) fn prepared(prepared: Prepared<Vec<u8>>) -> text::Prepared {
+    text::Prepared {
+        call: call(prepared.call),
+        streaming: prepared.streaming,
+        input_bytes: prepared.input_bytes,
+        pictures: prepared.pictures,
+        max_output_tokens: prepared.max_output_tokens,
+        state: prepared.state,
     }
 }
 
@@ -201,19 +201,19 @@ pub(crate) fn answered(answered: Answered) -> text::Answered {
     text::Answered {
         body: answered.body.into_bytes(),
         usage: answered.usage.map(usage),
-        written: answered.written,
+        output_bytes: answered.output_bytes,
     }
 }
 
-pub(crate) fn rejection(rejection: Rejection) -> text::Rejection {
-    text::Rejection {
-        trouble: match rejection.trouble {
-            Trouble::Invalid => text::Trouble::Invalid,
-            Trouble::NotFound => text::Trouble::NotFound,
-            Trouble::TooLarge => text::Trouble::TooLarge,
-            Trouble::RateLimited => text::Trouble::RateLimited,
-            Trouble::Account => text::Trouble::Account,
-            Trouble::Upstream => text::Trouble::Upstream,
+pub(crate) fn rejection(rejection: TextFailure) -> text::TextFailure {
+    text::TextFailure {
+        obstacle: match rejection.obstacle {
+            Obstacle::Invalid => text::Obstacle::Invalid,
+            Obstacle::NotFound => text::Obstacle::NotFound,
+            Obstacle::TooLarge => text::Obstacle::TooLarge,
+            Obstacle::RateLimited => text::Obstacle::RateLimited,
+            Obstacle::Account => text::Obstacle::Account,
+            Obstacle::Upstream => text::Obstacle::Upstream,
         },
         message: rejection.message,
     }
@@ -227,7 +227,7 @@ pub(crate) fn chunk(chunk: Chunk) -> text::Chunk {
     text::Chunk {
         send: chunk.send.into_iter().map(sse).collect(),
         usage: chunk.usage.map(usage),
-        written: chunk.written,
+        output_bytes: chunk.output_bytes,
         last: chunk.last,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gatehouse_families::{Bench, Limits};
+use gatehouse_runtime::{ComponentRunner, Limits};
 use gatehouse_sdk::{Accepted, Context, Event, Refusal, Step, Submission};
 
 use crate::convert;
@@ -17,7 +17,7 @@ use crate::machine::Machine;
 /// static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
 /// ```
 pub struct Component {
-    bench: Bench,
+    bench: ComponentRunner,
 }
 
 impl Component {
@@ -53,7 +53,7 @@ impl Component {
     /// When a stage of loading turns it away.
     #[must_use]
     pub fn load(wasm: &[u8], limits: Limits) -> Self {
-        match Bench::load(wasm, limits) {
+        match ComponentRunner::load(wasm, limits) {
             Ok(bench) => Self { bench },
             Err(error) => panic!("the component does not load: {error}"),
         }
@@ -67,7 +67,7 @@ impl Component {
 }
 
 impl Component {
-    pub(crate) fn bench(&self) -> &Bench {
+    pub(crate) fn runner(&self) -> &ComponentRunner {
         &self.bench
     }
 }

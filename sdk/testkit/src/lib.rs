@@ -54,7 +54,7 @@ mod text;
 
 pub use component::Component;
 pub use facts::picture;
-pub use gatehouse_families::Limits;
+pub use gatehouse_runtime::Limits;
 pub use manifest::check_family;
 pub use script::Script;
 pub use text::TextPlay;

@@ -1,8 +1,9 @@
 //! Text families, played natively and as the built component, which must agree to the byte.
 
-use gatehouse_families::MOST_TOKENS;
+use gatehouse_runtime::MAX_OUTPUT_TOKENS;
 use gatehouse_sdk::{
-    Answered, Chunk, Context, Family, Inquiry, Opened, Payload, Refusal, Rejection, Relay, Reply, Sse, run,
+    Answered, Chunk, Context, Family, Payload, Prepared, Refusal, Relay, Reply, Sse, TextFailure,
+    TextRequest, run,
 };
 
 use crate::component::Component;
@@ -28,13 +29,14 @@ impl<'a> TextPlay<'a> {
     ///
     /// # Panics
     /// When the component breaks, or says anything else than the native family.
-    pub fn open<F: Family>(&self, request: &Inquiry) -> Result<Opened<Vec<u8>>, Refusal> {
-        let said = self.component.bench().open(convert::context(&self.cx), convert::text::inquiry(request));
+    pub fn prepare<F: Family>(&self, request: &TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
+        let said =
+            self.component.runner().prepare(convert::context(&self.cx), convert::text::inquiry(request));
         let said = said
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
-            .map(convert::text::opened)
+            .map(convert::text::prepared)
             .map_err(convert::refusal);
-        let native = run::open::<F>(&self.cx, request.clone()).map(as_hosted);
+        let native = run::prepare::<F>(&self.cx, request.clone()).map(as_hosted);
         assert_eq!(said, native, "component and native family differ");
         said
     }
@@ -46,9 +48,9 @@ impl<'a> TextPlay<'a> {
     ///
     /// # Panics
     /// As [`TextPlay::open`].
-    pub fn answer<F: Family>(&self, state: &[u8], reply: &Reply) -> Result<Answered, Rejection> {
+    pub fn answer<F: Family>(&self, state: &[u8], reply: &Reply) -> Result<Answered, TextFailure> {
         let said =
-            self.component.bench().answer(convert::context(&self.cx), state.to_vec(), convert::reply(reply));
+            self.component.runner().answer(convert::context(&self.cx), state.to_vec(), convert::reply(reply));
         let said = said
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
             .map(convert::text::answered)
@@ -63,11 +65,11 @@ impl<'a> TextPlay<'a> {
     /// # Panics
     /// As [`TextPlay::open`].
     #[must_use]
-    pub fn relay<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, Rejection>> {
+    pub fn relay<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
         let sent = batches.iter().map(|batch| batch.iter().map(convert::text::sse).collect()).collect();
         let said: Vec<_> = self
             .component
-            .bench()
+            .runner()
             .relay(convert::context(&self.cx), state.to_vec(), sent)
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
             .into_iter()
@@ -77,7 +79,7 @@ impl<'a> TextPlay<'a> {
         said
     }
 
-    fn native<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, Rejection>> {
+    fn native<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
         let mut relay = run::relay::<F>(&self.cx, state);
         let mut answers = vec![];
         for batch in batches {
@@ -94,10 +96,11 @@ impl<'a> TextPlay<'a> {
 }
 
 /// As the host hands it on.
-fn as_hosted(opened: Opened<Vec<u8>>) -> Opened<Vec<u8>> {
-    let mut opened = Opened { most: opened.most.min(MOST_TOKENS), ..opened };
-    if let Payload::Json(body) = &opened.call.body {
-        opened.call.body = Payload::Written(body.to_string());
+fn as_hosted(prepared: Prepared<Vec<u8>>) -> Prepared<Vec<u8>> {
+    let mut prepared =
+        Prepared { max_output_tokens: prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS), ..prepared };
+    if let Payload::Json(body) = &prepared.call.body {
+        prepared.call.body = Payload::Written(body.to_string());
     }
-    opened
+    prepared
 }

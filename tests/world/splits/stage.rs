@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gatehouse_driver::{Config, Driver, Parts, TextAnswer, TextRequest};
+use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
@@ -119,7 +119,7 @@ impl Stage {
         let driver = driver.await.expect("a driver");
         let key = Arc::clone(&keys()[0]);
         let account = key.account.clone();
-        let request = TextRequest {
+        let request = CompletionRequest {
             id: RequestId::new(time.now(), &*chance),
             key,
             surface: client.surface(),
@@ -128,7 +128,7 @@ impl Stage {
         };
         let (mut events, mut error) = (vec![], None);
         match driver.ask(request).await {
-            Ok(TextAnswer::Stream(mut stream)) => {
+            Ok(CompletionResponse::Stream(mut stream)) => {
                 while let Some(batch) = poll_fn(|cx| stream.poll_next(cx)).await {
                     match batch {
                         Ok(batch) => events.extend(batch.into_iter().map(|event| (event.event, event.data))),
@@ -136,7 +136,7 @@ impl Stage {
                     }
                 }
             }
-            Ok(TextAnswer::Whole(body)) => error = Some(format!("a whole answer: {body:?}")),
+            Ok(CompletionResponse::Whole(body)) => error = Some(format!("a whole answer: {body:?}")),
             Err(refused) => error = Some(format!("no stream: {refused}")),
         }
         driver.stop(Duration::from_secs(20), Duration::ZERO).await;

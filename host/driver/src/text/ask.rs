@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_families::{Answered, Fault, Version};
-use gatehouse_model::{Context, Credits, Inquiry, Opened, RequestId, Usage, metric};
+use gatehouse_model::{Context, Credits, Prepared, RequestId, TextRequest, Usage, metric};
+use gatehouse_runtime::{Fault, ServedBy, Version};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Command, Rejection as Refused};
 use tokio::sync::mpsc;
@@ -13,10 +13,10 @@ use super::attempt::{Got, Round};
 use super::blobs::Embedded;
 use super::models::TextModel;
 use super::pump::{AHEAD, Pump};
-use super::{Bill, TextAnswer, TextError, TextRequest};
+use super::{Bill, CompletionRequest, CompletionResponse, TextError};
 use crate::driver::{Inner, Stage};
 use crate::intake::{asked_model, may_use, refused, settle_refusal};
-use crate::{Driver, IntakeError};
+use crate::{Driver, SubmitError};
 
 /// What the hold outlives the request by, so that the sweep never takes it from under a settlement.
 const GRACE: Duration = Duration::from_secs(60);
@@ -34,14 +34,14 @@ impl Driver {
     ///
     /// # Errors
     /// [`TextError`]; nothing was charged.
-    pub async fn ask(&self, request: TextRequest) -> Result<TextAnswer, TextError> {
+    pub async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
         if self.inner.has_reached(Stage::Stopped) {
-            return Err(IntakeError::Draining.into());
+            return Err(SubmitError::Draining.into());
         }
         let inner = Arc::clone(&self.inner);
         let under_way = inner.enter_text();
         let running = tokio::spawn(async move { inner.ask(request, under_way).await });
-        running.await.unwrap_or_else(|error| Err(IntakeError::Internal(error.to_string()).into()))
+        running.await.unwrap_or_else(|error| Err(SubmitError::Internal(error.to_string()).into()))
     }
 }
 
@@ -63,33 +63,33 @@ impl Drop for UnderWay {
 impl Inner {
     async fn ask(
         self: Arc<Self>,
-        mut request: TextRequest,
+        mut request: CompletionRequest,
         under_way: UnderWay,
-    ) -> Result<TextAnswer, TextError> {
+    ) -> Result<CompletionResponse, TextError> {
         let cut = self.cut(std::mem::take(&mut request.body)).await?;
         let (model, version) = self.text_model(&request, &cut.json)?;
         let cx = self.text_context(&version);
-        let inquiry = Inquiry {
+        let inquiry = TextRequest {
             surface: request.surface.to_owned(),
             body: cut.json.to_vec(),
             headers: std::mem::take(&mut request.headers),
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             route: model.route.clone(),
         };
-        let (version, opened) = self.open(&version, &cx, inquiry).await?;
-        let held = self.reserve(&request, &model, &opened).await?;
-        let streaming = opened.streaming;
-        let round = Round { version, cx, opened, blobs: Embedded(cut.blobs), model };
+        let (version, prepared) = self.open(&version, &cx, inquiry).await?;
+        let held = self.reserve(&request, &model, &prepared).await?;
+        let streaming = prepared.streaming;
+        let round = Round { version, cx, prepared, blobs: Embedded(cut.blobs), model };
         if streaming { self.stream(under_way, held, round).await } else { self.whole(held, round).await }
     }
 
     /// One body, however long it takes.
-    async fn whole(self: Arc<Self>, held: Held, round: Round) -> Result<TextAnswer, TextError> {
+    async fn whole(self: Arc<Self>, held: Held, round: Round) -> Result<CompletionResponse, TextError> {
         match self.serve(&round).await.and_then(Got::whole) {
             Ok(answered) => {
-                let guess = held.bill.guess(answered.written.into());
+                let guess = held.bill.guess(answered.output_bytes.into());
                 self.settle(&held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
-                Ok(TextAnswer::Whole(answered.body))
+                Ok(CompletionResponse::Whole(answered.body))
             }
             Err(error) => {
                 self.release(&held).await;
@@ -105,7 +105,7 @@ impl Inner {
         under_way: UnderWay,
         held: Held,
         round: Round,
-    ) -> Result<TextAnswer, TextError> {
+    ) -> Result<CompletionResponse, TextError> {
         let (client, stream) = mpsc::channel(AHEAD);
         let inner = Arc::clone(&self);
         let mut serving = Box::pin(async move { inner.serve(&round).await.and_then(Got::stream) });
@@ -130,26 +130,26 @@ impl Inner {
                 }
             })),
         }
-        Ok(TextAnswer::Stream(stream.into()))
+        Ok(CompletionResponse::Stream(stream.into()))
     }
 
     /// The model the body names, or the surface's own, and the version that translates for it.
     fn text_model(
         &self,
-        request: &TextRequest,
+        request: &CompletionRequest,
         json: &[u8],
-    ) -> Result<(Arc<TextModel>, Arc<Version>), IntakeError> {
+    ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
         let asked = asked_model(None, json)?;
         let version = self.families.registry().text(request.surface);
         let default = || {
             let surfaces = &version.as_ref()?.about().surfaces;
             surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
         };
-        let asked = asked.or_else(default).ok_or_else(IntakeError::no_model)?;
-        let model = self.models.find(&asked).ok_or_else(|| IntakeError::UnknownModel(asked.clone()))?;
-        let version = version.ok_or_else(|| IntakeError::UnknownModel(asked.clone()))?;
+        let asked = asked.or_else(default).ok_or_else(SubmitError::no_model)?;
+        let model = self.models.find(&asked).ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
+        let version = version.ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
         if !may_use(&request.key, &asked, &model.route.model) {
-            return Err(IntakeError::ModelForbidden(asked));
+            return Err(SubmitError::ModelForbidden(asked));
         }
         Ok((Arc::clone(model), version))
     }
@@ -170,14 +170,14 @@ impl Inner {
         &self,
         version: &Arc<Version>,
         cx: &Context,
-        inquiry: Inquiry,
-    ) -> Result<(Arc<Version>, Opened), IntakeError> {
-        match self.families.open_text(version, cx.clone(), inquiry).await {
-            Ok(Answered { by, answer: Ok(opened) }) => Ok((by, opened)),
-            Ok(Answered { answer: Err(refusal), .. }) => Err(refused(refusal)),
-            Err(Fault::Busy) => Err(IntakeError::Busy),
+        inquiry: TextRequest,
+    ) -> Result<(Arc<Version>, Prepared), SubmitError> {
+        match self.families.prepare_text(version, cx.clone(), inquiry).await {
+            Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refused(refusal)),
+            Err(Fault::Busy) => Err(SubmitError::Busy),
             Err(fault @ (Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. })) => {
-                Err(IntakeError::Invalid { field: None, message: format!("besides its media, {fault}") })
+                Err(SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") })
             }
             Err(fault) => Err(plugin_fault(version, &fault)),
         }
@@ -185,13 +185,13 @@ impl Inner {
 
     async fn reserve(
         &self,
-        request: &TextRequest,
+        request: &CompletionRequest,
         model: &TextModel,
-        opened: &Opened,
-    ) -> Result<Held, IntakeError> {
-        let bill = Bill::new(model.prices, opened);
+        prepared: &Prepared,
+    ) -> Result<Held, SubmitError> {
+        let bill = Bill::new(model.prices, prepared);
         let amount = bill.most().ok_or_else(|| {
-            IntakeError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
+            SubmitError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
         })?;
         let now = self.now();
         let command = Command::Hold {
@@ -199,12 +199,12 @@ impl Inner {
             key: request.key.id.clone(),
             amount,
             unit_price: model.prices.output,
-            expires: now.plus(self.longest(opened.streaming)),
+            expires: now.plus(self.longest(prepared.streaming)),
             at: now,
         };
         match self.store.execute_lightly(command).await? {
             Ok(_) => Ok(Held { id: request.id, amount, bill, model: model.route.model.clone() }),
-            refused => Err(settle_refusal(refused).err().unwrap_or(IntakeError::Busy)),
+            refused => Err(settle_refusal(refused).err().unwrap_or(SubmitError::Busy)),
         }
     }
 
@@ -235,7 +235,7 @@ impl Inner {
     }
 
     async fn end_hold(&self, held: &Held, command: Command) -> Result<(), TextError> {
-        match self.store.execute_in_turn(command, Durability::Light).await.map_err(IntakeError::from)? {
+        match self.store.execute_in_turn(command, Durability::Light).await.map_err(SubmitError::from)? {
             Ok(_) => Ok(()),
             Err(Refused::NoHold(_)) => {
                 tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");
@@ -244,15 +244,15 @@ impl Inner {
             Err(rejection) => {
                 let why = format!("the store answered the end of {} with {rejection:?}", held.id);
                 tracing::error!(request = %held.id, ?rejection, "a hold could not be resolved");
-                Err(IntakeError::Internal(why).into())
+                Err(SubmitError::Internal(why).into())
             }
         }
     }
 }
 
-pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> IntakeError {
+pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
     tracing::error!(?version, %fault, "plugin fault in a text request");
-    IntakeError::Internal(format!("the plugin {version:?} failed"))
+    SubmitError::Internal(format!("the plugin {version:?} failed"))
 }
 
 fn memo(model: &str, usage: &Usage, estimated: bool) -> String {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_families::{Relay, Version};
-use gatehouse_model::{Answered, Body, Context, Opened, Outage, Reply, Sse, Trouble, UnixMs};
+use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
+use gatehouse_runtime::{Relay, Version};
 use gatehouse_upstream::{Events, NoSlot, Opening, Place};
 
 use super::TextError;
@@ -21,7 +21,7 @@ const LONGEST_WAIT: u64 = 60;
 pub(super) struct Round {
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
-    pub(super) opened: Opened,
+    pub(super) prepared: Prepared,
     pub(super) blobs: Embedded,
     pub(super) model: Arc<TextModel>,
 }
@@ -97,7 +97,7 @@ impl Inner {
             tried.push(place.account().to_owned());
             let idle = self.config.text.idle();
             let opening =
-                self.upstream.open(slot, &round.opened.call, &round.blobs, round.cx.deadline, idle).await;
+                self.upstream.open(slot, &round.prepared.call, &round.blobs, round.cx.deadline, idle).await;
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(round, place, reply).await,
                 Ok(Opening::Events(events)) => self.begin(round, place, Source::Events(events)).await,
@@ -114,9 +114,9 @@ impl Inner {
     async fn read_reply(&self, round: &Round, place: Place, reply: Reply) -> Try {
         let (status, pause) = (reply.status, retry_after(&reply));
         let good = (200..300).contains(&status);
-        let state = round.opened.state.clone();
+        let state = round.prepared.state.clone();
         // Whoever was asked for a stream and answers whole is relayed once the answer is known to be one.
-        let folded = (good && round.opened.streaming).then(|| text(&reply.body)).flatten();
+        let folded = (good && round.prepared.streaming).then(|| text(&reply.body)).flatten();
         let answered = self.families.answer(&round.version, round.cx.clone(), state, reply).await;
         let rejection = match answered {
             Ok(Ok(answered)) if good => {
@@ -131,24 +131,24 @@ impl Inner {
             Ok(Err(rejection)) => rejection,
             Err(fault) => return Try::Over(plugin_fault(&round.version, &fault).into()),
         };
-        let trouble = rejection.trouble;
-        if trouble == Trouble::Account {
+        let obstacle = rejection.obstacle;
+        if obstacle == Obstacle::Account {
             self.upstream.distrust(&place);
         }
-        let error = TextError::Rejected { trouble, message: rejection.message, retry_after: pause };
-        match trouble {
-            Trouble::RateLimited | Trouble::Account => Try::Next(error),
+        let error = TextError::Rejected { obstacle, message: rejection.message, retry_after: pause };
+        match obstacle {
+            Obstacle::RateLimited | Obstacle::Account => Try::Next(error),
             // An answer that was made and does not read has been paid for: it is not asked for twice.
-            Trouble::Upstream if !good => Try::Next(error),
+            Obstacle::Upstream if !good => Try::Next(error),
             _ => Try::Over(error),
         }
     }
 
     async fn begin(&self, round: &Round, place: Place, source: Source) -> Try {
-        let state = round.opened.state.clone();
+        let state = round.prepared.state.clone();
         match self.families.relay(&round.version, round.cx.clone(), state).await {
             Ok(relay) => Try::Got(Got::Stream(Begun { source, place, relay: Box::new(relay) })),
-            Err(gatehouse_families::Fault::Busy) => Try::Over(crate::IntakeError::Busy.into()),
+            Err(gatehouse_runtime::Fault::Busy) => Try::Over(crate::SubmitError::Busy.into()),
             Err(fault) => Try::Over(plugin_fault(&round.version, &fault).into()),
         }
     }
@@ -175,7 +175,7 @@ fn missed(outage: Outage) -> Try {
         Outage::Broken => Try::Over(TextError::upstream("the provider broke off")),
         Outage::TooLarge => Try::Over(TextError::upstream("the provider's answer is too large")),
         Outage::Refused => {
-            Try::Over(crate::IntakeError::Internal("a plugin's call was refused".to_owned()).into())
+            Try::Over(crate::SubmitError::Internal("a plugin's call was refused".to_owned()).into())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tokens into credits, and guesses where nobody counted. Pure, checked, rounded up once at the end.
 
-use gatehouse_model::{Credits, Opened, Usage};
+use gatehouse_model::{Credits, Prepared, Usage};
 use serde::Deserialize;
 
 /// Credits for a million tokens of each kind.
@@ -37,8 +37,9 @@ const LARGE_PICTURE: u64 = 5_000;
 const USUAL_PICTURE: u64 = 1_600;
 
 impl Bill {
-    pub(crate) fn new(prices: TokenPrices, opened: &Opened) -> Self {
-        let (read, pictures, most) = (opened.read.into(), opened.pictures.into(), opened.most.into());
+    pub(crate) fn new(prices: TokenPrices, prepared: &Prepared) -> Self {
+        let (read, pictures, most) =
+            (prepared.input_bytes.into(), prepared.pictures.into(), prepared.max_output_tokens.into());
         Self { prices, read, pictures, most }
     }
 

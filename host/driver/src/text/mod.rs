@@ -30,13 +30,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Header, Key, RequestId, Sse, Trouble};
+use gatehouse_model::{Header, Key, Obstacle, RequestId, Sse};
 use tokio::sync::mpsc;
 
-use crate::IntakeError;
+use crate::SubmitError;
 
 /// A text request as it came off the wire.
-pub struct TextRequest {
+pub struct CompletionRequest {
     /// Its id, under which its money is held.
     pub id: RequestId,
     /// The caller, already authenticated.
@@ -51,7 +51,7 @@ pub struct TextRequest {
 
 /// What a text request is answered with.
 #[derive(Debug)]
-pub enum TextAnswer {
+pub enum CompletionResponse {
     /// The client's body, JSON.
     Whole(Vec<u8>),
     /// Its events.
@@ -85,12 +85,12 @@ impl TextStream {
 pub enum TextError {
     /// Not accepted.
     #[error(transparent)]
-    Refused(#[from] IntakeError),
+    Refused(#[from] SubmitError),
     /// No provider account answered.
     #[error("{message}")]
     Rejected {
         /// What stood in the way.
-        trouble: Trouble,
+        obstacle: Obstacle,
         /// For the client.
         message: String,
         /// When another try makes sense.
@@ -110,6 +110,6 @@ pub enum TextError {
 impl TextError {
     /// The provider's trouble, in words for the client.
     pub(crate) fn upstream(message: impl Into<String>) -> Self {
-        Self::Rejected { trouble: Trouble::Upstream, message: message.into(), retry_after: None }
+        Self::Rejected { obstacle: Obstacle::Upstream, message: message.into(), retry_after: None }
     }
 }

@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use gatehouse_families::{Fault, Relay};
-use gatehouse_model::{Chunk, Outage, Rejection, Sse, Usage};
+use gatehouse_model::{Chunk, Outage, Sse, TextFailure, Usage};
+use gatehouse_runtime::{Fault, Relay};
 use gatehouse_upstream::Place;
 use tokio::sync::mpsc;
 
 use super::TextError;
 use super::ask::{Held, UnderWay, plugin_fault};
 use super::attempt::{Begun, Source};
-use crate::IntakeError;
+use crate::SubmitError;
 use crate::driver::Inner;
 
 /// Batches that may wait for the client; each is at most a few network reads.
@@ -90,13 +90,13 @@ impl Pump {
         };
         let chunk = match pushed {
             Ok(Ok(chunk)) => chunk,
-            Ok(Err(Rejection { trouble, message })) => {
-                return Some(End::Cut(TextError::Rejected { trouble, message, retry_after: None }));
+            Ok(Err(TextFailure { obstacle, message })) => {
+                return Some(End::Cut(TextError::Rejected { obstacle, message, retry_after: None }));
             }
-            Err(Fault::Busy) => return Some(End::Fault(IntakeError::Busy.into())),
+            Err(Fault::Busy) => return Some(End::Fault(SubmitError::Busy.into())),
             Err(fault) => return Some(End::Fault(plugin_fault(self.relay.version(), &fault).into())),
         };
-        let Chunk { send, usage, written, last } = chunk;
+        let Chunk { send, usage, output_bytes: written, last } = chunk;
         self.counted = usage.or(self.counted);
         self.written += u64::from(written);
         if last {

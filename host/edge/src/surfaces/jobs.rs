@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{IntakeError, Receipt, Request};
+use gatehouse_driver::{Receipt, Request, SubmitError};
 use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
@@ -118,34 +118,34 @@ fn parent(text: &str) -> Result<TaskId, Problem> {
 }
 
 /// What a client reads. `implied` is the path that implies the model, where the body names none.
-pub(super) fn refusal(error: IntakeError, implied: Option<&'static str>) -> Problem {
+pub(super) fn refusal(error: SubmitError, implied: Option<&'static str>) -> Problem {
     let message = error.to_string();
     match error {
-        IntakeError::Invalid { field: Some(field), message } => Problem::field(field, message),
-        IntakeError::Invalid { field: None, message } => Problem::new(Kind::Invalid, message),
+        SubmitError::Invalid { field: Some(field), message } => Problem::field(field, message),
+        SubmitError::Invalid { field: None, message } => Problem::new(Kind::Invalid, message),
         // The client named no model here: what is missing is the family behind the path.
-        IntakeError::UnknownModel(_) if implied.is_some() => {
+        SubmitError::UnknownModel(_) if implied.is_some() => {
             let message = format!("no model of this gateway serves {}", implied.unwrap_or_default());
             Problem::new(Kind::ModelNotFound, message)
         }
-        IntakeError::UnknownModel(model) => {
+        SubmitError::UnknownModel(model) => {
             let message =
                 format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
             Problem::new(Kind::UnknownModel, message).about("model")
         }
-        IntakeError::ModelForbidden(_) => Problem::new(Kind::ModelForbidden, message).about("model"),
-        IntakeError::NotFound(_) => Problem::new(Kind::NotFound, message),
-        IntakeError::Forbidden(_) => Problem::new(Kind::Forbidden, message),
-        IntakeError::InsufficientBalance { .. } => Problem::new(Kind::InsufficientBalance, message),
-        IntakeError::QuotaExceeded { .. } => Problem::new(Kind::QuotaExceeded, message),
-        IntakeError::IdempotencyConflict => {
+        SubmitError::ModelForbidden(_) => Problem::new(Kind::ModelForbidden, message).about("model"),
+        SubmitError::NotFound(_) => Problem::new(Kind::NotFound, message),
+        SubmitError::Forbidden(_) => Problem::new(Kind::Forbidden, message),
+        SubmitError::InsufficientBalance { .. } => Problem::new(Kind::InsufficientBalance, message),
+        SubmitError::QuotaExceeded { .. } => Problem::new(Kind::QuotaExceeded, message),
+        SubmitError::IdempotencyConflict => {
             Problem::new(Kind::IdempotencyConflict, message).about("Idempotency-Key")
         }
-        IntakeError::KeyGone => Problem::new(Kind::Unauthenticated, message),
-        IntakeError::Busy => Problem::new(Kind::Busy, message),
-        IntakeError::Draining => Problem::new(Kind::Draining, message),
-        IntakeError::Store(error) => trouble(error),
-        IntakeError::Plugin(_) => Problem::new(Kind::Internal, message),
+        SubmitError::KeyGone => Problem::new(Kind::Unauthenticated, message),
+        SubmitError::Busy => Problem::new(Kind::Busy, message),
+        SubmitError::Draining => Problem::new(Kind::Draining, message),
+        SubmitError::Store(error) => trouble(error),
+        SubmitError::Plugin(_) => Problem::new(Kind::Internal, message),
         // What went wrong here is for the operator.
         other => Problem::internal(other),
     }

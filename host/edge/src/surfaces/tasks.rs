@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{CancelError, TaskFilter};
-use gatehouse_model::{Credits, FaultKind, Key, Status, Task, TaskId};
+use gatehouse_model::{Credits, FailureKind, Key, Status, Task, TaskId};
 use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -171,7 +171,7 @@ fn view<B: Backend>(front: &Front<B>, mut task: Task, base: &str) -> Result<View
         status: task.status,
         progress: task.progress,
         result,
-        error: task.fault.take().map(|fault| Failure {
+        error: task.failure.take().map(|fault| Failure {
             kind: fault_word(fault.kind),
             code: "task_failed",
             message: fault.message,
@@ -190,14 +190,14 @@ fn raw(json: Vec<u8>) -> Result<Box<RawValue>, Problem> {
     RawValue::from_string(text).map_err(Problem::internal)
 }
 
-fn fault_word(kind: FaultKind) -> &'static str {
+fn fault_word(kind: FailureKind) -> &'static str {
     match kind {
-        FaultKind::Request => "invalid_request_error",
-        FaultKind::Moderation => "content_policy_violation",
-        FaultKind::Upstream => "upstream_error",
-        FaultKind::Timeout => "timeout_error",
-        FaultKind::Cancelled => "cancelled",
-        FaultKind::Internal => "server_error",
+        FailureKind::Request => "invalid_request_error",
+        FailureKind::Moderation => "content_policy_violation",
+        FailureKind::Upstream => "upstream_error",
+        FailureKind::Timeout => "timeout_error",
+        FailureKind::Cancelled => "cancelled",
+        FailureKind::Internal => "server_error",
     }
 }
 

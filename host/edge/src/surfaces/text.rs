@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
-use gatehouse_driver::{IntakeError, TextAnswer, TextError, TextRequest};
-use gatehouse_model::{ChatFormat, Header, Key, Trouble};
+use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError};
+use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
 use http::{HeaderMap, Response, header};
 
 use crate::answer::{self, Content};
@@ -37,7 +37,7 @@ pub(super) async fn ask<B: Backend>(
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
     let whole = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
     body::check_json(&whole.bytes)?;
-    let request = TextRequest {
+    let request = CompletionRequest {
         id: visit.id,
         key,
         surface: visit.entry.surface,
@@ -47,9 +47,9 @@ pub(super) async fn ask<B: Backend>(
     let answered = front.backend.ask(request).await;
     drop(whole);
     match answered.map_err(problem)? {
-        TextAnswer::Whole(body) if wrapped => Ok(answer::json_text(wrap(&body))),
-        TextAnswer::Whole(body) => Ok(answer::json_text(body)),
-        TextAnswer::Stream(stream) => {
+        CompletionResponse::Whole(body) if wrapped => Ok(answer::json_text(wrap(&body))),
+        CompletionResponse::Whole(body) => Ok(answer::json_text(body)),
+        CompletionResponse::Stream(stream) => {
             let every = Duration::from_secs(front.config.limits.keep_alive_seconds.get().into());
             let clock = Arc::clone(&front.clock);
             Ok(EventBody::new(stream, form, visit.id, clock, every, problem).into_response())
@@ -89,21 +89,21 @@ fn wrap(body: &[u8]) -> Vec<u8> {
 fn problem(error: TextError) -> Problem {
     let message = error.to_string();
     match error {
-        TextError::Refused(IntakeError::UnknownModel(model)) => {
+        TextError::Refused(SubmitError::UnknownModel(model)) => {
             let message =
                 format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
             Problem::new(Kind::ModelNotFound, message).about("model")
         }
         TextError::Refused(error) => jobs::refusal(error, None),
-        TextError::Rejected { trouble, message, retry_after } => match trouble {
-            Trouble::Invalid => Problem::new(Kind::Invalid, message),
-            Trouble::NotFound => Problem::new(Kind::NotFound, message),
-            Trouble::TooLarge => Problem::new(Kind::TooLarge, message),
-            Trouble::RateLimited => again(Problem::new(Kind::RateLimited, message), retry_after),
-            Trouble::Account => {
+        TextError::Rejected { obstacle, message, retry_after } => match obstacle {
+            Obstacle::Invalid => Problem::new(Kind::Invalid, message),
+            Obstacle::NotFound => Problem::new(Kind::NotFound, message),
+            Obstacle::TooLarge => Problem::new(Kind::TooLarge, message),
+            Obstacle::RateLimited => again(Problem::new(Kind::RateLimited, message), retry_after),
+            Obstacle::Account => {
                 Problem::new(Kind::BadGateway, "the gateway's account at the model's provider was refused")
             }
-            Trouble::Upstream => Problem::new(Kind::BadGateway, message),
+            Obstacle::Upstream => Problem::new(Kind::BadGateway, message),
         },
         TextError::Timeout => Problem::new(Kind::UpstreamTimeout, message),
         TextError::Unavailable { retry_after } => again(Problem::new(Kind::Busy, message), retry_after),

@@ -8,12 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, IntakeError, MediaFile, MediaRefusal, ModelListing, Receipt, Request, StoreError,
-    TaskFilter, TextAnswer, TextError, TextRequest,
+    CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
+    Request, StoreError, SubmitError, TaskFilter, TextError,
 };
 use gatehouse_model::{
-    AccountId, Charge, Credits, Digest, Fault, FaultKind, Key, KeyDigest, KeyId, Phase, Sse, Status, Task,
-    TaskId, Trouble, UnixMs,
+    Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -44,7 +44,7 @@ impl Fake {
     pub(super) fn new(id: KeyId, digest: KeyDigest) -> Self {
         let key = Key {
             id,
-            account: AccountId::from("payer"),
+            account: CustomerId::from("payer"),
             name: "test".to_owned(),
             digest,
             created: UnixMs(0),
@@ -98,7 +98,7 @@ fn task(id: TaskId) -> Task {
     Task {
         id,
         revision: 1,
-        account: AccountId::from("payer"),
+        account: CustomerId::from("payer"),
         key: KeyId::from("key"),
         family: "context-image".to_owned(),
         digest: Digest::default(),
@@ -123,7 +123,7 @@ fn task(id: TaskId) -> Task {
         public: vec![],
         private: vec![],
         media: vec![],
-        fault: None,
+        failure: None,
     }
 }
 
@@ -136,38 +136,38 @@ pub(super) fn complete(task: &mut Task) {
 }
 
 /// Ends a task badly.
-pub(super) fn fail(task: &mut Task, kind: FaultKind, message: &str) {
+pub(super) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
     task.status = Status::Failed;
     task.cost = Some(Credits::ZERO);
     task.finished = Some(task.created.plus(Duration::from_secs(1)));
-    task.fault = Some(Fault { kind, message: message.to_owned() });
+    task.failure = Some(TaskFailure { kind, message: message.to_owned() });
 }
 
 /// The refusal a body asks for by its `refuse` field.
-fn refusal(word: &str) -> IntakeError {
+fn refusal(word: &str) -> SubmitError {
     let credits = Credits(4_500_000);
     match word {
-        "field" => IntakeError::Invalid {
+        "field" => SubmitError::Invalid {
             field: Some("n".to_owned()),
             message: "n: expected a number, not \"2\"".to_owned(),
         },
-        "body" => IntakeError::Invalid { field: None, message: "expected a JSON object".to_owned() },
-        "model" => IntakeError::UnknownModel("nobody".to_owned()),
-        "model-limit" => IntakeError::ModelForbidden("ctx-max".to_owned()),
-        "missing" => IntakeError::NotFound("unknown video".to_owned()),
-        "forbidden" => IntakeError::Forbidden("that blob is not yours".to_owned()),
-        "balance" => IntakeError::InsufficientBalance { needed: credits, available: Credits(1) },
-        "quota" => IntakeError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
-        "conflict" => IntakeError::IdempotencyConflict,
-        "key" => IntakeError::KeyGone,
-        "busy" => IntakeError::Busy,
-        "drain" => IntakeError::Draining,
-        "store-busy" => IntakeError::Store(StoreError::Busy),
-        "store-closed" => IntakeError::Store(StoreError::Closed),
+        "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
+        "model" => SubmitError::UnknownModel("nobody".to_owned()),
+        "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
+        "missing" => SubmitError::NotFound("unknown video".to_owned()),
+        "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
+        "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
+        "quota" => SubmitError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
+        "conflict" => SubmitError::IdempotencyConflict,
+        "key" => SubmitError::KeyGone,
+        "busy" => SubmitError::Busy,
+        "drain" => SubmitError::Draining,
+        "store-busy" => SubmitError::Store(StoreError::Busy),
+        "store-closed" => SubmitError::Store(StoreError::Closed),
         "store" => {
-            IntakeError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
+            SubmitError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
         }
-        _ => IntakeError::Internal("the plugin said sk-secret".to_owned()),
+        _ => SubmitError::Internal("the plugin said sk-secret".to_owned()),
     }
 }
 
@@ -179,7 +179,7 @@ impl Backend for Fake {
     fn keys_generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
-    async fn submit(&self, request: Request) -> Result<Receipt, IntakeError> {
+    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         self.asked.lock().unwrap().push(request);
         match body["refuse"].as_str() {
@@ -192,18 +192,18 @@ impl Backend for Fake {
             }
         }
     }
-    async fn ask(&self, request: TextRequest) -> Result<TextAnswer, TextError> {
+    async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let rejected = |trouble| TextError::Rejected {
-            trouble,
+            obstacle: trouble,
             message: "the provider's words".to_owned(),
             retry_after: Some(Duration::from_secs(90)),
         };
         let failure = |word: &str| match word {
-            "account" => rejected(Trouble::Account),
-            "invalid" => rejected(Trouble::Invalid),
-            "rate" => rejected(Trouble::RateLimited),
-            "upstream" => rejected(Trouble::Upstream),
+            "account" => rejected(Obstacle::Account),
+            "invalid" => rejected(Obstacle::Invalid),
+            "rate" => rejected(Obstacle::RateLimited),
+            "upstream" => rejected(Obstacle::Upstream),
             "timeout" => TextError::Timeout,
             "nobody" => TextError::Unavailable { retry_after: None },
             word => TextError::Refused(refusal(word)),
@@ -212,7 +212,7 @@ impl Backend for Fake {
             return Err(failure(word));
         }
         let Some(events) = body["events"].as_array() else {
-            return Ok(TextAnswer::Whole(br#"{"a":  1.0}"#.to_vec()));
+            return Ok(CompletionResponse::Whole(br#"{"a":  1.0}"#.to_vec()));
         };
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
         for event in events {
@@ -228,7 +228,7 @@ impl Backend for Fake {
         if body["open"] == true {
             self.streams.lock().unwrap().push(sender);
         }
-        Ok(TextAnswer::Stream(receiver.into()))
+        Ok(CompletionResponse::Stream(receiver.into()))
     }
     fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.working(self.tasks.borrow().get(&id).cloned())
@@ -248,7 +248,7 @@ impl Backend for Fake {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
         match task.status {
             Status::Submitted => {
-                let id = self.put(id.bits(), |task| fail(task, FaultKind::Cancelled, "cancelled"));
+                let id = self.put(id.bits(), |task| fail(task, FailureKind::Cancelled, "cancelled"));
                 Ok(self.tasks.borrow()[&id].clone())
             }
             status if status.is_final() => Err(CancelError::Over(status)),

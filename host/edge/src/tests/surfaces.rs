@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use gatehouse_model::{FaultKind, Status, TaskId};
+use gatehouse_model::{FailureKind, Status, TaskId};
 use serde_json::json;
 
 use super::fake;
@@ -153,12 +153,12 @@ async fn a_task_is_read_in_every_state() {
         "model": "ctx-pro", "cost": 4.5, "estimated_time": 13, "actual_time": 8});
     assert_eq!(read(id).await.json(), json!({"code": 200, "data": data}));
     for (kind, word) in [
-        (FaultKind::Request, "invalid_request_error"),
-        (FaultKind::Moderation, "content_policy_violation"),
-        (FaultKind::Upstream, "upstream_error"),
-        (FaultKind::Timeout, "timeout_error"),
-        (FaultKind::Cancelled, "cancelled"),
-        (FaultKind::Internal, "server_error"),
+        (FailureKind::Request, "invalid_request_error"),
+        (FailureKind::Moderation, "content_policy_violation"),
+        (FailureKind::Upstream, "upstream_error"),
+        (FailureKind::Timeout, "timeout_error"),
+        (FailureKind::Cancelled, "cancelled"),
+        (FailureKind::Internal, "server_error"),
     ] {
         let id = stand.house.put(2, |task| fake::fail(task, kind, "because"));
         let data = read(id).await.json()["data"].clone();

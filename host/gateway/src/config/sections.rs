@@ -66,15 +66,15 @@ pub(crate) struct PluginsConfig {
     /// Text streams open at once; each holds an instance of its plugin.
     pub(crate) streams: usize,
     /// What every plugin may use.
-    pub(crate) limits: gatehouse_families::Limits,
+    pub(crate) limits: gatehouse_runtime::Limits,
     /// What single families may use instead.
-    pub(crate) limits_by_family: BTreeMap<String, gatehouse_families::Limits>,
+    pub(crate) limits_by_family: BTreeMap<String, gatehouse_runtime::Limits>,
     /// Refuses plugins that none of the trusted keys has signed.
     pub(crate) require_signature: bool,
     /// Public keys whose signatures count, by any name.
-    pub(crate) trusted_keys: BTreeMap<String, gatehouse_families::PublicKey>,
+    pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey>,
     /// How a version is watched after a switch.
-    pub(crate) watch: gatehouse_families::WatchConfig,
+    pub(crate) watch: gatehouse_runtime::CanaryConfig,
     /// A folder whose components are installed as they appear.
     pub(crate) watch_folder: Option<PathBuf>,
     /// What a family's plugin is told with every request.
@@ -85,12 +85,12 @@ impl Default for PluginsConfig {
     fn default() -> Self {
         Self {
             threads: 0,
-            streams: gatehouse_families::STREAMS,
+            streams: gatehouse_runtime::STREAMS,
             require_signature: false,
             trusted_keys: Default::default(),
             watch: Default::default(),
             watch_folder: None,
-            limits: gatehouse_families::Limits::default(),
+            limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),
             settings: BTreeMap::new(),
         }

@@ -1,26 +1,26 @@
 //! Accounts: opened by name, paid into, taken back from.
 
 use gatehouse_admin::{OperationError, Outcome};
-use gatehouse_model::{AccountId, Credits};
+use gatehouse_model::{Credits, CustomerId};
 use gatehouse_tasks::Command;
 
 use super::{Desk, Way, broken};
 
 impl Desk {
-    pub(super) async fn open_account(&self, account: AccountId) -> Result<Outcome, OperationError> {
+    pub(super) async fn open_account(&self, account: CustomerId) -> Result<Outcome, OperationError> {
         check_account(&account)?;
         self.send(Command::OpenAccount { id: account.clone(), at: self.clock.now() }).await?;
         self.show_account(&account)
     }
 
-    pub(super) fn show_account(&self, account: &AccountId) -> Result<Outcome, OperationError> {
+    pub(super) fn show_account(&self, account: &CustomerId) -> Result<Outcome, OperationError> {
         let found = self.store.account(account).map_err(broken)?;
-        found.map(Outcome::Account).ok_or_else(|| OperationError::NotFound(format!("no account {account}")))
+        found.map(Outcome::Customer).ok_or_else(|| OperationError::NotFound(format!("no account {account}")))
     }
 
     pub(super) async fn pay(
         &self,
-        account: AccountId,
+        account: CustomerId,
         amount: Credits,
         memo: String,
         way: Way,
@@ -42,7 +42,7 @@ impl Desk {
 }
 
 /// An account's id is short and never needs quoting.
-fn check_account(account: &AccountId) -> Result<(), OperationError> {
+fn check_account(account: &CustomerId) -> Result<(), OperationError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     if account.0.is_empty() || account.0.len() > 64 || !account.0.chars().all(plain) {
         let text = format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", account.0);

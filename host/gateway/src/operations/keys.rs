@@ -1,7 +1,7 @@
 //! API keys: minted, listed, ended. The key itself is seen once, in the answer to its making.
 
 use gatehouse_admin::{KeyView, NewKey, OperationError, Outcome, Revealed};
-use gatehouse_model::{AccountId, ApiKey, Credits, Key, KeyId};
+use gatehouse_model::{ApiKey, Credits, CustomerId, Key, KeyId};
 use gatehouse_tasks::Command;
 
 use super::{Desk, broken};
@@ -31,7 +31,7 @@ impl Desk {
 
     pub(super) fn list_keys(
         &self,
-        account: Option<&AccountId>,
+        account: Option<&CustomerId>,
         revoked: bool,
     ) -> Result<Outcome, OperationError> {
         let mut keys: Vec<KeyView> =

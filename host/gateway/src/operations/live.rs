@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_families::{LiveSample, LiveState, LiveStates};
 use gatehouse_model::{Event, Phase, Task};
+use gatehouse_runtime::{LiveSample, LiveState, LiveStates};
 use gatehouse_store::Store;
 
 /// The live tasks of an open store.
@@ -15,7 +15,7 @@ impl LiveStates for StoredStates {
         for task in self.0.live_tasks() {
             let task = task.map_err(|error| error.to_string())?;
             // A task that is going to fail is never told anything again.
-            if task.family == family && task.fault.is_none() {
+            if task.family == family && task.failure.is_none() {
                 groups.entry(task.state_version).or_default().add(task, most);
             }
         }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use gatehouse_admin::{AuditNote, Examination, Operation, OperationError, Operations, Outcome, Performing};
 use gatehouse_driver::Driver;
-use gatehouse_families::{Families, Supplies, Trust};
 use gatehouse_model::{Clock, Digest, Pepper, Seed, TaskId};
+use gatehouse_runtime::{PluginService, Supplies, Trust};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Answer, Command, Rejection, Report};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -45,9 +45,9 @@ pub(crate) struct Desk {
 /// Plugins that serve, or what is needed to load them for a look.
 pub(crate) enum Plugins {
     /// They serve.
-    Serving(Families),
+    Serving(PluginService),
     /// They are opened when asked for.
-    Closed(Box<gatehouse_families::Config>),
+    Closed(Box<gatehouse_runtime::Config>),
 }
 
 impl Desk {
@@ -186,12 +186,12 @@ fn rejected(rejection: Rejection) -> OperationError {
 
 /// The room of plugins in `data`, as the configuration wants it.
 #[must_use]
-pub(crate) fn families_config(data: PathBuf, config: &Config) -> gatehouse_families::Config {
+pub(crate) fn families_config(data: PathBuf, config: &Config) -> gatehouse_runtime::Config {
     let plugins = &config.plugins;
     // Simulated providers stand in for all of them, and have an account each once they run.
     let supplied =
         config.providers.iter().filter(|(_, it)| config.sandbox.enabled || !it.accounts.is_empty());
-    gatehouse_families::Config {
+    gatehouse_runtime::Config {
         data_dir: data,
         threads: plugins.threads,
         streams: plugins.streams,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use gatehouse_admin::{Component, OperationError, Outcome, PluginState, PluginView, StageView};
-use gatehouse_families::{
-    Families, Offer, Refused, Registry, RemoveError, Report, Stage, StageVerdict, VersionState,
+use gatehouse_model::{About, Digest};
+use gatehouse_runtime::{
+    Offer, PluginService, Refused, Registry, RemoveError, Report, Stage, StageVerdict, VersionState,
     VersionSummary,
 };
-use gatehouse_model::{About, Digest};
 
 use super::{Desk, Plugins, StoredStates, aside, broken};
 
@@ -72,12 +72,12 @@ impl Desk {
         Ok(Outcome::PluginRemoved { digest })
     }
 
-    async fn families(&self) -> Result<Families, OperationError> {
+    async fn families(&self) -> Result<PluginService, OperationError> {
         match &self.plugins {
             Plugins::Serving(families) => Ok(families.clone()),
             Plugins::Closed(config) => {
                 let (config, clock) = (config.as_ref().clone(), self.clock.clone());
-                let opened = aside(move || Families::open(config, clock)).await?;
+                let opened = aside(move || PluginService::open(config, clock)).await?;
                 let families = opened.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
                 families.rehearse_on(Arc::new(StoredStates(self.store.clone())));
                 Ok(families)
@@ -87,7 +87,7 @@ impl Desk {
 }
 
 /// The one version whose digest begins that way.
-fn named(families: &Families, version: &str) -> Result<Digest, OperationError> {
+fn named(families: &PluginService, version: &str) -> Result<Digest, OperationError> {
     let all = families.list();
     let mut fitting =
         all.iter().map(|one| one.digest).filter(|digest| digest.to_string().starts_with(version));

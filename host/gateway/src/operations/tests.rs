@@ -1,7 +1,7 @@
 //! Operations on a store of their own: what is made is found again, what is wrong is refused in words.
 
 use gatehouse_admin::{NewKey, Operation, OperationError, Outcome};
-use gatehouse_model::{AccountId, ApiKey, Credits, KeyId, UnixMs};
+use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, UnixMs};
 use gatehouse_store::Store;
 
 use super::*;
@@ -27,12 +27,12 @@ fn bench() -> Bench {
 }
 
 fn open(account: &str) -> Operation {
-    Operation::AccountOpen { account: AccountId::from(account) }
+    Operation::AccountOpen { account: CustomerId::from(account) }
 }
 
 fn deposit(account: &str, micro: i64) -> Operation {
     Operation::AccountDeposit {
-        account: AccountId::from(account),
+        account: CustomerId::from(account),
         amount: Credits(micro),
         memo: "m".to_owned(),
     }
@@ -40,7 +40,7 @@ fn deposit(account: &str, micro: i64) -> Operation {
 
 fn withdraw(account: &str, micro: i64) -> Operation {
     Operation::AccountWithdraw {
-        account: AccountId::from(account),
+        account: CustomerId::from(account),
         amount: Credits(micro),
         memo: String::new(),
     }
@@ -48,7 +48,7 @@ fn withdraw(account: &str, micro: i64) -> Operation {
 
 fn policy(account: &str) -> NewKey {
     NewKey {
-        account: AccountId::from(account),
+        account: CustomerId::from(account),
         name: "laptop".to_owned(),
         quota: None,
         models: vec![],
@@ -66,7 +66,7 @@ async fn money_goes_in_and_out() {
     {
         let outcome = bench.desk.perform(operation).await.unwrap();
         assert!(
-            matches!(&outcome, Outcome::Account(account) if account.available == Credits(available)),
+            matches!(&outcome, Outcome::Customer(account) if account.available == Credits(available)),
             "{outcome:?}"
         );
     }
@@ -121,7 +121,7 @@ async fn a_key_is_found_by_its_secret_until_it_is_revoked() {
     let digest = ApiKey::parse(&secret.0).unwrap().digest(&desk.pepper);
     assert_eq!(desk.store.key_by_digest(&digest).unwrap().unwrap().id, key.id);
 
-    let list = |revoked| Operation::KeyList { account: Some(AccountId::from("a")), revoked };
+    let list = |revoked| Operation::KeyList { account: Some(CustomerId::from("a")), revoked };
     let count = |outcome| if let Outcome::Keys { keys } = outcome { keys.len() } else { usize::MAX };
     assert_eq!(count(desk.perform(list(false)).await.unwrap()), 1);
     desk.perform(Operation::KeyRevoke { key: key.id }).await.unwrap();
@@ -140,6 +140,6 @@ async fn each_start_prints_a_fresh_key_and_fills_the_account_up() {
     let alive: Vec<_> = keys.iter().filter(|key| key.revoked.is_none()).collect();
     assert_eq!(alive.len(), 1);
     assert_eq!(alive[0].id, ApiKey::parse(&second).unwrap().id());
-    let account = desk.store.account(&AccountId::from("sandbox")).unwrap().unwrap();
+    let account = desk.store.account(&CustomerId::from("sandbox")).unwrap().unwrap();
     assert_eq!(account.available, Credits(1_000_000_000));
 }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gatehouse_tasks::sample::{START, beginning};
-use gatehouse_tasks::{Command, MemoryBooks, apply};
+use gatehouse_tasks::{Command, MemoryLedgerStorage, apply};
 use redb::Durability;
 
 use super::mix::Mix;
@@ -35,7 +35,7 @@ const REPLAY: &str = "GATEHOUSE_CRASH_SEED";
 /// What the books were like after a batch, and what comes next from there.
 #[derive(Clone)]
 pub(super) struct Page {
-    pub(super) books: MemoryBooks,
+    pub(super) books: MemoryLedgerStorage,
     pub(super) dump: Dump,
     pub(super) mix: Mix,
 }
@@ -43,7 +43,7 @@ pub(super) struct Page {
 impl Page {
     /// Before the first batch.
     pub(super) fn blank(seed: u64, fat: usize) -> Self {
-        let books = MemoryBooks::default();
+        let books = MemoryLedgerStorage::default();
         Self { dump: Dump::of_memory(&books), books, mix: Mix::new(seed, fat) }
     }
 
@@ -98,7 +98,7 @@ struct Tally {
     images: usize,
     /// Cut while the store was recovering from an earlier cut.
     while_recovering: usize,
-    /// Opened on a batch that was durable before anybody was told.
+    /// Prepared on a batch that was durable before anybody was told.
     ahead: usize,
     /// Where the file's length was in doubt.
     lengths: usize,

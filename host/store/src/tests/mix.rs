@@ -6,7 +6,7 @@
 
 use gatehouse_model::{Status, TaskId, UnixMs};
 use gatehouse_tasks::sample::{START, STEP, Wish, task_id};
-use gatehouse_tasks::{Command, Ending, MemoryBooks};
+use gatehouse_tasks::{Command, Ending, MemoryLedgerStorage};
 
 use crate::power::Words;
 
@@ -38,7 +38,7 @@ impl Mix {
     }
 
     /// The next command, in view of those books.
-    pub(super) fn command(&mut self, books: &MemoryBooks) -> Command {
+    pub(super) fn command(&mut self, books: &MemoryLedgerStorage) -> Command {
         self.at = self.at.plus(STEP);
         let mut command = self.wish(books).command(books, self.at);
         match &mut command {
@@ -62,7 +62,7 @@ impl Mix {
         vec![self.words.byte(256); self.words.below(most + 1)]
     }
 
-    fn wish(&mut self, books: &MemoryBooks) -> Wish {
+    fn wish(&mut self, books: &MemoryLedgerStorage) -> Wish {
         match self.words.below(32) {
             0..=9 => self.submit(),
             10..=15 => Wish::Advance {
@@ -105,7 +105,7 @@ impl Mix {
     }
 
     /// A live task, mostly the oldest; one that never was if there is none.
-    fn live(&mut self, books: &MemoryBooks) -> u8 {
+    fn live(&mut self, books: &MemoryLedgerStorage) -> u8 {
         let live: Vec<TaskId> = books.live_tasks().map(|task| task.id).collect();
         let chosen = if self.words.below(3) > 0 { 0 } else { self.words.below(live.len().max(1)) };
         let number = |id: &TaskId| (0..=self.tasks).find(|number| task_id(*number) == *id);

@@ -1,7 +1,7 @@
 //! The store and the books in memory give the same answers and end up with the same rows, however the commands
 //! fall into batches (I22, I24).
 
-use gatehouse_tasks::MemoryBooks;
+use gatehouse_tasks::MemoryLedgerStorage;
 use gatehouse_tasks::sample::{START, STEP, Wish, wishes};
 use proptest::prelude::*;
 
@@ -15,8 +15,8 @@ fn play(
     wishes: &[Wish],
     sizes: &[usize],
     mut batch: impl FnMut(Vec<gatehouse_tasks::Command>, &[Verdict]),
-) -> MemoryBooks {
-    let mut books = MemoryBooks::default();
+) -> MemoryLedgerStorage {
+    let mut books = MemoryLedgerStorage::default();
     let (mut at, mut sizes) = (START, sizes.iter().copied().cycle());
     let mut rest = wishes;
     while !rest.is_empty() {

@@ -1,16 +1,16 @@
 //! The doctor finds what was tampered with, and calls it by its name.
 
-use gatehouse_model::{Account, Credits, Digest, Key, Status, Task};
+use gatehouse_model::{Credits, Customer, Digest, Key, Status, Task};
 
 use super::{advance, begun, finish, run, submit};
 use crate::sample::{START, account_id, change, completed, failed, request_id};
-use crate::{Command, Entry, Examination, Hold, MemoryBooks, Report};
+use crate::{Command, Entry, Examination, Hold, MemoryLedgerStorage, Report};
 
 /// Rows as they might be found in a file.
 #[derive(Clone)]
 struct Rows {
     ledger: Vec<Entry>,
-    accounts: Vec<Account>,
+    accounts: Vec<Customer>,
     keys: Vec<Key>,
     holds: Vec<Hold>,
     live: Vec<Task>,
@@ -18,7 +18,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(books: &MemoryBooks) -> Self {
+    fn of(books: &MemoryLedgerStorage) -> Self {
         Self {
             ledger: books.ledger().to_vec(),
             accounts: books.accounts().cloned().collect(),

@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use super::model::{Model, Purse};
 use super::run;
 use crate::sample::{START, STEP, Wish, wishes};
-use crate::{Answer, Command, Entry, MemoryBooks};
+use crate::{Answer, Command, Entry, MemoryLedgerStorage};
 
 /// The commands a sequence of wishes becomes, each with the books before it.
-fn play(wishes: &[Wish], mut step: impl FnMut(&mut MemoryBooks, Command)) -> MemoryBooks {
-    let mut books = MemoryBooks::default();
+fn play(wishes: &[Wish], mut step: impl FnMut(&mut MemoryLedgerStorage, Command)) -> MemoryLedgerStorage {
+    let mut books = MemoryLedgerStorage::default();
     let mut at = START;
     for wish in wishes {
         at = at.plus(STEP);
@@ -22,8 +22,8 @@ fn play(wishes: &[Wish], mut step: impl FnMut(&mut MemoryBooks, Command)) -> Mem
     books
 }
 
-fn purses(books: &MemoryBooks) -> BTreeMap<gatehouse_model::AccountId, Purse> {
-    let purse = |account: &gatehouse_model::Account| Purse {
+fn purses(books: &MemoryLedgerStorage) -> BTreeMap<gatehouse_model::CustomerId, Purse> {
+    let purse = |account: &gatehouse_model::Customer| Purse {
         free: account.available.0,
         held: account.reserved.0,
         spent: account.spent.0,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{AccountId, Digest, KeyId, Status, TaskId, UnixMs};
+use gatehouse_model::{CustomerId, Digest, KeyId, Status, TaskId, UnixMs};
 
 use crate::{Command, Ending, HoldId, Idempotency};
 
@@ -16,7 +16,7 @@ pub(super) struct Purse {
 
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
-    account: AccountId,
+    account: CustomerId,
     quota: Option<i64>,
     pub(super) used: i64,
     until: Option<UnixMs>,
@@ -40,7 +40,7 @@ struct Reserve {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
-    pub(super) purses: BTreeMap<AccountId, Purse>,
+    pub(super) purses: BTreeMap<CustomerId, Purse>,
     pub(super) passes: BTreeMap<KeyId, Pass>,
     pub(super) jobs: BTreeMap<TaskId, Job>,
     reserves: BTreeMap<HoldId, Reserve>,
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    fn deposit(&mut self, account: &AccountId, amount: i64) -> bool {
+    fn deposit(&mut self, account: &CustomerId, amount: i64) -> bool {
         let Some(purse) = self.purses.get_mut(account) else { return false };
         let fits = purse.paid_in.checked_add(amount).is_some() && amount != i64::MIN;
         if amount == 0 || !fits || purse.free + amount < 0 {

@@ -1,7 +1,7 @@
 //! A chat provider's stream: the same chunks under the public name of the model, in the form every client
 //! reads. The chunk that counts tokens is asked of the provider always, and handed on only to who asked.
 
-use gatehouse_sdk::{Context, Rejection, Sse, Usage};
+use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
 use super::tools::Calls;
@@ -51,7 +51,7 @@ impl Chunks {
         usage::believable(self.usage, self.written)
     }
 
-    pub(super) fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), Rejection> {
+    pub(super) fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), TextFailure> {
         if is_idle(event) {
             return Ok(());
         }
@@ -89,7 +89,7 @@ impl Chunks {
     }
 
     /// `[DONE]`, or the end of the stream: right only once every answer has said why it ended.
-    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), Rejection> {
+    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), TextFailure> {
         if self.choices.is_empty() || self.choices.iter().any(|choice| !choice.finished) {
             return Err(early());
         }

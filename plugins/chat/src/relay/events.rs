@@ -2,7 +2,7 @@
 //! calls and thinking; the end is said once the
 //! provider has said why, with the tokens after it for whoever asked.
 
-use gatehouse_sdk::{Context, Rejection, Sse, Usage};
+use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
 
 use super::{Out, early, is_idle};
 use crate::json::{Object, Text, Writer, quoted};
@@ -54,7 +54,7 @@ impl Events {
         self.counted.usage()
     }
 
-    pub(super) fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), Rejection> {
+    pub(super) fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), TextFailure> {
         if is_idle(event) || event.data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl Events {
     }
 
     /// `message_stop`, or the end of the stream: right only once the provider has said why it stopped.
-    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), Rejection> {
+    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), TextFailure> {
         let Some(stop) = self.stop else { return Err(early()) };
         self.begin(None, out);
         // Where the cap cut a call short its block stays open, and its arguments incomplete.

@@ -1,13 +1,13 @@
 //! Whole answers, from either protocol.
 
-use gatehouse_sdk::{Protocol, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Usage};
 use serde_json::{Value, json};
 
 use crate::{MODEL, answer};
 
 fn read(protocol: Protocol, body: &Value) -> (Value, Option<Usage>, u32) {
     let answered = answer(protocol, 200, &body.to_string()).expect("an answer");
-    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.written)
+    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.output_bytes)
 }
 
 fn usage(input: u64, output: u64, cached: u64, cache_write: u64) -> Option<Usage> {
@@ -27,7 +27,7 @@ fn a_chat_answer_keeps_its_bytes_under_the_public_name() {
     let given = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1790000000,"model":"provider-sonnet-1","x_new":[1.50],"choices":[{"index":0,"message":{"role":"assistant","content":"h\u00e9","extra":1.0},"finish_reason":"stop","logprobs":null}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10},"service_tier":"default"}"#;
     let answered = answer(Protocol::Chat, 200, given).unwrap();
     assert_eq!(answered.body, given.replace("provider-sonnet-1", MODEL));
-    assert_eq!((answered.usage, answered.written), (usage(9, 1, 0, 0), 3));
+    assert_eq!((answered.usage, answered.output_bytes), (usage(9, 1, 0, 0), 3));
 }
 
 #[test]
@@ -166,19 +166,19 @@ fn an_answer_that_makes_no_sense_is_the_providers_fault() {
     for body in ["", "  ", "<html>502</html>", "[]", "{", "data: {}\n\n"] {
         for protocol in [Protocol::Chat, Protocol::Messages] {
             let rejection = answer(protocol, 200, body).unwrap_err();
-            assert_eq!(rejection.trouble, Trouble::Upstream, "{body}");
+            assert_eq!(rejection.obstacle, Obstacle::Upstream, "{body}");
             assert!(!rejection.message.contains("html"), "{}", rejection.message);
         }
     }
     for body in [json!({}), json!({"choices": []}), json!({"choices": [{}]}), json!({"choices": "x"})] {
-        assert_eq!(answer(Protocol::Chat, 200, &body.to_string()).unwrap_err().trouble, Trouble::Upstream);
+        assert_eq!(answer(Protocol::Chat, 200, &body.to_string()).unwrap_err().obstacle, Obstacle::Upstream);
     }
     for body in
         [json!({}), json!({"content": "x"}), json!({"content": [{"type": "text"}]}), json!({"content": [7]})]
     {
         assert_eq!(
-            answer(Protocol::Messages, 200, &body.to_string()).unwrap_err().trouble,
-            Trouble::Upstream
+            answer(Protocol::Messages, 200, &body.to_string()).unwrap_err().obstacle,
+            Obstacle::Upstream
         );
     }
 }

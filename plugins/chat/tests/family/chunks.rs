@@ -1,6 +1,6 @@
 //! Streams of a chat provider: every trap, and what the client reads instead.
 
-use gatehouse_sdk::{Protocol, Sse, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
 use crate::{Heard, MODEL, data, relayed, state};
@@ -218,7 +218,7 @@ fn a_stream_that_ends_early_is_not_a_whole_one() {
         let heard = heard(true, &lines);
         assert!(!heard.last && !heard.data.iter().any(|data| data == "[DONE]"), "{lines:?}");
         let stopped = heard.stopped.expect("a rejection");
-        assert_eq!(stopped.trouble, Trouble::Upstream);
+        assert_eq!(stopped.obstacle, Obstacle::Upstream);
         assert_eq!(stopped.message, "the provider ended its answer before it was complete");
     }
     let forgetful = heard(true, &[START, TEXT, STOP, COUNT]);
@@ -256,18 +256,18 @@ fn a_delta_that_is_missing_is_an_empty_one() {
 
 #[test]
 fn errors_stop_it_after_what_came_before() {
-    for (line, trouble) in [
-        (r#"{"error":{"message":"x","type":"server_error"}}"#, Trouble::Upstream),
-        (r#"{"error":{"message":"x","code":429}}"#, Trouble::RateLimited),
-        (r#"{"error":"x"}"#, Trouble::Upstream),
-        ("<html>", Trouble::Upstream),
-        ("[1]", Trouble::Upstream),
+    for (line, obstacle) in [
+        (r#"{"error":{"message":"x","type":"server_error"}}"#, Obstacle::Upstream),
+        (r#"{"error":{"message":"x","code":429}}"#, Obstacle::RateLimited),
+        (r#"{"error":"x"}"#, Obstacle::Upstream),
+        ("<html>", Obstacle::Upstream),
+        ("[1]", Obstacle::Upstream),
     ] {
         let state = state(Protocol::Chat, json!({"stream": true}));
         for size in [1, 2, 5] {
             let heard = relayed(&state, &data(&[START, TEXT, line, STOP, "[DONE]"]), size);
             assert_eq!((heard.data.len(), heard.last), (2, false));
-            assert_eq!(heard.stopped.as_ref().map(|stopped| stopped.trouble), Some(trouble), "{line}");
+            assert_eq!(heard.stopped.as_ref().map(|stopped| stopped.obstacle), Some(obstacle), "{line}");
             assert!(!heard.stopped.unwrap().message.contains("html"));
         }
     }
@@ -281,5 +281,5 @@ fn errors_stop_it_after_what_came_before() {
     let named =
         Sse { event: Some("error".into()), data: r#"{"message":"x","type":"rate_limit_error"}"#.into() };
     let stopped = relayed(&state, &[named], 1).stopped.unwrap();
-    assert_eq!((stopped.trouble, stopped.message.as_str()), (Trouble::RateLimited, "x"));
+    assert_eq!((stopped.obstacle, stopped.message.as_str()), (Obstacle::RateLimited, "x"));
 }

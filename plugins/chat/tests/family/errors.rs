@@ -1,6 +1,6 @@
 //! What a provider's errors become: whose trouble it is, and what of it a client reads.
 
-use gatehouse_sdk::{Protocol, Trouble};
+use gatehouse_sdk::{Obstacle, Protocol};
 use serde_json::{Value, json};
 
 use crate::{MODEL, UPSTREAM, answer};
@@ -16,88 +16,88 @@ fn anthropic(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
 }
 
-fn becomes(status: u16, body: &Value, trouble: Trouble, message: &str) {
+fn becomes(status: u16, body: &Value, obstacle: Obstacle, message: &str) {
     for protocol in BOTH {
         let rejection = answer(protocol, status, &body.to_string()).expect_err("a rejection");
-        assert_eq!((rejection.trouble, rejection.message.as_str()), (trouble, message), "{status} {body}");
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (obstacle, message), "{status} {body}");
     }
 }
 
 #[test]
 fn words_about_the_request_are_kept() {
     let long = "prompt is too long: 208904 tokens > 200000 maximum";
-    becomes(400, &anthropic("invalid_request_error", long), Trouble::Invalid, long);
+    becomes(400, &anthropic("invalid_request_error", long), Obstacle::Invalid, long);
     becomes(
         400,
         &openai("invalid_request_error", json!("context_length_exceeded"), long),
-        Trouble::Invalid,
+        Obstacle::Invalid,
         long,
     );
-    becomes(422, &json!({"detail": "bad input"}), Trouble::Invalid, "bad input");
+    becomes(422, &json!({"detail": "bad input"}), Obstacle::Invalid, "bad input");
     becomes(
         400,
         &json!({"object": "error", "message": "bad", "type": "BadRequestError", "code": 400}),
-        Trouble::Invalid,
+        Obstacle::Invalid,
         "bad",
     );
-    becomes(400, &json!({"error": "bad"}), Trouble::Invalid, "bad");
+    becomes(400, &json!({"error": "bad"}), Obstacle::Invalid, "bad");
     becomes(
         400,
         &json!([{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]),
-        Trouble::Invalid,
+        Obstacle::Invalid,
         "bad",
     );
-    becomes(409, &anthropic("conflict_error", "busy"), Trouble::Invalid, "busy");
-    becomes(413, &anthropic("request_too_large", "32 MB"), Trouble::TooLarge, "32 MB");
-    becomes(429, &anthropic("rate_limit_error", "slow down"), Trouble::RateLimited, "slow down");
-    becomes(404, &anthropic("not_found_error", "no file file_1"), Trouble::NotFound, "no file file_1");
+    becomes(409, &anthropic("conflict_error", "busy"), Obstacle::Invalid, "busy");
+    becomes(413, &anthropic("request_too_large", "32 MB"), Obstacle::TooLarge, "32 MB");
+    becomes(429, &anthropic("rate_limit_error", "slow down"), Obstacle::RateLimited, "slow down");
+    becomes(404, &anthropic("not_found_error", "no file file_1"), Obstacle::NotFound, "no file file_1");
 }
 
 #[test]
 fn the_operators_account_is_nobodys_business() {
     let secret = "Incorrect API key provided: sk-abcdefghijkl. Your organization org-123456789.";
     for status in [401, 402, 403] {
-        becomes(status, &openai("invalid_request_error", json!("x"), secret), Trouble::Account, NEUTRAL);
-        becomes(status, &anthropic("permission_error", secret), Trouble::Account, NEUTRAL);
+        becomes(status, &openai("invalid_request_error", json!("x"), secret), Obstacle::Account, NEUTRAL);
+        becomes(status, &anthropic("permission_error", secret), Obstacle::Account, NEUTRAL);
     }
     let credit = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.";
-    becomes(400, &anthropic("invalid_request_error", credit), Trouble::Account, NEUTRAL);
+    becomes(400, &anthropic("invalid_request_error", credit), Obstacle::Account, NEUTRAL);
     let limit = "You have reached your specified API usage limits. You will regain access on 2026-12-01.";
-    becomes(400, &anthropic("invalid_request_error", limit), Trouble::Account, NEUTRAL);
+    becomes(400, &anthropic("invalid_request_error", limit), Obstacle::Account, NEUTRAL);
     becomes(
         429,
         &openai("insufficient_quota", json!("insufficient_quota"), "You exceeded"),
-        Trouble::Account,
+        Obstacle::Account,
         NEUTRAL,
     );
-    becomes(400, &openai("x", json!("invalid_api_key"), secret), Trouble::Account, NEUTRAL);
+    becomes(400, &openai("x", json!("invalid_api_key"), secret), Obstacle::Account, NEUTRAL);
     for protocol in BOTH {
         let rejection = answer(protocol, 403, "<html>denied</html>").unwrap_err();
-        assert_eq!((rejection.trouble, rejection.message.as_str()), (Trouble::Account, NEUTRAL));
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (Obstacle::Account, NEUTRAL));
     }
 }
 
 #[test]
 fn a_model_the_provider_does_not_have_is_a_wrong_table() {
     let words = "the provider does not serve this model at present";
-    becomes(404, &anthropic("not_found_error", &format!("model: {UPSTREAM}")), Trouble::Upstream, words);
+    becomes(404, &anthropic("not_found_error", &format!("model: {UPSTREAM}")), Obstacle::Upstream, words);
     becomes(
         404,
         &openai("invalid_request_error", json!("model_not_found"), "gone"),
-        Trouble::Upstream,
+        Obstacle::Upstream,
         words,
     );
     becomes(
         400,
         &openai("invalid_request_error", json!("model_not_found"), "gone"),
-        Trouble::Upstream,
+        Obstacle::Upstream,
         words,
     );
-    becomes(404, &json!({"detail": "Not Found"}), Trouble::Upstream, words);
+    becomes(404, &json!({"detail": "Not Found"}), Obstacle::Upstream, words);
     becomes(
         404,
         &openai("invalid_request_error", Value::Null, "Invalid URL (POST /v1/x)"),
-        Trouble::Upstream,
+        Obstacle::Upstream,
         words,
     );
 }
@@ -106,47 +106,47 @@ fn a_model_the_provider_does_not_have_is_a_wrong_table() {
 fn the_providers_own_trouble_is_not_described() {
     for status in [500, 502, 503, 504, 529, 302, 408, 418] {
         let failed = format!("the provider failed (HTTP {status})");
-        becomes(status, &anthropic("overloaded_error", "Overloaded"), Trouble::Upstream, &failed);
+        becomes(status, &anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream, &failed);
         for body in ["", "<html><h1>502 Bad Gateway</h1></html>", "null", "[]", "{}"] {
             for protocol in BOTH {
                 let rejection = answer(protocol, status, body).unwrap_err();
                 assert_eq!(
-                    (rejection.trouble, rejection.message.as_str()),
-                    (Trouble::Upstream, failed.as_str())
+                    (rejection.obstacle, rejection.message.as_str()),
+                    (Obstacle::Upstream, failed.as_str())
                 );
             }
         }
     }
-    for (status, trouble, message) in [
-        (400, Trouble::Upstream, "the provider failed (HTTP 400)"),
-        (404, Trouble::Upstream, "the provider failed (HTTP 404)"),
-        (413, Trouble::TooLarge, "the request is too large for the provider"),
-        (429, Trouble::RateLimited, "the provider takes no more requests for now"),
+    for (status, obstacle, message) in [
+        (400, Obstacle::Upstream, "the provider failed (HTTP 400)"),
+        (404, Obstacle::Upstream, "the provider failed (HTTP 404)"),
+        (413, Obstacle::TooLarge, "the request is too large for the provider"),
+        (429, Obstacle::RateLimited, "the provider takes no more requests for now"),
     ] {
         let rejection = answer(Protocol::Chat, status, "<html>no</html>").unwrap_err();
-        assert_eq!((rejection.trouble, rejection.message.as_str()), (trouble, message));
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (obstacle, message));
     }
 }
 
 #[test]
 fn an_error_inside_a_success_is_one() {
-    for (body, trouble) in [
-        (openai("invalid_request_error", Value::Null, "bad"), Trouble::Invalid),
-        (openai("insufficient_quota", Value::Null, "bad"), Trouble::Account),
-        (openai("requests", json!("rate_limit_exceeded"), "bad"), Trouble::RateLimited),
-        (openai("server_error", Value::Null, "bad"), Trouble::Upstream),
-        (openai("x", json!(429), "bad"), Trouble::RateLimited),
-        (openai("x", json!("401"), "bad"), Trouble::Account),
-        (json!({"error": {"message": "bad", "code": 502}}), Trouble::Upstream),
-        (anthropic("overloaded_error", "bad"), Trouble::Upstream),
-        (anthropic("request_too_large", "bad"), Trouble::TooLarge),
-        (anthropic("authentication_error", "bad"), Trouble::Account),
-        (json!({"error": "bad"}), Trouble::Upstream),
+    for (body, obstacle) in [
+        (openai("invalid_request_error", Value::Null, "bad"), Obstacle::Invalid),
+        (openai("insufficient_quota", Value::Null, "bad"), Obstacle::Account),
+        (openai("requests", json!("rate_limit_exceeded"), "bad"), Obstacle::RateLimited),
+        (openai("server_error", Value::Null, "bad"), Obstacle::Upstream),
+        (openai("x", json!(429), "bad"), Obstacle::RateLimited),
+        (openai("x", json!("401"), "bad"), Obstacle::Account),
+        (json!({"error": {"message": "bad", "code": 502}}), Obstacle::Upstream),
+        (anthropic("overloaded_error", "bad"), Obstacle::Upstream),
+        (anthropic("request_too_large", "bad"), Obstacle::TooLarge),
+        (anthropic("authentication_error", "bad"), Obstacle::Account),
+        (json!({"error": "bad"}), Obstacle::Upstream),
     ] {
         for protocol in BOTH {
             let rejection = answer(protocol, 200, &body.to_string()).unwrap_err();
-            assert_eq!(rejection.trouble, trouble, "{body}");
-            let kept = matches!(trouble, Trouble::Invalid | Trouble::TooLarge | Trouble::RateLimited);
+            assert_eq!(rejection.obstacle, obstacle, "{body}");
+            let kept = matches!(obstacle, Obstacle::Invalid | Obstacle::TooLarge | Obstacle::RateLimited);
             assert_eq!(rejection.message == "bad", kept, "{body}: {}", rejection.message);
         }
     }
@@ -159,7 +159,7 @@ fn kept_words_name_the_public_model_and_no_account() {
     );
     let kept =
         format!("Rate limit reached for {MODEL} in organization *** on tokens per min (TPM), key (***).");
-    becomes(429, &openai("tokens", json!("rate_limit_exceeded"), &said), Trouble::RateLimited, &kept);
+    becomes(429, &openai("tokens", json!("rate_limit_exceeded"), &said), Obstacle::RateLimited, &kept);
     let long = "\u{e9}".repeat(5000);
     let rejection = answer(Protocol::Chat, 400, &openai("x", Value::Null, &long).to_string()).unwrap_err();
     assert_eq!(rejection.message.chars().count(), 2000);

@@ -1,6 +1,6 @@
 //! Streams of a messages provider as chunks.
 
-use gatehouse_sdk::{Protocol, Sse, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
 use crate::{Heard, MODEL, named, relayed, state};
@@ -237,17 +237,17 @@ fn a_stream_that_ends_early_is_not_a_whole_one() {
     let mut silent = lines;
     let last = silent.len() - 2;
     silent[last]["delta"] = json!({});
-    assert_eq!(heard(false, &silent).stopped.map(|stopped| stopped.trouble), Some(Trouble::Upstream));
+    assert_eq!(heard(false, &silent).stopped.map(|stopped| stopped.obstacle), Some(Obstacle::Upstream));
 }
 
 #[test]
 fn errors_stop_it_after_what_came_before() {
-    for (kind, trouble) in [
-        ("overloaded_error", Trouble::Upstream),
-        ("api_error", Trouble::Upstream),
-        ("rate_limit_error", Trouble::RateLimited),
-        ("invalid_request_error", Trouble::Invalid),
-        ("authentication_error", Trouble::Account),
+    for (kind, obstacle) in [
+        ("overloaded_error", Obstacle::Upstream),
+        ("api_error", Obstacle::Upstream),
+        ("rate_limit_error", Obstacle::RateLimited),
+        ("invalid_request_error", Obstacle::Invalid),
+        ("authentication_error", Obstacle::Account),
     ] {
         let mut lines = vec![message_start()];
         lines.extend(text(0, "a"));
@@ -256,7 +256,7 @@ fn errors_stop_it_after_what_came_before() {
         for size in [1, 3, 20] {
             let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &named(&lines), size);
             assert_eq!((heard.data.len(), heard.last, heard.written), (2, false, 1));
-            assert_eq!(heard.stopped.map(|stopped| stopped.trouble), Some(trouble), "{kind}");
+            assert_eq!(heard.stopped.map(|stopped| stopped.obstacle), Some(obstacle), "{kind}");
         }
     }
     let broken = [Sse { event: Some("message_start".into()), data: "<html>".into() }];

@@ -3,7 +3,7 @@
 use gatehouse_sdk::Protocol;
 use serde_json::{Value, json};
 
-use crate::{asked, opened, refusal, written};
+use crate::{asked, prepared, refusal, written};
 
 /// Refused, whoever would serve it.
 fn refused(fields: Value, message: &str) {
@@ -24,7 +24,7 @@ fn refused_part(part: Value, expected: &str) {
 
 /// Taken by a provider of the same protocol.
 fn taken(fields: Value) {
-    opened(asked(Protocol::Chat, json!({}), fields));
+    prepared(asked(Protocol::Chat, json!({}), fields));
 }
 
 #[test]

@@ -17,8 +17,8 @@ use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
 
 use gatehouse_sdk::{
-    Answered, Body, Call, Chunk, Context, Inquiry, Opened, Payload, Protocol, Refusal, Rejection, Reply,
-    Route, Sse, UnixMs, Usage,
+    Answered, Body, Call, Chunk, Context, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
+    TextFailure, TextRequest, UnixMs, Usage,
 };
 use gatehouse_testkit::{Component, TextPlay};
 use serde_json::{Value, json};
@@ -42,8 +42,8 @@ fn route(protocol: Protocol, rules: Value) -> Route {
     Route { model: MODEL.into(), upstream: UPSTREAM.into(), provider: "p".into(), protocol, rules }
 }
 
-fn written(protocol: Protocol, rules: Value, body: &str) -> Inquiry {
-    Inquiry {
+fn written(protocol: Protocol, rules: Value, body: &str) -> TextRequest {
+    TextRequest {
         surface: SURFACE.into(),
         body: body.into(),
         headers: vec![],
@@ -61,18 +61,18 @@ fn body(fields: Value) -> Value {
     body
 }
 
-fn asked(protocol: Protocol, rules: Value, fields: Value) -> Inquiry {
+fn asked(protocol: Protocol, rules: Value, fields: Value) -> TextRequest {
     written(protocol, rules, &body(fields).to_string())
 }
 
-fn opened(inquiry: Inquiry) -> Opened<Vec<u8>> {
+fn prepared(inquiry: TextRequest) -> Prepared<Vec<u8>> {
     let said = inquiry.body.clone();
-    both().open::<Chat>(&inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
+    both().prepare::<Chat>(&inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
 }
 
-fn refusal(inquiry: Inquiry) -> (String, String) {
+fn refusal(inquiry: TextRequest) -> (String, String) {
     let said = inquiry.body.clone();
-    match both().open::<Chat>(&inquiry) {
+    match both().prepare::<Chat>(&inquiry) {
         Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
         other => panic!("{said}: {other:?}"),
     }
@@ -87,19 +87,20 @@ fn text_of(call: &Call) -> &str {
 
 /// What goes to the provider.
 fn sent(protocol: Protocol, rules: Value, fields: Value) -> Value {
-    serde_json::from_str(text_of(&opened(asked(protocol, rules, fields)).call)).expect("a call carries JSON")
+    serde_json::from_str(text_of(&prepared(asked(protocol, rules, fields)).call))
+        .expect("a call carries JSON")
 }
 
 /// The state of a request that was opened.
 fn state(protocol: Protocol, fields: Value) -> Vec<u8> {
-    opened(asked(protocol, json!({}), fields)).state
+    prepared(asked(protocol, json!({}), fields)).state
 }
 
 fn reply(status: u16, body: &str) -> Reply {
     Reply { status, headers: vec![], body: Body::Inline(body.as_bytes().to_vec()) }
 }
 
-fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, Rejection> {
+fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, TextFailure> {
     both().answer::<Chat>(&state(protocol, json!({})), &reply(status, body))
 }
 
@@ -110,11 +111,11 @@ struct Heard {
     usage: Option<Usage>,
     written: u32,
     last: bool,
-    stopped: Option<Rejection>,
+    stopped: Option<TextFailure>,
 }
 
 impl Heard {
-    fn take(&mut self, chunk: Result<Chunk, Rejection>) {
+    fn take(&mut self, chunk: Result<Chunk, TextFailure>) {
         match chunk {
             Ok(chunk) => {
                 assert!(chunk.send.is_empty() || !self.last, "nothing follows the terminal event");
@@ -123,7 +124,7 @@ impl Heard {
                     self.data.push(event.data);
                 }
                 self.usage = chunk.usage.or(self.usage);
-                self.written += chunk.written;
+                self.written += chunk.output_bytes;
                 self.last |= chunk.last;
             }
             Err(rejection) => self.stopped = Some(rejection),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chat::{Chat, SURFACE};
-use gatehouse_sdk::{Family, Inquiry, Protocol, Refusal, Verdict};
+use gatehouse_sdk::{Family, Protocol, Refusal, TextRequest, Verdict};
 use serde_json::{Value, json};
 
 use crate::{asked, body, both, refusal, written};
@@ -20,7 +20,7 @@ fn the_manifest_has_a_surface_and_no_models_of_its_own() {
 fn every_self_test_holds_with_both_protocols() {
     for protocol in [Protocol::Chat, Protocol::Messages] {
         for test in Chat::about().self_tests {
-            let got = both().open::<Chat>(&written(protocol, json!({}), &test.body.to_string()));
+            let got = both().prepare::<Chat>(&written(protocol, json!({}), &test.body.to_string()));
             assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{protocol:?} {}: {got:?}", test.body);
         }
     }
@@ -29,8 +29,8 @@ fn every_self_test_holds_with_both_protocols() {
 #[test]
 fn another_surface_is_not_served() {
     let inquiry =
-        Inquiry { surface: "messages.create".into(), ..asked(Protocol::Chat, json!({}), json!({})) };
-    assert!(matches!(both().open::<Chat>(&inquiry), Err(Refusal::NotFound(_))));
+        TextRequest { surface: "messages.create".into(), ..asked(Protocol::Chat, json!({}), json!({})) };
+    assert!(matches!(both().prepare::<Chat>(&inquiry), Err(Refusal::NotFound(_))));
 }
 
 /// A field that is published is one that is judged: a value no field takes is refused by name.
@@ -43,7 +43,7 @@ fn what_is_published_is_what_is_judged() {
         let values = [json!([[7]]), json!({"type": [7]}), json!(-1.5e300)];
         let judged = values.into_iter().filter(|value| {
             let body = body(json!({field.as_str(): value}));
-            both().open::<Chat>(&written(Protocol::Chat, json!({}), &body.to_string())).is_err()
+            both().prepare::<Chat>(&written(Protocol::Chat, json!({}), &body.to_string())).is_err()
         });
         assert!(judged.count() > 0, "{field} is published and not judged");
     }

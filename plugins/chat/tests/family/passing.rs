@@ -5,7 +5,7 @@ use std::time::Duration;
 use gatehouse_sdk::{Facts, MediaKind, Protocol, Replay, Target};
 use serde_json::{Value, json};
 
-use crate::{MODEL, asked, body, opened, refusal, sent, text_of, written};
+use crate::{MODEL, asked, body, prepared, refusal, sent, text_of, written};
 
 fn passed(rules: Value, fields: Value) -> Value {
     sent(Protocol::Chat, rules, fields)
@@ -13,18 +13,18 @@ fn passed(rules: Value, fields: Value) -> Value {
 
 #[test]
 fn the_call_goes_where_it_must() {
-    let opened = opened(asked(Protocol::Chat, json!({}), json!({})));
-    let call = &opened.call;
+    let prepared = prepared(asked(Protocol::Chat, json!({}), json!({})));
+    let call = &prepared.call;
     assert_eq!((call.provider.as_str(), call.method.as_str()), ("p", "POST"));
     assert_eq!(call.target, Target::Path("/v1/chat/completions".into()));
     assert_eq!((call.replay, call.timeout), (Replay::Once, Duration::from_secs(600)));
-    assert!(call.headers.is_empty() && !opened.streaming);
+    assert!(call.headers.is_empty() && !prepared.streaming);
 }
 
 #[test]
 fn everything_but_the_route_keeps_its_bytes() {
     let given = r#"{ "messages" : [ {"role":"user", "content":"a\u00e9\/b","x":1.50} ], "model":"lm-sonnet","temperature":0.70,"top_k": 5,"chat_template_kwargs":{"b":1,"a":2},"seed":null}"#;
-    let call = opened(written(Protocol::Chat, json!({}), given)).call;
+    let call = prepared(written(Protocol::Chat, json!({}), given)).call;
     assert_eq!(
         text_of(&call),
         r#"{"messages":[ {"role":"user", "content":"a\u00e9\/b","x":1.50} ],"model":"provider-sonnet-1","temperature":0.70,"top_k":5,"chat_template_kwargs":{"b":1,"a":2},"seed":null}"#
@@ -50,7 +50,7 @@ fn the_cap_has_the_providers_name() {
 
 #[test]
 fn how_much_may_be_written() {
-    let most = |rules: Value, fields: Value| opened(asked(Protocol::Chat, rules, fields)).most;
+    let most = |rules: Value, fields: Value| prepared(asked(Protocol::Chat, rules, fields)).max_output_tokens;
     assert_eq!(most(json!({}), json!({"max_tokens": 100})), 100);
     assert_eq!(most(json!({}), json!({"max_tokens": 100, "n": 3})), 300);
     assert_eq!(most(json!({"max_output": 500}), json!({})), 500);
@@ -124,18 +124,18 @@ fn a_sound_that_was_cut_out_is_bare_again() {
         asked(Protocol::Chat, json!({}), json!({"messages": [{"role": "user", "content": content}]}));
     let facts = Facts { blob: Some(blob.into()), ..Facts::new(MediaKind::Image, "image/png", 9) };
     inquiry.blobs = vec![facts];
-    let opened = opened(inquiry);
-    let sent: Value = serde_json::from_str(text_of(&opened.call)).unwrap();
+    let prepared = prepared(inquiry);
+    let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
     let content = &sent["messages"][0]["content"];
     assert_eq!(content[1]["input_audio"]["data"], format!("{blob}:base64"));
     assert_eq!(content[2]["image_url"]["url"], blob);
     assert_eq!(content[3]["input_audio"]["data"], format!("{blob}:base64"));
-    assert_eq!((opened.pictures, opened.read), (3, 4));
+    assert_eq!((prepared.pictures, prepared.input_bytes), (3, 4));
 }
 
 #[test]
 fn what_is_read_is_text_and_tools() {
-    let read = |fields: Value| opened(asked(Protocol::Chat, json!({}), fields)).read;
+    let read = |fields: Value| prepared(asked(Protocol::Chat, json!({}), fields)).input_bytes;
     assert_eq!(read(json!({})), 2);
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": {}}}]);
     assert_eq!(read(json!({"tools": tools})), 2 + tools.to_string().len() as u32);

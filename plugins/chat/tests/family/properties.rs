@@ -5,7 +5,7 @@ use gatehouse_sdk::{Protocol, Relay, Sse, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{asked, cx, named, opened, relayed, reply, state, text_of, written};
+use crate::{asked, cx, named, prepared, relayed, reply, state, text_of, written};
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Chat, Protocol::Messages];
 
@@ -181,8 +181,8 @@ proptest! {
             json!({"model": "lm-sonnet", "messages": fields})
         };
         for protocol in PROTOCOLS {
-            if let Ok(opened) = run::open::<Chat>(&cx(), written(protocol, json!({}), &body.to_string())) {
-                serde_json::from_str::<Value>(text_of(&opened.call)).expect("a call carries JSON");
+            if let Ok(prepared) = run::prepare::<Chat>(&cx(), written(protocol, json!({}), &body.to_string())) {
+                serde_json::from_str::<Value>(text_of(&prepared.call)).expect("a call carries JSON");
             }
         }
     }
@@ -207,13 +207,13 @@ proptest! {
             {"role": "assistant", "content": null, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c", "content": user},
         ]);
-        let sent = opened(asked(Protocol::Messages, json!({}), json!({"messages": messages})));
+        let sent = prepared(asked(Protocol::Messages, json!({}), json!({"messages": messages})));
         let sent_body: Value = serde_json::from_str(text_of(&sent.call)).unwrap();
         prop_assert_eq!(&sent_body["system"], &json!(system));
         prop_assert_eq!(&sent_body["messages"][0]["content"][0]["text"], &json!(user));
         prop_assert_eq!(&sent_body["messages"][1]["content"][0]["input"]["a"], &json!(arguments));
         prop_assert_eq!(&sent_body["messages"][2]["content"][0]["content"], &json!(user));
-        prop_assert_eq!(sent.read as usize, system.len() + 2 * user.len() + 1 + json!({"a": arguments}).to_string().len());
+        prop_assert_eq!(sent.input_bytes as usize, system.len() + 2 * user.len() + 1 + json!({"a": arguments}).to_string().len());
     }
 }
 
@@ -245,7 +245,7 @@ fn deep_and_long_bodies_are_taken_or_refused() {
         let other = if field == "messages" { "other" } else { field };
         let body = format!(r#"{{"model":"lm-sonnet","messages":{messages},"{other}":{deep}}}"#);
         for protocol in PROTOCOLS {
-            let taken = run::open::<Chat>(&cx(), written(protocol, json!({}), &body)).is_ok();
+            let taken = run::prepare::<Chat>(&cx(), written(protocol, json!({}), &body)).is_ok();
             assert_eq!(taken, field == "anything", "{field}");
         }
     }

@@ -3,7 +3,7 @@
 use gatehouse_sdk::Protocol;
 use serde_json::{Value, json};
 
-use crate::{MODEL, answer, asked, opened, refusal, sent, text_of, written};
+use crate::{MODEL, answer, asked, prepared, refusal, sent, text_of, written};
 
 /// `thinking` and `output_config` as sent.
 fn depth(rules: Value, fields: Value) -> (Value, Value) {
@@ -142,12 +142,12 @@ fn thinking_goes_round_byte_for_byte() {
     let next = format!(
         r#"{{"model":"{MODEL}","messages":[{{"role":"user","content":"x"}},{message},{{"role":"tool","tool_call_id":"toolu_1","content":"r"}}]}}"#
     );
-    let sent = opened(written(Protocol::Messages, json!({}), &next)).call;
+    let sent = prepared(written(Protocol::Messages, json!({}), &next)).call;
     let turn = format!(
         r#"{{"role":"assistant","content":[{thinking},{redacted},{{"type":"tool_use","id":"toolu_1","name":"f","input":{{"a":1.0}}}}]}}"#
     );
     assert!(text_of(&sent).contains(&turn), "{}", text_of(&sent));
-    let unthinking = opened(written(Protocol::Messages, json!({"thinking": []}), &next)).call;
+    let unthinking = prepared(written(Protocol::Messages, json!({"thinking": []}), &next)).call;
     assert!(!text_of(&unthinking).contains("thinking"));
 }
 

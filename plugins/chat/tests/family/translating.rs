@@ -3,7 +3,7 @@
 use gatehouse_sdk::{Facts, MediaKind, Protocol, Replay, Target};
 use serde_json::{Value, json};
 
-use crate::{MODEL, UPSTREAM, asked, opened, refusal, sent, text_of, written};
+use crate::{MODEL, UPSTREAM, asked, prepared, refusal, sent, text_of, written};
 
 /// The fields sent, beside those every request has.
 fn sends(rules: Value, fields: Value, expected: Value) {
@@ -45,12 +45,12 @@ fn the_call_goes_where_it_must() {
         ("anthropic-version".into(), "2026-10-21".into()),
         ("anthropic-beta".into(), "b-2, c-3,a-1".into()),
     ];
-    let opened = opened(inquiry);
-    assert_eq!(opened.call.target, Target::Path("/v1/messages".into()));
-    assert_eq!((opened.call.replay, opened.streaming), (Replay::Once, true));
+    let prepared = prepared(inquiry);
+    assert_eq!(prepared.call.target, Target::Path("/v1/messages".into()));
+    assert_eq!((prepared.call.replay, prepared.streaming), (Replay::Once, true));
     let headers = [("anthropic-version", "2023-06-01"), ("anthropic-beta", "b-2,a-1")];
-    assert_eq!(opened.call.headers, headers.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let newer = crate::opened(asked(Protocol::Messages, json!({"version": "2026-10-21"}), json!({})));
+    assert_eq!(prepared.call.headers, headers.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let newer = crate::prepared(asked(Protocol::Messages, json!({"version": "2026-10-21"}), json!({})));
     assert_eq!(newer.call.headers, [("anthropic-version".to_owned(), "2026-10-21".to_owned())]);
 }
 
@@ -81,10 +81,10 @@ fn fields_one_by_one() {
 #[test]
 fn the_cap_is_always_told() {
     let cap = |rules: Value, fields: Value| {
-        let opened = opened(asked(Protocol::Messages, rules, fields));
-        let sent: Value = serde_json::from_str(text_of(&opened.call)).unwrap();
-        assert_eq!(sent["max_tokens"], opened.most);
-        opened.most
+        let prepared = prepared(asked(Protocol::Messages, rules, fields));
+        let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
+        assert_eq!(sent["max_tokens"], prepared.max_output_tokens);
+        prepared.max_output_tokens
     };
     assert_eq!(cap(json!({}), json!({"max_tokens": 5})), 5);
     assert_eq!(cap(json!({}), json!({"max_tokens": 5, "max_completion_tokens": 6})), 6);
@@ -161,9 +161,9 @@ fn arguments_keep_their_bytes_and_must_be_an_object() {
             {"role": "tool", "tool_call_id": "c", "content": ""},
         ]})
     };
-    let opened =
-        opened(asked(Protocol::Messages, json!({}), body("{\"n\":1.50, \"z\":\"\\u00e9\", \"a\":[]}")));
-    assert!(text_of(&opened.call).contains(r#""input":{"n":1.50, "z":"\u00e9", "a":[]}"#));
+    let prepared =
+        prepared(asked(Protocol::Messages, json!({}), body("{\"n\":1.50, \"z\":\"\\u00e9\", \"a\":[]}")));
+    assert!(text_of(&prepared.call).contains(r#""input":{"n":1.50, "z":"\u00e9", "a":[]}"#));
     let at = "`messages[1].tool_calls[0].function.arguments`: expected JSON of an object, got the string";
     for wrong in ["{", "[1]", "7", "{}x", "null"] {
         refused(body(wrong), &format!("{at} {wrong:?}"));
@@ -173,7 +173,7 @@ fn arguments_keep_their_bytes_and_must_be_an_object() {
 #[test]
 fn texts_are_copied_as_they_are_escaped() {
     let given = r#"{"model":"lm-sonnet","messages":[{"role":"system","content":"\u00e9\/"},{"role":"user","content":"a\u20ac\ud83d\ude00\n"}]}"#;
-    let call = opened(written(Protocol::Messages, json!({}), given)).call;
+    let call = prepared(written(Protocol::Messages, json!({}), given)).call;
     let expected = r#"{"model":"provider-sonnet-1","max_tokens":8192,"system":"\u00e9\/","messages":[{"role":"user","content":[{"type":"text","text":"a\u20ac\ud83d\ude00\n"}]}]}"#;
     assert_eq!(text_of(&call), expected);
 }
@@ -191,9 +191,9 @@ fn pictures_and_documents() {
     let mut inquiry =
         asked(Protocol::Messages, json!({}), json!({"messages": [{"role": "user", "content": content}]}));
     inquiry.blobs = vec![blob("blob:one", "image/webp"), blob("blob:two", "application/octet-stream")];
-    let opened = opened(inquiry);
-    assert_eq!((opened.pictures, opened.read), (5, 4));
-    let sent: Value = serde_json::from_str(text_of(&opened.call)).unwrap();
+    let prepared = prepared(inquiry);
+    assert_eq!((prepared.pictures, prepared.input_bytes), (5, 4));
+    let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
     let embedded = |mime: &str, data: &str| json!({"type": "base64", "media_type": mime, "data": data});
     let pdf = |data: &str| json!({"type": "document", "source": embedded("application/pdf", data), "title": "a.pdf"});
     assert_eq!(

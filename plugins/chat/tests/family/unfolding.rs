@@ -76,7 +76,7 @@ fn expected(protocol: Protocol, whole: &Value) -> (Vec<Value>, Option<Usage>, u3
     for choice in &mut choices {
         choice.as_object_mut().expect("an object").remove("logprobs");
     }
-    (choices, answered.usage, answered.written)
+    (choices, answered.usage, answered.output_bytes)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Whole answers: messages passed on, chat completions translated, tokens counted once.
 
-use gatehouse_sdk::{Protocol, Reply, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Reply, Usage};
 use messages::Messages;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn a_message_keeps_its_bytes_but_for_the_model() {
     let answered = both().answer::<Messages>(&state(Protocol::Messages, false), &reply).expect("good");
     assert_eq!(answered.body, body.replace("claude-x", MODEL));
     assert_eq!(answered.usage, Some(Usage { input: 9, output: 4, cached: 2, cache_write: 3 }));
-    assert_eq!(answered.written as usize, "hm".len() + "hé".len() + r#"{"b":1.0, "a":2}"#.len());
+    assert_eq!(answered.output_bytes as usize, "hm".len() + "hé".len() + r#"{"b":1.0, "a":2}"#.len());
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn arguments_that_are_no_object() {
         |text: &str| json!({"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": text}}]});
     for text in ["{\"a\":", "[1]", "7"] {
         let rejection = rejected(Protocol::Chat, 200, &completion(message(text), json!("tool_calls")));
-        assert_eq!(rejection.trouble, Trouble::Upstream);
+        assert_eq!(rejection.obstacle, Obstacle::Upstream);
         let (cut, ..) = answered(Protocol::Chat, false, &completion(message(text), json!("length")));
         assert_eq!(cut["content"][0]["input"], json!({}), "the limit cut it");
     }

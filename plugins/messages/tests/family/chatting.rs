@@ -4,7 +4,7 @@ use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, both, inquiry, open, refused, sent};
+use crate::{body, both, inquiry, prepare, refused, sent};
 
 fn asked(fields: Value) -> Value {
     sent(fields, Protocol::Chat, json!({}))
@@ -17,9 +17,9 @@ fn told(turns: Value, rules: Value) -> Value {
 
 #[test]
 fn the_plainest_request() {
-    let opened = open(&body(json!({})), Protocol::Chat, json!({})).expect("good");
-    assert_eq!(opened.call.target, Target::Path("/v1/chat/completions".to_owned()));
-    assert_eq!(opened.call.headers, []);
+    let prepared = prepare(&body(json!({})), Protocol::Chat, json!({})).expect("good");
+    assert_eq!(prepared.call.target, Target::Path("/v1/chat/completions".to_owned()));
+    assert_eq!(prepared.call.headers, []);
     let expected = json!({
         "model": "upstream-model",
         "messages": [{"role": "user", "content": "hello"}],
@@ -221,7 +221,7 @@ fn what_chat_has_no_words_for_is_refused() {
     ];
     for (fields, expected) in table {
         assert_eq!(refused(&body(fields.clone()), Protocol::Chat, json!({})), expected);
-        assert!(open(&body(fields), Protocol::Messages, json!({})).is_ok(), "Messages has words for it");
+        assert!(prepare(&body(fields), Protocol::Messages, json!({})).is_ok(), "Messages has words for it");
     }
 }
 
@@ -233,9 +233,9 @@ fn a_file_inside_quoted_json_would_be_lost() {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
     ]);
     let mut request = inquiry(&body(json!({"messages": turns})).to_string(), Protocol::Chat, json!({}));
-    assert!(both().open::<Messages>(&request).is_ok(), "words that only look like it");
+    assert!(both().prepare::<Messages>(&request).is_ok(), "words that only look like it");
     let facts =
         Facts { blob: Some("blob:blob_1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };
     request.blobs.push(facts);
-    assert!(matches!(both().open::<Messages>(&request), Err(Refusal::Invalid { .. })));
+    assert!(matches!(both().prepare::<Messages>(&request), Err(Refusal::Invalid { .. })));
 }

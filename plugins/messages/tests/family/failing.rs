@@ -1,6 +1,6 @@
 //! A provider's errors: whose trouble each is, and in whose words.
 
-use gatehouse_sdk::{Body, Protocol, Rejection, Reply, Sse, Trouble};
+use gatehouse_sdk::{Body, Obstacle, Protocol, Reply, Sse, TextFailure};
 use messages::Messages;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn every_error_has_its_owner() {
         (
             400,
             anthropic(invalid, "prompt is too long: 208904 tokens > 200000 maximum"),
-            Trouble::Invalid,
+            Obstacle::Invalid,
             None,
         ),
         (
@@ -41,71 +41,71 @@ fn every_error_has_its_owner() {
                 json!("context_length_exceeded"),
                 "This model's maximum context length is 8192 tokens.",
             ),
-            Trouble::Invalid,
+            Obstacle::Invalid,
             Some("prompt is too long: This model's maximum context length is 8192 tokens."),
         ),
         (
             422,
             json!({"detail": "max_tokens is too large"}),
-            Trouble::Invalid,
+            Obstacle::Invalid,
             Some("max_tokens is too large"),
         ),
-        (409, anthropic("conflict_error", "try later"), Trouble::Invalid, None),
+        (409, anthropic("conflict_error", "try later"), Obstacle::Invalid, None),
         (
             400,
             anthropic(invalid, "Your credit balance is too low to access the Anthropic API. Go to Plans."),
-            Trouble::Account,
+            Obstacle::Account,
             Some(ACCOUNT),
         ),
-        (401, anthropic("authentication_error", "invalid x-api-key"), Trouble::Account, Some(ACCOUNT)),
+        (401, anthropic("authentication_error", "invalid x-api-key"), Obstacle::Account, Some(ACCOUNT)),
         (
             401,
             openai(invalid, json!("invalid_api_key"), "Incorrect API key: sk-12345678"),
-            Trouble::Account,
+            Obstacle::Account,
             Some(ACCOUNT),
         ),
-        (402, anthropic("billing_error", "pay"), Trouble::Account, Some(ACCOUNT)),
-        (403, json!("no"), Trouble::Account, Some(ACCOUNT)),
+        (402, anthropic("billing_error", "pay"), Obstacle::Account, Some(ACCOUNT)),
+        (403, json!("no"), Obstacle::Account, Some(ACCOUNT)),
         (
             429,
             openai("insufficient_quota", json!("insufficient_quota"), "You exceeded your current quota"),
-            Trouble::Account,
+            Obstacle::Account,
             Some(ACCOUNT),
         ),
-        (429, anthropic("rate_limit_error", "slow down"), Trouble::RateLimited, Some("slow down")),
-        (429, json!(null), Trouble::RateLimited, Some("the provider takes no more requests for now")),
-        (404, anthropic("not_found_error", "model: claude-9"), Trouble::Upstream, Some(UNKNOWN)),
+        (429, anthropic("rate_limit_error", "slow down"), Obstacle::RateLimited, Some("slow down")),
+        (429, json!(null), Obstacle::RateLimited, Some("the provider takes no more requests for now")),
+        (404, anthropic("not_found_error", "model: claude-9"), Obstacle::Upstream, Some(UNKNOWN)),
         (
             404,
             openai(invalid, json!("model_not_found"), "The model `x` does not exist"),
-            Trouble::Upstream,
+            Obstacle::Upstream,
             Some(UNKNOWN),
         ),
-        (400, openai(invalid, json!("model_not_found"), "no `x` here"), Trouble::Upstream, Some(UNKNOWN)),
-        (404, anthropic("not_found_error", "file_id: f"), Trouble::NotFound, Some("file_id: f")),
-        (404, json!({"detail": "Not Found"}), Trouble::Upstream, Some("the provider failed (HTTP 404)")),
-        (413, anthropic("request_too_large", "too big"), Trouble::TooLarge, Some("too big")),
-        (413, json!(null), Trouble::TooLarge, Some("the request is larger than the provider takes")),
-        (500, anthropic("api_error", "internal"), Trouble::Upstream, Some("the provider failed (HTTP 500)")),
+        (400, openai(invalid, json!("model_not_found"), "no `x` here"), Obstacle::Upstream, Some(UNKNOWN)),
+        (404, anthropic("not_found_error", "file_id: f"), Obstacle::NotFound, Some("file_id: f")),
+        (404, json!({"detail": "Not Found"}), Obstacle::Upstream, Some("the provider failed (HTTP 404)")),
+        (413, anthropic("request_too_large", "too big"), Obstacle::TooLarge, Some("too big")),
+        (413, json!(null), Obstacle::TooLarge, Some("the request is larger than the provider takes")),
+        (500, anthropic("api_error", "internal"), Obstacle::Upstream, Some("the provider failed (HTTP 500)")),
         (
             503,
             openai("server_error", json!(null), "busy"),
-            Trouble::Upstream,
+            Obstacle::Upstream,
             Some("the provider failed (HTTP 503)"),
         ),
         (
             529,
             anthropic("overloaded_error", "Overloaded"),
-            Trouble::Upstream,
+            Obstacle::Upstream,
             Some("the provider is overloaded (HTTP 529)"),
         ),
-        (418, json!({"message": "tea"}), Trouble::Upstream, Some("the provider failed (HTTP 418)")),
-        (400, json!({"error": "bad prompt"}), Trouble::Invalid, Some("bad prompt")),
-        (400, json!({"object": "error", "message": "bad prompt"}), Trouble::Invalid, Some("bad prompt")),
+        (418, json!({"message": "tea"}), Obstacle::Upstream, Some("the provider failed (HTTP 418)")),
+        (400, json!({"error": "bad prompt"}), Obstacle::Invalid, Some("bad prompt")),
+        (400, json!({"object": "error", "message": "bad prompt"}), Obstacle::Invalid, Some("bad prompt")),
     ];
-    for (status, got, trouble, words) in table {
+    for (status, got, obstacle, words) in table {
         let own = got["error"]["message"].as_str().unwrap_or_default().to_owned();
-        let expected = Rejection::new(trouble, words.map_or(own, str::to_owned));
+        let expected = TextFailure::new(obstacle, words.map_or(own, str::to_owned));
         for protocol in PROTOCOLS {
             assert_eq!(rejected(protocol, status, &got), expected, "HTTP {status} {got}");
         }
@@ -115,19 +115,19 @@ fn every_error_has_its_owner() {
 #[test]
 fn pages_and_nothing_are_the_providers_trouble() {
     for body in ["<html><body>502 key=sk-1</body></html>", "", "oops", "\u{0}"] {
-        for (status, trouble) in
-            [(400, Trouble::Upstream), (502, Trouble::Upstream), (200, Trouble::Upstream)]
+        for (status, obstacle) in
+            [(400, Obstacle::Upstream), (502, Obstacle::Upstream), (200, Obstacle::Upstream)]
         {
             for protocol in PROTOCOLS {
                 let answer = both().answer::<Messages>(&state(protocol, false), &raw(status, body));
                 let rejection = answer.expect_err("no answer");
-                assert_eq!(rejection.trouble, trouble, "{status} {body:?}");
+                assert_eq!(rejection.obstacle, obstacle, "{status} {body:?}");
                 assert!(!rejection.message.contains('<'), "{rejection:?}");
             }
         }
     }
     let page = json!({"error": {"message": "<html>sorry</html>", "type": "invalid_request_error"}});
-    assert_eq!(rejected(Protocol::Chat, 400, &page).trouble, Trouble::Upstream);
+    assert_eq!(rejected(Protocol::Chat, 400, &page).obstacle, Obstacle::Upstream);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn the_operators_names_are_struck_out() {
     let words = "Rate limit reached for gpt in organization org-AbCdEfGh12 on tokens (key sk-proj-12345678), org-wide.";
     let got = rejected(Protocol::Chat, 429, &openai("tokens", json!("rate_limit_exceeded"), words));
     let expected = "Rate limit reached for gpt in organization *** on tokens (key ***), org-wide.";
-    assert_eq!(got, Rejection::new(Trouble::RateLimited, expected));
+    assert_eq!(got, TextFailure::new(Obstacle::RateLimited, expected));
     let long = rejected(Protocol::Chat, 400, &openai("x", json!(null), &"word ".repeat(1000)));
     assert!(long.message.len() <= 2_003 && long.message.ends_with("..."), "{}", long.message.len());
 }
@@ -143,24 +143,24 @@ fn the_operators_names_are_struck_out() {
 #[test]
 fn an_error_inside_a_good_status_is_one() {
     let table = [
-        (anthropic("overloaded_error", "Overloaded"), Trouble::Upstream),
-        (anthropic("invalid_request_error", "bad"), Trouble::Invalid),
-        (anthropic("authentication_error", "bad"), Trouble::Account),
-        (anthropic("rate_limit_error", "bad"), Trouble::RateLimited),
-        (anthropic("api_error", "bad"), Trouble::Upstream),
-        (openai("server_error", json!(null), "bad"), Trouble::Upstream),
-        (openai("insufficient_quota", json!(null), "bad"), Trouble::Account),
-        (openai("x", json!(429), "bad"), Trouble::RateLimited),
-        (openai("x", json!(70_000), "bad"), Trouble::Upstream),
-        (json!({"error": "bad"}), Trouble::Upstream),
+        (anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream),
+        (anthropic("invalid_request_error", "bad"), Obstacle::Invalid),
+        (anthropic("authentication_error", "bad"), Obstacle::Account),
+        (anthropic("rate_limit_error", "bad"), Obstacle::RateLimited),
+        (anthropic("api_error", "bad"), Obstacle::Upstream),
+        (openai("server_error", json!(null), "bad"), Obstacle::Upstream),
+        (openai("insufficient_quota", json!(null), "bad"), Obstacle::Account),
+        (openai("x", json!(429), "bad"), Obstacle::RateLimited),
+        (openai("x", json!(70_000), "bad"), Obstacle::Upstream),
+        (json!({"error": "bad"}), Obstacle::Upstream),
     ];
-    for (got, trouble) in table {
+    for (got, obstacle) in table {
         for protocol in PROTOCOLS {
-            assert_eq!(rejected(protocol, 200, &got).trouble, trouble, "{got}");
+            assert_eq!(rejected(protocol, 200, &got).obstacle, obstacle, "{got}");
             let named = Sse { event: Some("error".to_owned()), data: got.to_string() };
             for event in [frames(std::slice::from_ref(&got)).remove(0), named] {
                 let stream = play_in(&state(protocol, false), &[event], &[]);
-                assert_eq!(stream.expect_err("an error").trouble, trouble, "{got}");
+                assert_eq!(stream.expect_err("an error").obstacle, obstacle, "{got}");
             }
         }
     }
@@ -181,7 +181,7 @@ fn answers_of_another_shape_are_the_providers_trouble() {
     for (protocol, got) in table {
         assert_eq!(
             rejected(protocol, 200, &got),
-            Rejection::upstream("the provider's answer does not read"),
+            TextFailure::upstream("the provider's answer does not read"),
             "{got}"
         );
     }

@@ -4,7 +4,7 @@ use gatehouse_sdk::{Protocol, Refusal};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, both, inquiry, open, refused};
+use crate::{body, both, inquiry, prepare, refused};
 
 /// The same words over both protocols.
 fn check(fields: Value, rules: Value, expected: &str) {
@@ -293,7 +293,7 @@ fn a_limit_may_be_reached() {
     ];
     for (fields, rules) in table {
         for protocol in [Protocol::Messages, Protocol::Chat] {
-            assert!(open(&body(fields.clone()), protocol, rules.clone()).is_ok(), "{protocol:?} {fields}");
+            assert!(prepare(&body(fields.clone()), protocol, rules.clone()).is_ok(), "{protocol:?} {fields}");
         }
     }
 }
@@ -309,12 +309,12 @@ fn prefill_is_for_those_who_can() {
         (Protocol::Chat, json!({"continues": true}), true),
     ];
     for (protocol, rules, accepted) in table {
-        assert_eq!(open(&prefill, protocol, rules.clone()).is_ok(), accepted, "{protocol:?} {rules}");
+        assert_eq!(prepare(&prefill, protocol, rules.clone()).is_ok(), accepted, "{protocol:?} {rules}");
     }
     let paused = body(json!({"messages": [
         {"role": "user", "content": "hello"},
         {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "n", "input": {}}]}]}));
-    assert!(open(&paused, Protocol::Messages, json!({})).is_ok(), "a paused turn is gone on with");
+    assert!(prepare(&paused, Protocol::Messages, json!({})).is_ok(), "a paused turn is gone on with");
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn a_body_that_is_no_object_is_named() {
         (r#"{"max_tokens":1,"max_tokens":2}"#, "the request body: the field `max_tokens` stands twice"),
     ];
     for (text, expected) in table {
-        match both().open::<Messages>(&inquiry(text, Protocol::Messages, json!({}))) {
+        match both().prepare::<Messages>(&inquiry(text, Protocol::Messages, json!({}))) {
             Err(Refusal::Invalid { message, .. }) => assert!(message.starts_with(expected), "{message}"),
             other => panic!("{text}: {other:?}"),
         }
@@ -335,9 +335,9 @@ fn a_body_that_is_no_object_is_named() {
 
 #[test]
 fn what_the_client_cannot_mend_is_not_its_fault() {
-    let refusal = open(&body(json!({})), Protocol::Chat, json!({"max_output": "many"})).unwrap_err();
+    let refusal = prepare(&body(json!({})), Protocol::Chat, json!({"max_output": "many"})).unwrap_err();
     assert!(matches!(&refusal, Refusal::NotFound(words) if words.contains("do not read")), "{refusal:?}");
     let mut request = inquiry(&body(json!({})).to_string(), Protocol::Chat, json!({}));
     request.surface = "images.generate".to_owned();
-    assert!(matches!(both().open::<Messages>(&request), Err(Refusal::NotFound(_))));
+    assert!(matches!(both().prepare::<Messages>(&request), Err(Refusal::NotFound(_))));
 }

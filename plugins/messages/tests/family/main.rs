@@ -14,8 +14,8 @@ mod weaving;
 use std::sync::LazyLock;
 
 use gatehouse_sdk::{
-    Call, Chunk, Context, Family, Inquiry, Opened, Payload, Protocol, Refusal, Rejection, Relay, Reply,
-    Route, Sse, UnixMs, Usage, Verdict, run,
+    Call, Chunk, Context, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route, Sse,
+    TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
 };
 use gatehouse_testkit::{Component, TextPlay};
 use messages::{Messages, SURFACE};
@@ -36,8 +36,8 @@ fn cx() -> Context {
 }
 
 /// A request by the public model over a route of that protocol and those rules.
-fn inquiry(body: &str, protocol: Protocol, rules: Value) -> Inquiry {
-    Inquiry {
+fn inquiry(body: &str, protocol: Protocol, rules: Value) -> TextRequest {
+    TextRequest {
         surface: SURFACE.to_owned(),
         body: body.to_owned(),
         headers: Vec::new(),
@@ -65,14 +65,14 @@ fn body(fields: Value) -> Value {
     body
 }
 
-fn open(body: &Value, protocol: Protocol, rules: Value) -> Result<Opened<Vec<u8>>, Refusal> {
-    both().open::<Messages>(&inquiry(&body.to_string(), protocol, rules))
+fn prepare(body: &Value, protocol: Protocol, rules: Value) -> Result<Prepared<Vec<u8>>, Refusal> {
+    both().prepare::<Messages>(&inquiry(&body.to_string(), protocol, rules))
 }
 
 /// What is sent of a good request.
 fn sent(fields: Value, protocol: Protocol, rules: Value) -> Value {
-    let opened = open(&body(fields), protocol, rules).expect("the request is good");
-    serde_json::from_str(&written(&opened.call)).expect("what is sent is JSON")
+    let prepared = prepare(&body(fields), protocol, rules).expect("the request is good");
+    serde_json::from_str(&written(&prepared.call)).expect("what is sent is JSON")
 }
 
 fn written(call: &Call) -> String {
@@ -84,7 +84,7 @@ fn written(call: &Call) -> String {
 
 /// The sentence of a refusal.
 fn refused(body: &Value, protocol: Protocol, rules: Value) -> String {
-    match open(body, protocol, rules) {
+    match prepare(body, protocol, rules) {
         Err(Refusal::Invalid { message, .. }) => message,
         other => panic!("expected a refusal of {body}, got {other:?}"),
     }
@@ -97,17 +97,17 @@ fn state(protocol: Protocol, thinking: bool) -> Vec<u8> {
     } else {
         json!({"stream": true})
     };
-    open(&body(fields), protocol, json!({})).expect("the request is good").state
+    prepare(&body(fields), protocol, json!({})).expect("the request is good").state
 }
 
 /// The client's message, made of a provider's answer.
 fn answered(protocol: Protocol, thinking: bool, got: &Value) -> (Value, Option<Usage>, u32) {
     let answer = both().answer::<Messages>(&state(protocol, thinking), &Reply::new(200, got));
     let answered = answer.expect("the answer is good");
-    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.written)
+    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.output_bytes)
 }
 
-fn rejected(protocol: Protocol, status: u16, got: &Value) -> Rejection {
+fn rejected(protocol: Protocol, status: u16, got: &Value) -> TextFailure {
     let answer = both().answer::<Messages>(&state(protocol, false), &Reply::new(status, got));
     answer.expect_err("the answer is bad")
 }
@@ -135,7 +135,7 @@ impl Played {
         assert!(!self.last || chunk.send.is_empty(), "nothing follows the terminal event");
         self.sent.extend(chunk.send);
         self.usage = chunk.usage.or(self.usage);
-        self.written += chunk.written;
+        self.written += chunk.output_bytes;
         self.last |= chunk.last;
     }
 
@@ -151,7 +151,7 @@ impl Played {
 }
 
 /// Plays a stream, in pushes of the sizes given, the rest in one.
-fn play_in(state: &[u8], events: &[Sse], sizes: &[usize]) -> Result<Played, Rejection> {
+fn play_in(state: &[u8], events: &[Sse], sizes: &[usize]) -> Result<Played, TextFailure> {
     match play_until(state, events, sizes) {
         (played, None) => Ok(played),
         (_, Some(rejection)) => Err(rejection),
@@ -159,7 +159,7 @@ fn play_in(state: &[u8], events: &[Sse], sizes: &[usize]) -> Result<Played, Reje
 }
 
 /// The same, with what came before it failed, if it did.
-fn play_until(state: &[u8], events: &[Sse], sizes: &[usize]) -> (Played, Option<Rejection>) {
+fn play_until(state: &[u8], events: &[Sse], sizes: &[usize]) -> (Played, Option<TextFailure>) {
     let mut batches = Vec::new();
     let mut rest = events;
     for size in sizes.iter().copied().chain([usize::MAX]) {
@@ -200,7 +200,7 @@ fn the_manifest_keeps_its_promises() {
     assert_eq!(properties.len(), 13);
     for test in about.self_tests {
         for protocol in [Protocol::Messages, Protocol::Chat] {
-            let verdict = match open(&test.body, protocol, json!({})) {
+            let verdict = match prepare(&test.body, protocol, json!({})) {
                 Ok(_) => Verdict::Accepted,
                 Err(_) => Verdict::Refused,
             };

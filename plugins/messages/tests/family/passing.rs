@@ -6,26 +6,28 @@ use gatehouse_sdk::{Protocol, Replay, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, both, inquiry, open, sent, written};
+use crate::{body, both, inquiry, prepare, sent, written};
 
 /// What is sent of a body given as text.
 fn sent_text(text: &str, rules: Value) -> String {
-    let opened = both().open::<Messages>(&inquiry(text, Protocol::Messages, rules)).expect("a good request");
-    written(&opened.call)
+    let prepared =
+        both().prepare::<Messages>(&inquiry(text, Protocol::Messages, rules)).expect("a good request");
+    written(&prepared.call)
 }
 
 #[test]
 fn the_call_is_a_post_with_the_gateways_own_version() {
     let mut request = inquiry(&body(json!({"stream": true})).to_string(), Protocol::Messages, json!({}));
     request.headers.push(("anthropic-version".to_owned(), "2026-10-21".to_owned()));
-    let opened = both().open::<Messages>(&request).expect("a good request");
-    let call = &opened.call;
+    let prepared = both().prepare::<Messages>(&request).expect("a good request");
+    let call = &prepared.call;
     assert_eq!((call.provider.as_str(), call.method.as_str()), ("provider", "POST"));
     assert_eq!(call.target, Target::Path("/v1/messages".to_owned()));
     assert_eq!(call.headers, [("anthropic-version".to_owned(), "2023-06-01".to_owned())]);
     assert_eq!((call.timeout, call.replay), (Duration::from_secs(600), Replay::Once));
-    assert!(opened.streaming);
-    let other = open(&body(json!({})), Protocol::Messages, json!({"version": "2026-10-21"})).expect("good");
+    assert!(prepared.streaming);
+    let other =
+        prepare(&body(json!({})), Protocol::Messages, json!({"version": "2026-10-21"})).expect("good");
     assert_eq!(other.call.headers[0].1, "2026-10-21");
     assert!(!other.streaming);
 }
@@ -79,13 +81,13 @@ fn what_the_model_reads_is_weighed() {
         ],
     });
     for protocol in [Protocol::Messages, Protocol::Chat] {
-        let opened = open(&body(fields.clone()), protocol, json!({})).expect("good");
+        let prepared = prepare(&body(fields.clone()), protocol, json!({})).expect("good");
         let tool = r#"{"input_schema":{},"name":"f"}"#.len();
         let called = "f".len() + r#"{"a":1}"#.len();
-        assert_eq!(opened.read as usize, 5 + tool + 3 + called + 3);
-        assert_eq!((opened.pictures, opened.most), (1, 4096));
-        let endless = open(&body(json!({"max_tokens": u32::MAX})), protocol, json!({})).expect("good");
-        assert_eq!(endless.most, 10_000_000, "the host holds no more than any model writes");
+        assert_eq!(prepared.input_bytes as usize, 5 + tool + 3 + called + 3);
+        assert_eq!((prepared.pictures, prepared.max_output_tokens), (1, 4096));
+        let endless = prepare(&body(json!({"max_tokens": u32::MAX})), protocol, json!({})).expect("good");
+        assert_eq!(endless.max_output_tokens, 10_000_000, "the host holds no more than any model writes");
     }
 }
 
@@ -99,20 +101,20 @@ fn tools_of_2024_become_their_successors() {
     ]);
     let mut request = inquiry(&body(json!({"tools": tools})).to_string(), Protocol::Messages, json!({}));
     request.headers.push(("anthropic-beta".to_owned(), "computer-use-2024-10-22".to_owned()));
-    let opened = both().open::<Messages>(&request).expect("good");
-    let got: Value = serde_json::from_str(&written(&opened.call)).expect("JSON");
+    let prepared = both().prepare::<Messages>(&request).expect("good");
+    let got: Value = serde_json::from_str(&written(&prepared.call)).expect("JSON");
     let mut expected = tools;
     expected[0]["type"] = json!("computer_20250124");
     expected[1]["type"] = json!("text_editor_20250124");
     expected[2]["type"] = json!("bash_20250124");
     assert_eq!(got["tools"], expected);
-    assert_eq!(opened.call.headers[1], ("anthropic-beta".to_owned(), "computer-use-2025-01-24".to_owned()));
+    assert_eq!(prepared.call.headers[1], ("anthropic-beta".to_owned(), "computer-use-2025-01-24".to_owned()));
 
     let rules = json!({"tools": {"computer_20241022": {"type": "computer_20251124", "beta": "cu"}}});
     let fields = json!({"tools": [{"type": "computer_20241022", "name": "computer"}]});
-    let opened = open(&body(fields), Protocol::Messages, rules).expect("good");
-    assert!(written(&opened.call).contains(r#""type":"computer_20251124""#));
-    assert_eq!(opened.call.headers[1].1, "cu");
+    let prepared = prepare(&body(fields), Protocol::Messages, rules).expect("good");
+    assert!(written(&prepared.call).contains(r#""type":"computer_20251124""#));
+    assert_eq!(prepared.call.headers[1].1, "cu");
 }
 
 #[test]
@@ -121,8 +123,8 @@ fn only_betas_the_operator_knows_are_passed_on() {
     for names in ["b, x", "a,b"] {
         request.headers.push(("anthropic-beta".to_owned(), names.to_owned()));
     }
-    let opened = both().open::<Messages>(&request).expect("good");
-    assert_eq!(opened.call.headers[1], ("anthropic-beta".to_owned(), "b,a".to_owned()));
+    let prepared = both().prepare::<Messages>(&request).expect("good");
+    assert_eq!(prepared.call.headers[1], ("anthropic-beta".to_owned(), "b,a".to_owned()));
 }
 
 #[test]
@@ -183,8 +185,8 @@ fn thinking_follows_the_model() {
     }
     let own = json!({"thinking": enabled(2048), "output_config": {"effort": "max", "format": 1}});
     let rules = json!({"thinking": ["adaptive"], "pass": ["output_config"]});
-    let opened = open(&body(own.clone()), Protocol::Messages, rules).expect("good");
-    let text = written(&opened.call);
+    let prepared = prepare(&body(own.clone()), Protocol::Messages, rules).expect("good");
+    let text = written(&prepared.call);
     assert_eq!(text.matches("output_config").count(), 1, "{text}");
     let got: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(got["output_config"], own["output_config"], "the client's own effort stands");
@@ -208,10 +210,10 @@ fn the_alias_switches_thinking_on() {
     assert_eq!(got["output_config"], json!({"effort": "high"}));
 
     let small = json!({"model": "lm-sonnet-4-6-thinking", "max_tokens": 100});
-    let opened = open(&body(small), Protocol::Messages, json!({})).expect("good");
-    let got: Value = serde_json::from_str(&written(&opened.call)).expect("JSON");
+    let prepared = prepare(&body(small), Protocol::Messages, json!({})).expect("good");
+    let got: Value = serde_json::from_str(&written(&prepared.call)).expect("JSON");
     assert_eq!((&got["max_tokens"], &got["thinking"]["budget_tokens"]), (&json!(1280), &json!(1024)));
-    assert_eq!(opened.most, 1280);
+    assert_eq!(prepared.max_output_tokens, 1280);
 
     let own =
         json!({"model": "lm-sonnet-4-6-thinking", "thinking": {"type": "enabled", "budget_tokens": 1500}});

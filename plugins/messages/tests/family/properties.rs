@@ -111,7 +111,7 @@ fn any_messages() -> impl Strategy<Value = Vec<Sse>> {
 /// Everything the family is asked, with `text` in the place of what others write.
 fn ask_everything(text: &str) {
     for protocol in [Protocol::Messages, Protocol::Chat] {
-        let _ = run::open::<Messages>(&cx(), inquiry(text, protocol, json!({})));
+        let _ = run::prepare::<Messages>(&cx(), inquiry(text, protocol, json!({})));
         for status in [200, 400, 404, 429] {
             let mut reply = Reply::new(status, &json!({}));
             reply.body = gatehouse_sdk::Body::Inline(text.as_bytes().to_vec());
@@ -154,8 +154,8 @@ proptest! {
             r#"[{{"role":"assistant","content":[{block}, {{"type":"redacted_thinking","data":"x"}}]}},{{"role":"user","content":"a"}}]"#
         );
         let text = format!(r#"{{"max_tokens":9,"messages":{turns}}}"#);
-        let opened = run::open::<Messages>(&cx(), inquiry(&text, Protocol::Messages, json!({}))).expect("good");
-        prop_assert!(written(&opened.call).contains(&turns));
+        let prepared = run::prepare::<Messages>(&cx(), inquiry(&text, Protocol::Messages, json!({}))).expect("good");
+        prop_assert!(written(&prepared.call).contains(&turns));
     }
 
     #[test]
@@ -166,9 +166,9 @@ proptest! {
         }
         let text = asked.to_string();
         for protocol in [Protocol::Messages, Protocol::Chat] {
-            if let Ok(opened) = run::open::<Messages>(&cx(), inquiry(&text, protocol, json!({}))) {
-                prop_assert!(serde_json::from_str::<Value>(&written(&opened.call)).is_ok());
-                prop_assert!(opened.read as usize <= text.len());
+            if let Ok(prepared) = run::prepare::<Messages>(&cx(), inquiry(&text, protocol, json!({}))) {
+                prop_assert!(serde_json::from_str::<Value>(&written(&prepared.call)).is_ok());
+                prop_assert!(prepared.input_bytes as usize <= text.len());
             }
         }
     }
@@ -182,8 +182,8 @@ proptest! {
             json!(text).to_string()
         };
         let asked = format!(r#"{{"max_tokens":9,"messages":[{{"role":"user","content":{quoted}}}]}}"#);
-        let opened = run::open::<Messages>(&cx(), inquiry(&asked, Protocol::Messages, json!({}))).expect("good");
-        prop_assert_eq!(opened.read as usize, text.len(), "{}", asked);
+        let prepared = run::prepare::<Messages>(&cx(), inquiry(&asked, Protocol::Messages, json!({}))).expect("good");
+        prop_assert_eq!(prepared.input_bytes as usize, text.len(), "{}", asked);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Streams of a provider that speaks Messages: passed on byte for byte, in order, and counted.
 
-use gatehouse_sdk::{Protocol, Sse, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
 use crate::{MODEL, Played, play, play_in, state};
@@ -124,7 +124,7 @@ fn what_does_not_read_ends_it() {
     for data in table {
         let event = Sse { event: Some("message_start".to_owned()), data: data.to_owned() };
         let got = play_in(&state(Protocol::Messages, false), &[event], &[]);
-        assert_eq!(got.expect_err("unreadable").trouble, Trouble::Upstream, "{data}");
+        assert_eq!(got.expect_err("unreadable").obstacle, Obstacle::Upstream, "{data}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A provider that answers a request for a stream with one body: the client's events come to the very message a
 //! client reads that asked for no stream, and to the same counts.
 
-use gatehouse_sdk::{Protocol, Sse, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
 use crate::{MODEL, Played, answered, frames, play, play_in, state};
@@ -118,7 +118,7 @@ fn a_message_that_does_not_read_is_none() {
     for content in [json!("text"), json!([7])] {
         let whole = message(content, "end_turn");
         let stopped = play_in(&state(Protocol::Messages, false), &frames(&[whole]), &[]);
-        assert_eq!(stopped.expect_err("unreadable").trouble, Trouble::Upstream);
+        assert_eq!(stopped.expect_err("unreadable").obstacle, Obstacle::Upstream);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams of a provider that speaks Chat, as the events of a message: order, blocks, tools, ends.
 
-use gatehouse_sdk::{Protocol, Sse, Trouble, Usage};
+use gatehouse_sdk::{Obstacle, Protocol, Sse, Usage};
 use serde_json::{Value, json};
 
 use crate::{MODEL, Played, done, frames, play, play_in, state};
@@ -191,7 +191,7 @@ fn tools_one_after_another_stream_live() {
     let data = frames(&[begun(0, "c0", "f", "{}"), begun(1, "c1", "g", "{\"a")]);
     let played = play_in(&state(Protocol::Chat, false), &data, &[1, 1]);
     // The end is missing, so the stream is cut; what came before it had been sent.
-    assert_eq!(played.expect_err("cut").trouble, Trouble::Upstream);
+    assert_eq!(played.expect_err("cut").obstacle, Obstacle::Upstream);
     let mut relay =
         gatehouse_sdk::run::relay::<messages::Messages>(&crate::cx(), &state(Protocol::Chat, false));
     let chunk = gatehouse_sdk::Relay::push(&mut relay, data).expect("good");
@@ -254,7 +254,7 @@ fn an_end_without_a_reason_is_none() {
     done_only.push(done());
     for events in [frames(&[text("a")]), done_only, vec![done()], vec![], frames(&[text("a"), counts()])] {
         let got = play_in(&state(Protocol::Chat, false), &events, &[]);
-        assert_eq!(got.expect_err("cut").trouble, Trouble::Upstream, "{events:?}");
+        assert_eq!(got.expect_err("cut").obstacle, Obstacle::Upstream, "{events:?}");
     }
 }
 
@@ -264,12 +264,12 @@ fn what_does_not_fit_together_ends_it() {
     let after = vec![begun(0, "c", "f", "{}"), text("a"), more(0, "{}"), end("stop")];
     for data in [vec![unnamed, end("stop")], after] {
         let got = play_in(&state(Protocol::Chat, false), &frames(&data), &[]);
-        assert_eq!(got.expect_err("torn").trouble, Trouble::Upstream);
+        assert_eq!(got.expect_err("torn").obstacle, Obstacle::Upstream);
     }
     let broken = [Sse { event: None, data: "{\"choices\":".to_owned() }];
     assert_eq!(
-        play_in(&state(Protocol::Chat, false), &broken, &[]).expect_err("broken").trouble,
-        Trouble::Upstream
+        play_in(&state(Protocol::Chat, false), &broken, &[]).expect_err("broken").obstacle,
+        Obstacle::Upstream
     );
 }
 

@@ -1,13 +1,15 @@
 //! The text half, both ways.
 
 use gatehouse_model as host;
-use gatehouse_sdk::{Answered, Chunk, Inquiry, Opened, Payload, Protocol, Rejection, Sse, Trouble, Usage};
+use gatehouse_sdk::{
+    Answered, Chunk, Obstacle, Payload, Prepared, Protocol, Sse, TextFailure, TextRequest, Usage,
+};
 
 use super::from_host::call;
 use super::to_host::facts;
 
-pub(crate) fn inquiry(request: &Inquiry) -> host::Inquiry {
-    host::Inquiry {
+pub(crate) fn inquiry(request: &TextRequest) -> host::TextRequest {
+    host::TextRequest {
         surface: request.surface.clone(),
         body: request.body.clone().into_bytes(),
         headers: request
@@ -30,22 +32,22 @@ pub(crate) fn inquiry(request: &Inquiry) -> host::Inquiry {
 }
 
 /// A body stays text, whether it was handed over as a value or written already.
-pub(crate) fn opened(opened: host::Opened) -> Opened<Vec<u8>> {
-    let written = match &opened.call.body {
+pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
+    let written = match &prepared.call.body {
         host::Payload::Json(body) => Some(String::from_utf8(body.clone()).expect("JSON is UTF-8")),
         _ => None,
     };
-    let mut call = call(opened.call);
+    let mut call = call(prepared.call);
     if let Some(written) = written {
         call.body = Payload::Written(written);
     }
-    Opened {
+    Prepared {
         call,
-        streaming: opened.streaming,
-        read: opened.read,
-        pictures: opened.pictures,
-        most: opened.most,
-        state: opened.state,
+        streaming: prepared.streaming,
+        input_bytes: prepared.input_bytes,
+        pictures: prepared.pictures,
+        max_output_tokens: prepared.max_output_tokens,
+        state: prepared.state,
     }
 }
 
@@ -57,7 +59,7 @@ pub(crate) fn answered(answered: host::Answered) -> Answered {
     Answered {
         body: String::from_utf8(answered.body).expect("the host hands on JSON only"),
         usage: answered.usage.map(usage),
-        written: answered.written,
+        output_bytes: answered.output_bytes,
     }
 }
 
@@ -65,21 +67,21 @@ pub(crate) fn chunk(chunk: host::Chunk) -> Chunk {
     Chunk {
         send: chunk.send.into_iter().map(|event| Sse { event: event.event, data: event.data }).collect(),
         usage: chunk.usage.map(usage),
-        written: chunk.written,
+        output_bytes: chunk.output_bytes,
         last: chunk.last,
     }
 }
 
-pub(crate) fn rejection(no: host::Rejection) -> Rejection {
-    let trouble = match no.trouble {
-        host::Trouble::Invalid => Trouble::Invalid,
-        host::Trouble::NotFound => Trouble::NotFound,
-        host::Trouble::TooLarge => Trouble::TooLarge,
-        host::Trouble::RateLimited => Trouble::RateLimited,
-        host::Trouble::Account => Trouble::Account,
-        host::Trouble::Upstream => Trouble::Upstream,
+pub(crate) fn rejection(no: host::TextFailure) -> TextFailure {
+    let obstacle = match no.obstacle {
+        host::Obstacle::Invalid => Obstacle::Invalid,
+        host::Obstacle::NotFound => Obstacle::NotFound,
+        host::Obstacle::TooLarge => Obstacle::TooLarge,
+        host::Obstacle::RateLimited => Obstacle::RateLimited,
+        host::Obstacle::Account => Obstacle::Account,
+        host::Obstacle::Upstream => Obstacle::Upstream,
     };
-    Rejection::new(trouble, no.message)
+    TextFailure::new(obstacle, no.message)
 }
 
 pub(crate) fn sse(event: &Sse) -> host::Sse {

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_families::{Config, Families, Version};
 use gatehouse_model::{Clock, Context, Pause, Submission, UnixMs};
+use gatehouse_runtime::{Config, PluginService, Version};
 use tokio::task::JoinSet;
 
 use crate::arguments::Arguments;
@@ -23,7 +23,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let each = arguments.count(100_000).div_ceil(CALLERS);
     let folder = tempfile::tempdir().expect("a folder");
     let config = Config { threads: 1, ..Config::new(folder.path().to_owned()) };
-    let families = Families::open(config, Arc::new(Standing)).expect("a room of plugins");
+    let families = PluginService::open(config, Arc::new(Standing)).expect("a room of plugins");
     families.install(&component()).expect("the component loads");
     let version = families.registry().family("context-image").expect("what was just installed");
     call_from_all(&families, &version, each.min(50)).await;
@@ -36,7 +36,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     report::cpu("each call with its callers", &cpu, CALLERS * each);
 }
 
-async fn call_from_all(families: &Families, version: &Arc<Version>, each: usize) {
+async fn call_from_all(families: &PluginService, version: &Arc<Version>, each: usize) {
     let mut callers = JoinSet::new();
     for _ in 0..CALLERS {
         let (families, version) = (families.clone(), Arc::clone(version));
@@ -57,7 +57,7 @@ pub(super) fn component() -> Vec<u8> {
     std::fs::read(path).expect("the component that was just built")
 }
 
-async fn call(families: &Families, version: &Arc<Version>) {
+async fn call(families: &PluginService, version: &Arc<Version>) {
     let context = Context {
         now: NOW,
         seed: 7,

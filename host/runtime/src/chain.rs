@@ -53,7 +53,7 @@ pub(crate) enum Plan {
 }
 
 /// A version ready to serve, and what it took.
-struct Prepared {
+struct Proven {
     version: Arc<Version>,
     compiled: bool,
     self_tests: usize,
@@ -84,7 +84,7 @@ impl Inner {
         if prepared.is_err() || plan == Plan::Check {
             self.forget(&digest);
         }
-        let Prepared { version, compiled, self_tests } = prepared?;
+        let Proven { version, compiled, self_tests } = prepared?;
         let active = self.registry.load().is_active(&digest);
         let mut replaced = None;
         match plan {
@@ -105,7 +105,7 @@ impl Inner {
         })
     }
 
-    fn prepare(&self, wasm: &[u8], digest: Digest, journal: &mut Journal) -> Result<Prepared, StageError> {
+    fn prepare(&self, wasm: &[u8], digest: Digest, journal: &mut Journal) -> Result<Proven, StageError> {
         let registry = self.registry.load_full();
         if let Some(version) = self.held(&digest) {
             for name in ["compile", "inspect", "link", "describe"] {
@@ -114,7 +114,7 @@ impl Inner {
             self.fit(&version, &registry, journal)?;
             journal.skip("self-test", "it is loaded, and passed this before");
             self.meet_live_tasks(&version, &registry, journal)?;
-            return Ok(Prepared { version, compiled: false, self_tests: 0 });
+            return Ok(Proven { version, compiled: false, self_tests: 0 });
         }
         let (component, compiled) = journal.stage("compile", || {
             let (component, compiled) = self.compiler.compile(&digest, wasm)?;
@@ -129,7 +129,7 @@ impl Inner {
             Ok((passed, format!("{passed} passed, each twice with the same answer")))
         })?;
         self.meet_live_tasks(&version, &registry, journal)?;
-        Ok(Prepared { version, compiled, self_tests })
+        Ok(Proven { version, compiled, self_tests })
     }
 
     /// Whether this gateway can serve it.

@@ -3,40 +3,40 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Answered, Chunk, Context, Inquiry, Opened, Refusal, Rejection, Reply, Sse};
+use gatehouse_model::{Answered, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::fault::Fault;
 use crate::rescue;
-use crate::room::Families;
+use crate::service::PluginService;
 use crate::text::Stream;
 use crate::version::Version;
 
 /// A stream's translator. Dropping it frees its instance.
 #[derive(Debug)]
 pub struct Relay {
-    families: Families,
+    families: PluginService,
     /// Away while a call runs; gone for good after a call that nobody waited for.
     stream: Option<Box<Stream>>,
     version: Arc<Version>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Families {
+impl PluginService {
     /// Judges a text request; also says who did, for that version reads the state it left.
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
-    pub async fn open_text(
+    pub async fn prepare_text(
         &self,
         version: &Arc<Version>,
         cx: Context,
-        request: Inquiry,
-    ) -> Result<rescue::Answered<Result<Opened, Refusal>>, Fault> {
+        request: TextRequest,
+    ) -> Result<rescue::ServedBy<Result<Prepared, Refusal>>, Fault> {
         let surface = request.surface.clone();
         let other = self.stand_in(version).filter(|other| other.talks(&surface));
         self.either(version, other, "open", (cx, request), |version, (cx, request)| async move {
-            self.call(&version, "open", move |version| version.open(&cx, request)).await
+            self.call(&version, "prepare", move |version| version.prepare(&cx, request)).await
         })
         .await
     }
@@ -51,7 +51,7 @@ impl Families {
         cx: Context,
         state: Vec<u8>,
         reply: Reply,
-    ) -> Result<Result<Answered, Rejection>, Fault> {
+    ) -> Result<Result<Answered, TextFailure>, Fault> {
         let other = self.stand_in(version).filter(|other| other.reads_like(version));
         let asked = (cx, state, reply);
         let answered =
@@ -72,7 +72,7 @@ impl Families {
             let serving = Arc::clone(&version);
             self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await
         });
-        let rescue::Answered { by, answer: stream } = begun.await?;
+        let rescue::ServedBy { by, answer: stream } = begun.await?;
         Ok(Relay { families: self.clone(), stream: Some(Box::new(stream)), version: by, _place: place })
     }
 }
@@ -88,7 +88,7 @@ impl Relay {
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer; the stream is over then.
-    pub async fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, Rejection>, Fault> {
+    pub async fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
         self.with("push", move |stream| stream.push(events)).await
     }
 
@@ -96,15 +96,15 @@ impl Relay {
     ///
     /// # Errors
     /// As [`Relay::push`].
-    pub async fn end(&mut self) -> Result<Result<Chunk, Rejection>, Fault> {
+    pub async fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
         self.with("end", Stream::end).await
     }
 
     async fn with(
         &mut self,
         function: &'static str,
-        body: impl FnOnce(&mut Stream) -> Result<Result<Chunk, Rejection>, Fault> + Send + 'static,
-    ) -> Result<Result<Chunk, Rejection>, Fault> {
+        body: impl FnOnce(&mut Stream) -> Result<Result<Chunk, TextFailure>, Fault> + Send + 'static,
+    ) -> Result<Result<Chunk, TextFailure>, Fault> {
         let Some(mut stream) = self.stream.take() else {
             return Err(Fault::Host("the stream is over".to_owned()));
         };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gatehouse_model::{
-    Answered, Body, Chunk, Context, Inquiry, Opened, Refusal, Rejection, Reply, Sse, UnixMs,
+    Answered, Body, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest, UnixMs,
 };
 use wasmtime::component::ResourceAny;
 
@@ -16,43 +16,47 @@ use crate::version::{REQUEST, Version};
 
 /// Tokens no model writes in one answer. A client may allow more, which is no fault of the plugin's that says
 /// so; more than this would only tie up the customer's money.
-pub const MOST_TOKENS: u32 = 10_000_000;
+pub const MAX_OUTPUT_TOKENS: u32 = 10_000_000;
 
 impl Version {
-    pub(crate) fn open(&self, cx: &Context, request: Inquiry) -> Result<Result<Opened, Refusal>, Fault> {
-        self.open_within(self.limits.call_ms.get(), cx, request)
+    pub(crate) fn prepare(
+        &self,
+        cx: &Context,
+        request: TextRequest,
+    ) -> Result<Result<Prepared, Refusal>, Fault> {
+        self.prepare_within(self.limits.call_ms.get(), cx, request)
     }
 
-    pub(crate) fn open_within(
+    pub(crate) fn prepare_within(
         &self,
         budget_ms: u32,
         cx: &Context,
-        request: Inquiry,
-    ) -> Result<Result<Opened, Refusal>, Fault> {
+        request: TextRequest,
+    ) -> Result<Result<Prepared, Refusal>, Fault> {
         let (bytes, provider) = (request.body.len(), request.route.provider.clone());
         self.admit(REQUEST, bytes, self.limits.text())?;
         let judged = self
-            .call_with(bytes, budget_ms, |family, store| v1::text::open(family, store, cx, request))
+            .call_with(bytes, budget_ms, |family, store| v1::text::prepare(family, store, cx, request))
             .map_err(|fault| fault.over(REQUEST, bytes))?;
         match judged {
-            Ok(opened) => self.check_opened(opened, provider).map(Ok),
+            Ok(prepared) => self.check_opened(prepared, provider).map(Ok),
             Err(no) => Ok(Err(check::refused(no))),
         }
     }
 
-    fn check_opened(&self, opened: Opened, provider: String) -> Result<Opened, Fault> {
+    fn check_opened(&self, prepared: Prepared, provider: String) -> Result<Prepared, Fault> {
         // Which provider serves a text model is the operator's to say, request by request.
-        if opened.call.provider != provider {
+        if prepared.call.provider != provider {
             let why = format!(
                 "expected a call to the route's provider {provider:?}, got {:?}",
-                opened.call.provider
+                prepared.call.provider
             );
             return Err(Fault::bad("call", why));
         }
-        check::call(&opened.call, &[provider])?;
-        check::state(&opened.state, &self.limits)?;
-        let most = opened.most.min(MOST_TOKENS);
-        Ok(Opened { most, ..opened })
+        check::call(&prepared.call, &[provider])?;
+        check::state(&prepared.state, &self.limits)?;
+        let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
+        Ok(Prepared { max_output_tokens, ..prepared })
     }
 
     pub(crate) fn answer(
@@ -60,7 +64,7 @@ impl Version {
         cx: &Context,
         state: &[u8],
         reply: Reply,
-    ) -> Result<Result<Answered, Rejection>, Fault> {
+    ) -> Result<Result<Answered, TextFailure>, Fault> {
         let bytes = match &reply.body {
             Body::Inline(bytes) => bytes.len(),
             Body::Blob(_) => 0,
@@ -101,19 +105,19 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, Rejection>, Fault> {
+    pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
         let relay = self.relay;
         let pushed = self.instance.call(|family, store| v1::text::push(family, store, relay, events))?;
         chunk(pushed)
     }
 
-    pub(crate) fn end(&mut self) -> Result<Result<Chunk, Rejection>, Fault> {
+    pub(crate) fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
         let relay = self.relay;
         chunk(self.instance.call(|family, store| v1::text::end(family, store, relay))?)
     }
 }
 
-fn chunk(pushed: Result<Chunk, Rejection>) -> Result<Result<Chunk, Rejection>, Fault> {
+fn chunk(pushed: Result<Chunk, TextFailure>) -> Result<Result<Chunk, TextFailure>, Fault> {
     let chunk = match pushed {
         Ok(chunk) => chunk,
         Err(no) => return Ok(Err(rejected(no))),
@@ -131,7 +135,7 @@ fn chunk(pushed: Result<Chunk, Rejection>) -> Result<Result<Chunk, Rejection>, F
     Ok(Ok(chunk))
 }
 
-fn rejected(mut no: Rejection) -> Rejection {
+fn rejected(mut no: TextFailure) -> TextFailure {
     check::trim(&mut no.message);
     no
 }

@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::common::{self, advance, context, ready, submit};
-use gatehouse_families::{Config, Fault, Limits};
 use gatehouse_model::{
     Action, Event, Facts, Finding, MediaKind, Outage, Parent, Refusal, Submission, TaskId,
 };
+use gatehouse_runtime::{Config, Fault, Limits};
 
 fn fault_text(fault: &Fault) -> String {
     format!("{}: {fault}", fault.word())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_model::{
-    Accepted, Context, Event, Inquiry, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRoute,
+    Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
     UnixMs, Verdict,
 };
 
@@ -54,14 +54,14 @@ fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), St
         rules: b"{}".as_slice().into(),
     };
     let judged = twice("open", || {
-        let inquiry = Inquiry {
+        let inquiry = TextRequest {
             surface: test.surface.clone(),
             body: test.body.clone().into_bytes(),
             headers: vec![],
             blobs: vec![],
             route: route.clone(),
         };
-        version.open_within(version.limits().load_ms.get(), &context(version, None), inquiry)
+        version.prepare_within(version.limits().load_ms.get(), &context(version, None), inquiry)
     })?;
     let came = if judged.is_ok() { Verdict::Accepted } else { Verdict::Refused };
     if came == test.expect {

@@ -20,7 +20,7 @@ use crate::version::Version;
 /// The `[plugins.watch]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct WatchConfig {
+pub struct CanaryConfig {
     /// Seconds a version is watched after a switch; 0 watches none.
     pub window_s: u32,
     /// Faults among its last 128 calls at which it is withdrawn ...
@@ -29,13 +29,13 @@ pub struct WatchConfig {
     pub percent: u32,
 }
 
-impl Default for WatchConfig {
+impl Default for CanaryConfig {
     fn default() -> Self {
         Self { window_s: 300, faults: 5, percent: 20 }
     }
 }
 
-impl WatchConfig {
+impl CanaryConfig {
     /// When a watch that begins now ends; `None` when there is none.
     pub(crate) fn until(&self, now: UnixMs) -> Option<UnixMs> {
         (self.window_s > 0).then(|| now.plus(Duration::from_secs(self.window_s.into())))
@@ -46,7 +46,7 @@ impl WatchConfig {
 /// much as one that begins at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
-    rule: WatchConfig,
+    rule: CanaryConfig,
     until: UnixMs,
     /// The last calls, a bit each, 1 for a fault.
     recent: u128,
@@ -55,7 +55,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(rule: WatchConfig, until: UnixMs) -> Self {
+    pub(crate) fn new(rule: CanaryConfig, until: UnixMs) -> Self {
         Self { rule, until, recent: 0, calls: 0 }
     }
 
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     /// Plays a line of calls (`.` well, `x` a fault), one every `pace` ms; how many it took to a breach.
-    fn play(rule: WatchConfig, pace: u64, line: &str) -> Option<usize> {
+    fn play(rule: CanaryConfig, pace: u64, line: &str) -> Option<usize> {
         let mut watch = Watch::new(rule, rule.until(UnixMs(0)).unwrap_or(UnixMs(0)));
         line.bytes()
             .enumerate()
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_rule_is_a_number_and_a_share() {
-        let rule = WatchConfig { window_s: 10, faults: 5, percent: 20 };
+        let rule = CanaryConfig { window_s: 10, faults: 5, percent: 20 };
         let good = ".".repeat(1000);
         let check = |line: &str, expected| assert_eq!(play(rule, 1, line), expected, "{line}");
         check(&good, None);
@@ -187,19 +187,19 @@ mod tests {
 
     #[test]
     fn the_watch_ends_with_its_window() {
-        let rule = WatchConfig { window_s: 10, faults: 5, percent: 20 };
+        let rule = CanaryConfig { window_s: 10, faults: 5, percent: 20 };
         assert_eq!(play(rule, 2000, "xxxxx"), Some(5), "at 8 s");
         assert_eq!(play(rule, 2500, "xxxxx"), None, "the fifth comes at 10 s");
-        assert_eq!(play(WatchConfig { window_s: 0, ..rule }, 1, "xxxxxxxxx"), None);
+        assert_eq!(play(CanaryConfig { window_s: 0, ..rule }, 1, "xxxxxxxxx"), None);
     }
 
     #[test]
     fn odd_rules_stay_sane() {
-        let one = WatchConfig { window_s: 1, faults: 0, percent: 0 };
+        let one = CanaryConfig { window_s: 1, faults: 0, percent: 0 };
         assert_eq!(play(one, 1, "..x"), Some(3), "never without a fault");
-        let never = WatchConfig { window_s: 1, faults: 1, percent: 101 };
+        let never = CanaryConfig { window_s: 1, faults: 1, percent: 101 };
         assert_eq!(play(never, 1, "xxxxxxxx"), None);
-        let many = WatchConfig { window_s: 1, faults: 10_000, percent: 0 };
+        let many = CanaryConfig { window_s: 1, faults: 10_000, percent: 0 };
         assert_eq!(play(many, 1, &"x".repeat(200)), Some(128), "as many as are remembered");
     }
 }

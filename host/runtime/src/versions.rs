@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use crate::config::Config;
 use crate::load::{AdmitError, Candidate, Compiler, Journal, LiveStates, OpenError, StageError, Workshop};
 use crate::registry::Registry;
-use crate::room::{Missing, RemoveError, VersionState, VersionSummary};
+use crate::service::{Missing, RemoveError, VersionState, VersionSummary};
 use crate::shelf::{Row, Shelf, Withdrawal};
 use crate::threads::Threads;
 use crate::version::Version;

@@ -16,13 +16,13 @@ use crate::versions::Inner;
 
 /// All families of the gateway. Cheap to clone.
 #[derive(Clone)]
-pub struct Families {
+pub struct PluginService {
     pub(crate) inner: Arc<Inner>,
 }
 
-impl std::fmt::Debug for Families {
+impl std::fmt::Debug for PluginService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Families")
+        f.write_str("PluginService")
     }
 }
 
@@ -125,7 +125,7 @@ pub enum VersionState {
     },
 }
 
-impl Families {
+impl PluginService {
     /// Starts the engine and the plugin threads and loads every version that was active before. One that no
     /// longer loads is logged and listed as broken; the others serve.
     ///
@@ -139,7 +139,7 @@ impl Families {
     /// everything happen in an order that can be had again; a gateway would stand still.
     ///
     /// # Errors
-    /// As [`Families::open`].
+    /// As [`PluginService::open`].
     pub fn open_in_turn(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self { inner: Arc::new(Inner::open(config, clock, true)?) })
     }

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_families::{Config, Families, Version};
 use gatehouse_model::{
     Accepted, Clock, Context, Event, Pause, Refusal, Seed, Step, Submission, TaskId, UnixMs,
 };
+use gatehouse_runtime::{Config, PluginService, Version};
 
 pub const NOW: UnixMs = UnixMs(1_767_225_600_000);
 const FLAW: &[u8] = b"-unruly-flaw-goes-here-";
@@ -51,19 +51,19 @@ impl Clock for StandingClock {
 }
 
 /// Without a watch, which would keep the version before loaded.
-pub fn open(dir: &Path) -> Families {
+pub fn open(dir: &Path) -> PluginService {
     let mut config = Config::new(dir.to_owned());
     config.watch.window_s = 0;
     open_with(config)
 }
 
-pub fn open_with(config: Config) -> Families {
+pub fn open_with(config: Config) -> PluginService {
     let config = Config { threads: if config.threads == 0 { 2 } else { config.threads }, ..config };
-    Families::open(config, Arc::new(StandingClock)).unwrap()
+    PluginService::open(config, Arc::new(StandingClock)).unwrap()
 }
 
 /// A room with the fixture active in it: a copy of one where it was installed, to spare the compilation.
-pub fn ready() -> (tempfile::TempDir, Families, Arc<Version>) {
+pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let pattern = INSTALLED.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -114,18 +114,18 @@ pub fn request(what: &str) -> Submission {
 }
 
 pub async fn submit(
-    families: &Families,
+    families: &PluginService,
     version: &Arc<Version>,
     what: &str,
-) -> Result<Result<Accepted, Refusal>, gatehouse_families::Fault> {
+) -> Result<Result<Accepted, Refusal>, gatehouse_runtime::Fault> {
     families.submit(version, context(version), request(what)).await
 }
 
 pub async fn advance(
-    families: &Families,
+    families: &PluginService,
     version: &Arc<Version>,
     state: &str,
     event: Event,
-) -> Result<Step, gatehouse_families::Fault> {
+) -> Result<Step, gatehouse_runtime::Fault> {
     families.advance(version, step_context(version), state.as_bytes().to_vec(), event).await
 }

@@ -4,7 +4,7 @@
 //! inspect, link, describe, fit, self-test, rehearse, switch), the watch after it, the registry of active families, the versions pinned by
 //! live tasks, and every single call of a plugin: a fresh instance on a plugin thread, checked on its way
 //! out. Never opens a socket, never reads a clock of its own, never keeps a task. Called by `driver`
-//! (through [`Families`]) and by the plugin testkit (through [`Bench`]).
+//! (through [`PluginService`]) and by the plugin testkit (through [`ComponentRunner`]).
 //!
 //! ```text
 //! bytes -> admit -> compile -> inspect -> link -> describe -> fit -> self-test -> rehearse -> switch   (load/, chain)
@@ -14,9 +14,9 @@
 //! Time is the guest's own processor time, so a busy machine never kills an innocent call; and nothing in
 //! the sandbox can wait, so processor time is all a guest can spend.
 
-mod bench;
 mod chain;
 mod check;
+mod component_runner;
 mod config;
 mod engine;
 mod fault;
@@ -25,8 +25,8 @@ mod load;
 mod notes;
 mod registry;
 mod rescue;
-mod room;
 mod run;
+mod service;
 mod shelf;
 mod talk;
 mod text;
@@ -39,8 +39,8 @@ mod versions;
 mod wasi;
 mod watch;
 
-pub use bench::Bench;
 pub use chain::Offer;
+pub use component_runner::ComponentRunner;
 pub use config::{Config, Limits, STREAMS};
 pub use fault::Fault;
 pub use load::{
@@ -48,10 +48,10 @@ pub use load::{
     RehearseError, Report, SelfTestError, Stage, StageError, StageVerdict, Supplies,
 };
 pub use registry::{ModelRow, Registry, Resolved};
-pub use rescue::{Answered, Written};
-pub use room::{Families, Missing, RemoveError, Route, VersionState, VersionSummary};
+pub use rescue::{ServedBy, StateBefore};
+pub use service::{Missing, PluginService, RemoveError, Route, VersionState, VersionSummary};
 pub use talk::Relay;
-pub use text::MOST_TOKENS;
+pub use text::MAX_OUTPUT_TOKENS;
 pub use trust::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
 pub use version::Version;
-pub use watch::WatchConfig;
+pub use watch::CanaryConfig;

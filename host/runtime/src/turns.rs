@@ -12,7 +12,7 @@ const UNDER_WAY: Duration = Duration::from_millis(10);
 
 /// Jobs waiting, by family.
 pub(crate) struct Turns<J> {
-    /// Families stay once they have been seen; they are as few as the operator's plugins.
+    /// PluginService stay once they have been seen; they are as few as the operator's plugins.
     lines: HashMap<Arc<str>, Line<J>>,
     /// Where the family stood that had its turn last; never falls.
     now: Duration,

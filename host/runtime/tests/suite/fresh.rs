@@ -5,19 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{self, context, flawed, rebuilt, request, step_context, unruly};
-use gatehouse_families::{
-    Answered, Config, Families, Fault, RemoveError, Resolved, Version, VersionState, Written,
-};
 use gatehouse_model::{Accepted, Digest, Event, Refusal};
+use gatehouse_runtime::{
+    Config, Fault, PluginService, RemoveError, Resolved, ServedBy, StateBefore, Version, VersionState,
+};
 
 const SURFACE: &str = "images.generate";
 
-fn open(dir: &Path) -> Families {
+fn open(dir: &Path) -> PluginService {
     common::open_with(Config::new(dir.to_owned()))
 }
 
 /// A house whose fixture has just been replaced by `fresh`.
-fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, Families, Resolved) {
+fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, PluginService, Resolved) {
     let dir = tempfile::tempdir().unwrap();
     let families = open(dir.path());
     families.install(unruly()).unwrap();
@@ -28,19 +28,19 @@ fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, Families, Resolved) {
 }
 
 async fn judge(
-    families: &Families,
+    families: &PluginService,
     found: &Resolved,
     what: &str,
-) -> Result<Answered<Result<Accepted, Refusal>>, Fault> {
+) -> Result<ServedBy<Result<Accepted, Refusal>>, Fault> {
     families.judge(found, SURFACE, context(&found.version), request(what)).await
 }
 
-fn state_of(families: &Families, digest: Digest) -> VersionState {
+fn state_of(families: &PluginService, digest: Digest) -> VersionState {
     families.list().into_iter().find(|row| row.digest == digest).expect("listed").state
 }
 
 /// The version that serves, once the withdrawal, which happens aside, is done.
-async fn taken_over(families: &Families, from: Digest) -> Arc<Version> {
+async fn taken_over(families: &PluginService, from: Digest) -> Arc<Version> {
     loop {
         let active = families.registry().family("unruly").unwrap();
         let written = families.withdrawn(&from).is_some() && state_of(families, from) != VersionState::Pinned;
@@ -99,7 +99,7 @@ async fn steps_of_a_fresh_version_are_rescued_where_the_state_can_be_read() {
     let cx = step_context(newer);
     let stuck = families.step(newer, None, cx.clone(), b"migrated:panic".to_vec(), Event::Timer).await;
     assert_eq!(stuck.unwrap_err().word(), "trap", "states of another version are nobody else's");
-    let written = Written { by, state: b"wait".to_vec() };
+    let written = StateBefore { by, state: b"wait".to_vec() };
     let step =
         families.step(newer, Some(written), cx, b"migrated:panic".to_vec(), Event::Timer).await.unwrap();
     assert_eq!((step.by.digest(), step.answer.state.as_slice()), (old, &b"wait"[..]));

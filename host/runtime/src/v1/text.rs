@@ -9,17 +9,17 @@ use super::bindings::gatehouse::family::{types, upstream};
 use super::{Family, answer, given};
 use crate::guest::Guest;
 
-/// `text.open`.
-pub(crate) fn open(
+/// `text.prepare`.
+pub(crate) fn prepare(
     family: &Family,
     store: &mut Store<Guest>,
     cx: &own::Context,
-    request: own::Inquiry,
-) -> wasmtime::Result<Result<own::Opened, own::Refusal>> {
+    request: own::TextRequest,
+) -> wasmtime::Result<Result<own::Prepared, own::Refusal>> {
     let (cx, request) = (given::context(cx), inquiry(request));
-    let judged: Result<wit::Opened, types::Refusal> =
-        family.call(store, family.exports.open, (&cx, &request))?;
-    Ok(judged.map(opened).map_err(answer::refusal))
+    let judged: Result<wit::Prepared, types::Refusal> =
+        family.call(store, family.exports.prepare, (&cx, &request))?;
+    Ok(judged.map(prepared).map_err(answer::refusal))
 }
 
 /// `text.answer`.
@@ -29,9 +29,9 @@ pub(crate) fn whole(
     cx: &own::Context,
     state: &[u8],
     reply: own::Reply,
-) -> wasmtime::Result<Result<own::Answered, own::Rejection>> {
+) -> wasmtime::Result<Result<own::Answered, own::TextFailure>> {
     let (cx, reply) = (given::context(cx), given::reply(reply));
-    let judged: Result<wit::Answered, wit::Rejection> =
+    let judged: Result<wit::Answered, wit::TextFailure> =
         family.call(store, family.exports.answer, (&cx, state, &reply))?;
     Ok(judged.map(answered).map_err(rejection))
 }
@@ -52,10 +52,10 @@ pub(crate) fn push(
     store: &mut Store<Guest>,
     relay: ResourceAny,
     events: Vec<own::Sse>,
-) -> wasmtime::Result<Result<own::Chunk, own::Rejection>> {
+) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
     let events: Vec<wit::Sse> =
         events.into_iter().map(|event| wit::Sse { event: event.event, data: event.data }).collect();
-    let judged: Result<wit::Chunk, wit::Rejection> =
+    let judged: Result<wit::Chunk, wit::TextFailure> =
         family.call(store, family.exports.push, (relay, events.as_slice()))?;
     Ok(judged.map(chunk).map_err(rejection))
 }
@@ -65,14 +65,14 @@ pub(crate) fn end(
     family: &Family,
     store: &mut Store<Guest>,
     relay: ResourceAny,
-) -> wasmtime::Result<Result<own::Chunk, own::Rejection>> {
-    let judged: Result<wit::Chunk, wit::Rejection> = family.call(store, family.exports.end, (relay,))?;
+) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
+    let judged: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.exports.end, (relay,))?;
     Ok(judged.map(chunk).map_err(rejection))
 }
 
-fn inquiry(given: own::Inquiry) -> wit::Inquiry {
+fn inquiry(given: own::TextRequest) -> wit::TextRequest {
     let own::TextRoute { model, upstream, provider, protocol, rules } = given.route;
-    wit::Inquiry {
+    wit::TextRequest {
         surface: given.surface,
         body: given.body,
         headers: given
@@ -91,13 +91,13 @@ fn inquiry(given: own::Inquiry) -> wit::Inquiry {
     }
 }
 
-fn opened(said: wit::Opened) -> own::Opened {
-    own::Opened {
+fn prepared(said: wit::Prepared) -> own::Prepared {
+    own::Prepared {
         call: answer::call(said.call),
         streaming: said.streaming,
-        read: said.read,
+        input_bytes: said.input_bytes,
         pictures: said.pictures,
-        most: said.most,
+        max_output_tokens: said.max_output_tokens,
         state: said.state,
     }
 }
@@ -107,26 +107,26 @@ fn usage(said: wit::Usage) -> own::Usage {
 }
 
 fn answered(said: wit::Answered) -> own::Answered {
-    own::Answered { body: said.body, usage: said.usage.map(usage), written: said.written }
+    own::Answered { body: said.body, usage: said.usage.map(usage), output_bytes: said.output_bytes }
 }
 
 fn chunk(said: wit::Chunk) -> own::Chunk {
     own::Chunk {
         send: said.send.into_iter().map(|event| own::Sse { event: event.event, data: event.data }).collect(),
         usage: said.usage.map(usage),
-        written: said.written,
+        output_bytes: said.output_bytes,
         last: said.last,
     }
 }
 
-fn rejection(said: wit::Rejection) -> own::Rejection {
-    let trouble = match said.trouble {
-        wit::Trouble::Invalid => own::Trouble::Invalid,
-        wit::Trouble::NotFound => own::Trouble::NotFound,
-        wit::Trouble::TooLarge => own::Trouble::TooLarge,
-        wit::Trouble::RateLimited => own::Trouble::RateLimited,
-        wit::Trouble::Account => own::Trouble::Account,
-        wit::Trouble::Upstream => own::Trouble::Upstream,
+fn rejection(said: wit::TextFailure) -> own::TextFailure {
+    let obstacle = match said.obstacle {
+        wit::Obstacle::Invalid => own::Obstacle::Invalid,
+        wit::Obstacle::NotFound => own::Obstacle::NotFound,
+        wit::Obstacle::TooLarge => own::Obstacle::TooLarge,
+        wit::Obstacle::RateLimited => own::Obstacle::RateLimited,
+        wit::Obstacle::Account => own::Obstacle::Account,
+        wit::Obstacle::Upstream => own::Obstacle::Upstream,
     };
-    own::Rejection { trouble, message: said.message }
+    own::TextFailure { obstacle, message: said.message }
 }

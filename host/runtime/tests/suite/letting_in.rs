@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{self, Constant, NOW, flawed, rebuilt, unruly};
-use gatehouse_families::{
-    Config, Families, LiveSample, LiveState, LiveStates, Offer, SigningKey, StageVerdict, Supplies,
+use gatehouse_model::{Digest, Event, TaskId};
+use gatehouse_runtime::{
+    Config, LiveSample, LiveState, LiveStates, Offer, PluginService, SigningKey, StageVerdict, Supplies,
     VersionState,
 };
-use gatehouse_model::{Digest, Event, TaskId};
 
 fn config(dir: &std::path::Path) -> Config {
     let mut config = Config::new(dir.to_owned());
@@ -17,7 +17,7 @@ fn config(dir: &std::path::Path) -> Config {
     config
 }
 
-fn refusal(families: &Families, wasm: &[u8], signature: Option<&str>) -> String {
+fn refusal(families: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {
     families.install(Offer { wasm, signature }).expect_err("refused").to_string()
 }
 
@@ -114,7 +114,7 @@ fn task(number: u64, state_version: u32, state: &str) -> LiveState {
 }
 
 /// A house with the fixture active and those live tasks.
-fn house(tasks: Vec<LiveState>) -> (tempfile::TempDir, Families) {
+fn house(tasks: Vec<LiveState>) -> (tempfile::TempDir, PluginService) {
     let (dir, families, _) = common::ready();
     families.rehearse_on(Arc::new(Tasks(tasks)));
     (dir, families)

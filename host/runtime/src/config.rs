@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::Supplies;
 use crate::trust::Trust;
-use crate::watch::WatchConfig;
+use crate::watch::CanaryConfig;
 
 /// Streams open at once unless an operator says otherwise.
 pub const STREAMS: usize = 1024;
@@ -38,7 +38,7 @@ pub struct Config {
     /// What the gateway can serve a version with; `None` where nothing is served.
     pub supplies: Option<Supplies>,
     /// How a version is watched after a switch.
-    pub watch: WatchConfig,
+    pub watch: CanaryConfig,
 }
 
 /// What one call of a plugin may use. Strict by default; raise them for one family where it needs more
@@ -179,7 +179,7 @@ impl Config {
             trust: Trust::default(),
             built_in: BTreeSet::new(),
             supplies: None,
-            watch: WatchConfig::default(),
+            watch: CanaryConfig::default(),
         }
     }
 

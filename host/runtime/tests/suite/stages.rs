@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::common::{self, flawed, open, ready, unruly};
-use gatehouse_families::{Bench, Config, Limits};
+use gatehouse_runtime::{ComponentRunner, Config, Limits};
 
 /// A component that imports one empty interface.
 fn importing(name: &str) -> Vec<u8> {
@@ -122,7 +122,7 @@ fn padding(bytes: u32) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_bench_runs_one_component_from_anywhere() {
-    let bench = Bench::load(unruly(), Limits::default()).unwrap();
+    let bench = ComponentRunner::load(unruly(), Limits::default()).unwrap();
     assert_eq!(bench.about().family, "unruly");
     let (_dir, _families, version) = ready();
     let judge = || bench.submit(common::context(&version), common::request("ok")).unwrap().unwrap();
@@ -136,5 +136,5 @@ async fn a_bench_runs_one_component_from_anywhere() {
     assert_eq!(step(), step());
     let refused = bench.migrate(1, vec![]).unwrap_err().to_string();
     assert!(refused.contains("state version 1 is not among those it reads"), "{refused}");
-    assert!(Bench::load(&flawed(b'e'), Limits::default()).is_err());
+    assert!(ComponentRunner::load(&flawed(b'e'), Limits::default()).is_err());
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common::{self, advance, flawed, open, ready, rebuilt, submit, unruly};
-use gatehouse_families::{Missing, Route, VersionState};
 use gatehouse_model::{Digest, Event};
+use gatehouse_runtime::{Missing, Route, VersionState};
 
 fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir.join("plugins"))

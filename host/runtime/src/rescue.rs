@@ -10,13 +10,13 @@ use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission, metri
 
 use crate::fault::Fault;
 use crate::registry::Resolved;
-use crate::room::Families;
+use crate::service::PluginService;
 use crate::version::Version;
 use crate::versions::Inner;
 
 /// An answer, and the version that gave it.
 #[derive(Clone, Debug)]
-pub struct Answered<T> {
+pub struct ServedBy<T> {
     /// Who answered; a task goes on with this version.
     pub by: Arc<Version>,
     /// The answer.
@@ -25,7 +25,7 @@ pub struct Answered<T> {
 
 /// A state before it was migrated for the version that is asked now.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct StateBefore {
     /// The version that wrote it.
     pub by: Arc<Version>,
     /// The state as it wrote it.
@@ -44,7 +44,7 @@ impl Inner {
     }
 }
 
-impl Families {
+impl PluginService {
     /// Judges a request; where the version found for it faults and another one stands by that serves the
     /// model, that one judges it.
     ///
@@ -56,7 +56,7 @@ impl Families {
         surface: &str,
         cx: Context,
         submission: Submission,
-    ) -> Result<Answered<Result<Accepted, Refusal>>, Fault> {
+    ) -> Result<ServedBy<Result<Accepted, Refusal>>, Fault> {
         let version = &found.version;
         let stand_in = self.inner.stand_in(version).filter(|other| other.serves(surface, &found.model));
         let first = |cx: Context, submission| async {
@@ -85,11 +85,11 @@ impl Families {
     pub async fn step(
         &self,
         version: &Arc<Version>,
-        written: Option<Written>,
+        written: Option<StateBefore>,
         cx: Context,
         state: Vec<u8>,
         event: Event,
-    ) -> Result<Answered<Step>, Fault> {
+    ) -> Result<ServedBy<Step>, Fault> {
         let same = |other: &Arc<Version>| other.about().state_version == version.about().state_version;
         let other = written.map(|written| (written.by, Some(written.state))).or_else(|| {
             let other = self.inner.stand_in(version).filter(same)?;
@@ -123,7 +123,7 @@ impl Families {
         function: &'static str,
         asked: A,
         call: impl Fn(Arc<Version>, A) -> F,
-    ) -> Result<Answered<T>, Fault> {
+    ) -> Result<ServedBy<T>, Fault> {
         let Some(other) = other else {
             return self.alone(version, call(Arc::clone(version), asked).await);
         };
@@ -136,9 +136,9 @@ impl Families {
     }
 
     /// An answer nobody else could have given.
-    fn alone<T>(&self, version: &Arc<Version>, answer: Result<T, Fault>) -> Result<Answered<T>, Fault> {
+    fn alone<T>(&self, version: &Arc<Version>, answer: Result<T, Fault>) -> Result<ServedBy<T>, Fault> {
         self.inner.note(version, answer.as_ref().err());
-        answer.map(|answer| Answered { by: Arc::clone(version), answer })
+        answer.map(|answer| ServedBy { by: Arc::clone(version), answer })
     }
 
     async fn rescue<T, F: Future<Output = Result<T, Fault>>>(
@@ -148,7 +148,7 @@ impl Families {
         function: &'static str,
         answer: Result<T, Fault>,
         again: impl FnOnce() -> F,
-    ) -> Result<Answered<T>, Fault> {
+    ) -> Result<ServedBy<T>, Fault> {
         let fault = match answer {
             Err(fault) if fault.is_plugins() => fault,
             rest => return self.alone(version, rest),
@@ -160,7 +160,7 @@ impl Families {
                 tracing::warn!(family, %fault, by = %other.digest(), function, "another version answered");
                 metrics::counter!(metric::PLUGIN_RESCUED, "family" => family, "function" => function)
                     .increment(1);
-                Ok(Answered { by: Arc::clone(other), answer })
+                Ok(ServedBy { by: Arc::clone(other), answer })
             }
             Err(second) if second.is_plugins() => Err(fault),
             Err(second) => Err(second),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gatehouse_model::{
-    About, Accepted, Answered, Chunk, Context, Event, Inquiry, Opened, Refusal, Rejection, Reply, Sse, Step,
-    Submission,
+    About, Accepted, Answered, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
+    TextFailure, TextRequest,
 };
 use wasmtime::component::Component;
 
@@ -18,12 +18,12 @@ use crate::version::Version;
 /// A loaded component. Cheap to clone; may be used from any thread, also from within an async runtime
 /// (which it then blocks for the length of a call).
 #[derive(Clone)]
-pub struct Bench {
+pub struct ComponentRunner {
     workshop: Arc<Workshop>,
     version: Arc<Version>,
 }
 
-impl Bench {
+impl ComponentRunner {
     /// Takes `wasm` through every stage but the switch: admit, compile (in memory), inspect, link,
     /// describe, self-test.
     ///
@@ -94,9 +94,9 @@ impl Bench {
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
-    pub fn open(&self, cx: Context, request: Inquiry) -> Result<Result<Opened, Refusal>, Fault> {
+    pub fn prepare(&self, cx: Context, request: TextRequest) -> Result<Result<Prepared, Refusal>, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || version.open(&cx, request))
+        self.workshop.run(move || version.prepare(&cx, request))
     }
 
     /// Translates a whole answer in a fresh instance.
@@ -108,7 +108,7 @@ impl Bench {
         cx: Context,
         state: Vec<u8>,
         reply: Reply,
-    ) -> Result<Result<Answered, Rejection>, Fault> {
+    ) -> Result<Result<Answered, TextFailure>, Fault> {
         let version = Arc::clone(&self.version);
         self.workshop.run(move || version.answer(&cx, &state, reply))
     }
@@ -123,11 +123,11 @@ impl Bench {
         cx: Context,
         state: Vec<u8>,
         batches: Vec<Vec<Sse>>,
-    ) -> Result<Vec<Result<Chunk, Rejection>>, Fault> {
+    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
         let version = Arc::clone(&self.version);
         self.workshop.run(move || {
             let mut stream = version.relay(&cx, &state)?;
-            let over = |said: &Result<Chunk, Rejection>| said.as_ref().map_or(true, |chunk| chunk.last);
+            let over = |said: &Result<Chunk, TextFailure>| said.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];
             for events in batches {
                 answers.push(stream.push(events)?);
