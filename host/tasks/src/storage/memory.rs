@@ -5,27 +5,30 @@ use std::convert::Infallible;
 
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 
-use crate::{Entry, Examination, Head, Hold, HoldId, LedgerStorage, Note, Repetition, Report};
+use crate::ledger::examination::{Examination, Report};
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage};
 
 /// LedgerStorage that are never written down. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryLedgerStorage {
-    accounts: BTreeMap<CustomerId, Customer>,
+    customers: BTreeMap<CustomerId, Customer>,
     keys: BTreeMap<KeyId, Key>,
     live: BTreeMap<TaskId, Task>,
     history: BTreeMap<u32, BTreeMap<TaskId, Task>>,
     holds: BTreeMap<HoldId, Hold>,
     hold_expiry: BTreeSet<(UnixMs, HoldId)>,
-    repetitions: BTreeMap<(KeyId, Digest), Repetition>,
-    repetition_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
-    ledger: Vec<Entry>,
-    notes: Vec<Note>,
+    idempotency_records: BTreeMap<(KeyId, Digest), IdempotencyRecord>,
+    idempotency_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
+    ledger: Vec<JournalEntry>,
+    audit_records: Vec<AuditRecord>,
 }
 
 impl MemoryLedgerStorage {
-    /// All accounts.
-    pub fn accounts(&self) -> impl Iterator<Item = &Customer> {
-        self.accounts.values()
+    /// All customers.
+    pub fn customers(&self) -> impl Iterator<Item = &Customer> {
+        self.customers.values()
     }
 
     /// All keys.
@@ -49,20 +52,20 @@ impl MemoryLedgerStorage {
     }
 
     /// Everything remembered of submissions.
-    pub fn repetitions(&self) -> impl Iterator<Item = &Repetition> {
-        self.repetitions.values()
+    pub fn idempotency_records(&self) -> impl Iterator<Item = &IdempotencyRecord> {
+        self.idempotency_records.values()
     }
 
     /// The ledger, in order.
     #[must_use]
-    pub fn ledger(&self) -> &[Entry] {
+    pub fn ledger(&self) -> &[JournalEntry] {
         &self.ledger
     }
 
     /// The audit record, in order.
     #[must_use]
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
+    pub fn audit_records(&self) -> &[AuditRecord] {
+        &self.audit_records
     }
 
     /// Re-sums everything.
@@ -70,7 +73,7 @@ impl MemoryLedgerStorage {
     pub fn examine(&self) -> Report {
         let mut examination = Examination::default();
         self.ledger.iter().for_each(|entry| examination.entry(entry));
-        self.accounts().for_each(|account| examination.account(account));
+        self.customers().for_each(|customer| examination.customer(customer));
         self.keys().for_each(|key| examination.key(key));
         self.holds().for_each(|hold| examination.hold(hold));
         self.live_tasks().for_each(|task| examination.live(task));
@@ -82,11 +85,11 @@ impl MemoryLedgerStorage {
 impl LedgerStorage for MemoryLedgerStorage {
     type Error = Infallible;
 
-    fn account(&self, id: &CustomerId) -> Result<Option<Customer>, Infallible> {
-        Ok(self.accounts.get(id).cloned())
+    fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, Infallible> {
+        Ok(self.customers.get(id).cloned())
     }
-    fn put_account(&mut self, account: &Customer) -> Result<(), Infallible> {
-        self.accounts.insert(account.id.clone(), account.clone());
+    fn put_customer(&mut self, customer: &Customer) -> Result<(), Infallible> {
+        self.customers.insert(customer.id.clone(), customer.clone());
         Ok(())
     }
 
@@ -105,7 +108,7 @@ impl LedgerStorage for MemoryLedgerStorage {
         Ok(self.live.get(&id).cloned())
     }
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Infallible> {
-        Ok(self.history.get(&id.born().day()).and_then(|day| day.get(&id)).cloned())
+        Ok(self.history.get(&id.timestamp().day()).and_then(|day| day.get(&id)).cloned())
     }
     fn oldest_live(&self) -> Result<Option<TaskId>, Infallible> {
         Ok(self.live.keys().next().copied())
@@ -116,7 +119,7 @@ impl LedgerStorage for MemoryLedgerStorage {
     }
     fn put_finished(&mut self, task: &Task) -> Result<(), Infallible> {
         self.live.remove(&task.id);
-        self.history.entry(task.id.born().day()).or_default().insert(task.id, task.clone());
+        self.history.entry(task.id.timestamp().day()).or_default().insert(task.id, task.clone());
         Ok(())
     }
     fn drop_history(&mut self, day: u32) -> Result<u32, Infallible> {
@@ -145,37 +148,48 @@ impl LedgerStorage for MemoryLedgerStorage {
         Ok(expired.filter_map(|(_, id)| self.holds.get(id).cloned()).take(limit).collect())
     }
 
-    fn repetition(&self, key: &KeyId, token: &Digest) -> Result<Option<Repetition>, Infallible> {
-        Ok(self.repetitions.get(&(key.clone(), *token)).cloned())
+    fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, Infallible> {
+        Ok(self.idempotency_records.get(&(key.clone(), *token)).cloned())
     }
-    fn put_repetition(&mut self, repetition: &Repetition) -> Result<(), Infallible> {
-        let Repetition { key, token, expires, .. } = repetition;
-        self.repetition_expiry.insert((*expires, key.clone(), *token));
-        self.repetitions.insert((key.clone(), *token), repetition.clone());
+    fn put_idempotency_record(&mut self, idempotency_record: &IdempotencyRecord) -> Result<(), Infallible> {
+        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
+        self.idempotency_expiry.insert((*expires, key.clone(), *token));
+        self.idempotency_records.insert((key.clone(), *token), idempotency_record.clone());
         Ok(())
     }
-    fn remove_repetition(&mut self, repetition: &Repetition) -> Result<(), Infallible> {
-        let Repetition { key, token, expires, .. } = repetition;
-        self.repetition_expiry.remove(&(*expires, key.clone(), *token));
-        self.repetitions.remove(&(key.clone(), *token));
+    fn remove_idempotency_record(
+        &mut self,
+        idempotency_record: &IdempotencyRecord,
+    ) -> Result<(), Infallible> {
+        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
+        self.idempotency_expiry.remove(&(*expires, key.clone(), *token));
+        self.idempotency_records.remove(&(key.clone(), *token));
         Ok(())
     }
-    fn expired_repetitions(&self, now: UnixMs, limit: usize) -> Result<Vec<Repetition>, Infallible> {
-        let expired = self.repetition_expiry.iter().take_while(|(expires, ..)| *expires <= now);
-        let rows = expired.filter_map(|(_, key, token)| self.repetitions.get(&(key.clone(), *token)));
+    fn expired_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<IdempotencyRecord>, Infallible> {
+        let expired = self.idempotency_expiry.iter().take_while(|(expires, ..)| *expires <= now);
+        let rows = expired.filter_map(|(_, key, token)| self.idempotency_records.get(&(key.clone(), *token)));
         Ok(rows.take(limit).cloned().collect())
     }
 
-    fn head(&self) -> Result<Head, Infallible> {
-        Ok(self.ledger.last().map_or_else(Head::default, Head::after))
+    fn head(&self) -> Result<LedgerHead, Infallible> {
+        Ok(self.ledger.last().map_or_else(LedgerHead::default, LedgerHead::after))
     }
-    fn append(&mut self, entry: &Entry) -> Result<(), Infallible> {
+    fn append(&mut self, entry: &JournalEntry) -> Result<(), Infallible> {
         self.ledger.push(entry.clone());
         Ok(())
     }
 
-    fn note(&mut self, note: &Note) -> Result<(), Infallible> {
-        self.notes.push(note.clone());
+    fn append_audit(&mut self, record: &AuditRecord) -> Result<(), Infallible> {
+        self.audit_records.push(record.clone());
         Ok(())
     }
 }

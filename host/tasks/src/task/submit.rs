@@ -2,53 +2,64 @@
 
 use gatehouse_model::{Credits, Phase, Task};
 
-use crate::apply::{Ruling, Stop};
-use crate::funds::{reservation, valid_key};
-use crate::{Answer, Hold, HoldId, Idempotency, LedgerStorage, Rejection, Repetition};
+use crate::commands::command::{Applied, Idempotency};
+use crate::commands::funds::{reservation, valid_key};
+use crate::commands::rejection::Rejection;
+use crate::commands::ruling::{Ruling, Stop};
+use crate::ledger::hold::{Hold, HoldId};
+use crate::storage::ledger_storage::{IdempotencyRecord, LedgerStorage};
 
 pub(crate) fn submit<B: LedgerStorage>(
-    books: &mut B,
+    storage: &mut B,
     task: &Task,
     idempotency: Option<Idempotency>,
-) -> Ruling<Answer, B> {
-    // A repetition is answered before anything about key or balance is asked: its receipt was given already.
+) -> Ruling<Applied, B> {
+    // A idempotency_record is answered before anything about key or balance is asked: its receipt was given already.
     let mut outdated = None;
     if let Some(asked) = &idempotency {
-        match books.repetition(&asked.key, &asked.token)? {
+        match storage.idempotency_record(&asked.key, &asked.token)? {
             Some(known) if known.expires <= task.created => outdated = Some(known),
-            Some(known) if known.fingerprint == asked.fingerprint => return Ok(Answer::Repeated(known.task)),
+            Some(known) if known.fingerprint == asked.fingerprint => {
+                return Ok(Applied::Repeated(known.task));
+            }
             Some(_) => return Err(Stop::Rejected(Rejection::IdempotencyConflict)),
             None => {}
         }
     }
     check(task, idempotency.as_ref()).map_err(Stop::Rejected)?;
-    if books.live(task.id)?.is_some() || books.finished(task.id)?.is_some() {
+    if storage.live(task.id)?.is_some() || storage.finished(task.id)?.is_some() {
         return Err(Stop::Rejected(Rejection::TaskExists(task.id)));
     }
-    let key = valid_key(books, task.key.clone(), task.created)?;
-    if key.account != task.account {
-        let problem = format!("expected the key's account {}, not {}", key.account, task.account);
-        return Err(Stop::Rejected(Rejection::malformed("task.account", problem)));
+    let key = valid_key(storage, task.key.clone(), task.created)?;
+    if key.customer != task.customer {
+        let problem = format!("expected the key's customer {}, not {}", key.customer, task.customer);
+        return Err(Stop::Rejected(Rejection::malformed("task.customer", problem)));
     }
     let hold = hold_of(task);
-    let posting = reservation(books, key, &hold)?;
+    let entry = reservation(storage, key, &hold)?;
 
-    posting.write(books)?;
-    books.put_hold(&hold)?;
-    books.put_live(task)?;
+    entry.write(storage)?;
+    storage.put_hold(&hold)?;
+    storage.put_live(task)?;
     if let Some(outdated) = outdated {
-        books.remove_repetition(&outdated)?;
+        storage.remove_idempotency_record(&outdated)?;
     }
     if let Some(Idempotency { key, token, fingerprint, expires }) = idempotency {
-        books.put_repetition(&Repetition { key, token, fingerprint, task: task.id, expires })?;
+        storage.put_idempotency_record(&IdempotencyRecord {
+            key,
+            token,
+            fingerprint,
+            task: task.id,
+            expires,
+        })?;
     }
-    Ok(Answer::Submitted(task.id))
+    Ok(Applied::Submitted(task.id))
 }
 
 fn hold_of(task: &Task) -> Hold {
     Hold {
         id: HoldId::Task(task.id),
-        account: task.account.clone(),
+        customer: task.customer.clone(),
         key: task.key.clone(),
         amount: task.held,
         unit_price: task.unit_price,

@@ -1,17 +1,17 @@
 //! The ledger's rows: append-only, gap-free, hash-chained, each summing to zero.
 //!
-//! Four places hold money: an account's `available`, `reserved` and `spent`, and the world outside. A
+//! Four places hold money: an customer's `available`, `reserved` and `spent`, and the world outside. A
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 
 use gatehouse_model::{Credits, CustomerId, Digest, KeyId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::HoldId;
+use crate::ledger::hold::HoldId;
 
 /// Why money moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Kind {
+pub enum EntryKind {
     /// Paid in, or taken back when negative.
     Deposit,
     /// Reserved.
@@ -68,28 +68,29 @@ impl Movement {
 
 /// One row of the ledger. Written once, never changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Counts up by one from zero.
     pub seq: u64,
     /// When.
     pub at: UnixMs,
     /// Whose balances.
-    pub account: CustomerId,
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
     /// Whose quota; none for a deposit.
     pub key: Option<KeyId>,
     /// The hold made or resolved; none for a deposit.
     pub hold: Option<HoldId>,
     /// Why.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// How much.
     pub movement: Movement,
     /// For people; may be empty.
     pub memo: String,
-    /// [`Entry::link`] of the row before and this one.
+    /// [`JournalEntry::link`] of the row before and this one.
     pub chain: Digest,
 }
 
-impl Entry {
+impl JournalEntry {
     /// SHA-256 over the chain so far and every field of this row. Independent of how rows are encoded for
     /// keeping, so a change of that encoding does not break the chain.
     #[must_use]
@@ -100,11 +101,11 @@ impl Entry {
             &before.0,
             &self.seq.to_be_bytes(),
             &self.at.0.to_be_bytes(),
-            self.account.0.as_bytes(),
+            self.customer.0.as_bytes(),
             // An absent key or hold is an empty field; a present one never is.
             self.key.as_ref().map_or(b"", |key| key.0.as_bytes()),
             hold.as_ref().map_or(b"", |hold| hold.as_bytes()),
-            self.kind.word().as_bytes(),
+            self.kind.as_str().as_bytes(),
             &moved.available.0.to_be_bytes(),
             &moved.reserved.0.to_be_bytes(),
             &moved.spent.0.to_be_bytes(),
@@ -114,9 +115,9 @@ impl Entry {
     }
 }
 
-impl Kind {
+impl EntryKind {
     /// The word that goes into the chain; never change one.
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Deposit => "deposit",
             Self::Hold => "hold",
@@ -128,17 +129,17 @@ impl Kind {
 
 /// Where the ledger stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct LedgerHead {
     /// The number of the next row.
     pub next: u64,
     /// The chain of the last row; all zero for an empty ledger.
     pub chain: Digest,
 }
 
-impl Head {
+impl LedgerHead {
     /// The head once `entry` is the last row.
     #[must_use]
-    pub fn after(entry: &Entry) -> Self {
+    pub fn after(entry: &JournalEntry) -> Self {
         Self { next: entry.seq.saturating_add(1), chain: entry.chain }
     }
 }

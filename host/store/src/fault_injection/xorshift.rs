@@ -2,9 +2,9 @@
 
 /// Numbers that are the same for the same seed.
 #[derive(Clone, Debug)]
-pub struct Words(u64);
+pub struct Xorshift(u64);
 
-impl Words {
+impl Xorshift {
     /// Seeds next to each other give numbers that have nothing in common.
     #[must_use]
     pub fn new(seed: u64) -> Self {
@@ -12,7 +12,7 @@ impl Words {
     }
 
     /// 64 bits, by xorshift64*.
-    pub fn word(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -21,6 +21,6 @@ impl Words {
 
     /// Below `end`, which is not zero.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from((self.word() >> 8) % end as u64).unwrap_or(0)
+        usize::try_from((self.next_u64() >> 8) % end as u64).unwrap_or(0)
     }
 }

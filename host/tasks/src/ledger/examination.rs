@@ -1,13 +1,14 @@
 //! The doctor's eyes: re-sums the ledger and compares it with every balance, hold and task.
 //!
-//! Fed row by row, so that books of any size can be examined from one snapshot. It trusts no row: sums run in
+//! Fed row by row, so that storage of any size can be examined from one snapshot. It trusts no row: sums run in
 //! 128 bits, and what contradicts something else becomes a finding instead of a stop.
 
 use std::collections::BTreeMap;
 
 use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
 
-use crate::{Entry, Head, Hold, HoldId, Kind};
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
 
 /// Findings kept as text; beyond them only the count goes on.
 const KEPT: usize = 1000;
@@ -15,7 +16,7 @@ const KEPT: usize = 1000;
 /// An examination under way. Feed the ledger first and in order, the rest in any order.
 #[derive(Debug, Default)]
 pub struct Examination {
-    head: Head,
+    head: LedgerHead,
     external: i128,
     folds: BTreeMap<CustomerId, Balances>,
     used: BTreeMap<KeyId, i128>,
@@ -35,7 +36,7 @@ pub struct Examination {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Accounts seen.
-    pub accounts: u64,
+    pub customers: u64,
     /// Keys seen.
     pub keys: u64,
     /// Ledger rows seen.
@@ -79,7 +80,7 @@ impl Report {
 
 impl Examination {
     /// The next row of the ledger.
-    pub fn entry(&mut self, entry: &Entry) {
+    pub fn entry(&mut self, entry: &JournalEntry) {
         self.report.entries += 1;
         let seq = entry.seq;
         if seq != self.head.next {
@@ -88,7 +89,7 @@ impl Examination {
         if entry.link(self.head.chain) != entry.chain {
             self.report.add(format!("ledger row {seq}: the hash chain is broken"));
         }
-        self.head = Head::after(entry);
+        self.head = LedgerHead::after(entry);
 
         let [available, reserved, spent, external] = [
             entry.movement.available,
@@ -101,7 +102,7 @@ impl Examination {
             self.report.add(format!("ledger row {seq}: the movement does not sum to zero"));
         }
         self.external += external;
-        let fold = self.folds.entry(entry.account.clone()).or_default();
+        let fold = self.folds.entry(entry.customer.clone()).or_default();
         fold.available += available;
         fold.reserved += reserved;
         fold.spent += spent;
@@ -112,22 +113,22 @@ impl Examination {
         self.follow_hold(entry);
     }
 
-    /// An account's row.
-    pub fn account(&mut self, account: &Customer) {
-        self.report.accounts += 1;
+    /// An customer's row.
+    pub fn customer(&mut self, customer: &Customer) {
+        self.report.customers += 1;
         let balances = Balances {
-            available: account.available.0.into(),
-            reserved: account.reserved.0.into(),
-            spent: account.spent.0.into(),
-            deposited: account.deposited.0.into(),
+            available: customer.available.0.into(),
+            reserved: customer.reserved.0.into(),
+            spent: customer.spent.0.into(),
+            deposited: customer.deposited.0.into(),
         };
         self.total += balances.available + balances.reserved + balances.spent;
         if balances.available < 0 || balances.reserved < 0 || balances.spent < 0 {
-            self.report.add(format!("account {}: a balance is negative", account.id));
+            self.report.add(format!("customer {}: a balance is negative", customer.id));
         }
-        if self.folds.remove(&account.id).unwrap_or_default() != balances {
+        if self.folds.remove(&customer.id).unwrap_or_default() != balances {
             self.report
-                .add(format!("account {}: its balances are not the sum of its ledger rows", account.id));
+                .add(format!("customer {}: its balances are not the sum of its ledger rows", customer.id));
         }
     }
 
@@ -193,8 +194,8 @@ impl Examination {
     #[must_use]
     pub fn report(self) -> Report {
         let mut report = self.report;
-        for (account, _) in self.folds.iter().filter(|(_, fold)| **fold != Balances::default()) {
-            report.add(format!("account {account}: it is in the ledger, but has no row"));
+        for (customer, _) in self.folds.iter().filter(|(_, fold)| **fold != Balances::default()) {
+            report.add(format!("customer {customer}: it is in the ledger, but has no row"));
         }
         for (key, _) in self.used.iter().filter(|(_, used)| **used != 0) {
             report.add(format!("key {key}: it is in the ledger, but has no row"));
@@ -215,18 +216,18 @@ impl Examination {
     }
 
     /// Each hold is opened once and resolved at most once, by exactly what was held (I3).
-    fn follow_hold(&mut self, entry: &Entry) {
+    fn follow_hold(&mut self, entry: &JournalEntry) {
         let (seq, moved) = (entry.seq, entry.movement);
         let hold = match (entry.kind, entry.hold) {
-            (Kind::Deposit, None) => return,
-            (Kind::Deposit, Some(_)) | (_, None) => {
+            (EntryKind::Deposit, None) => return,
+            (EntryKind::Deposit, Some(_)) | (_, None) => {
                 return self
                     .report
                     .add(format!("ledger row {seq}: its kind and its hold contradict each other"));
             }
             (_, Some(hold)) => hold,
         };
-        if entry.kind == Kind::Hold {
+        if entry.kind == EntryKind::Hold {
             let is_open = self.open.insert(hold, moved.reserved).is_some();
             if is_open || self.settled.contains_key(&hold) {
                 self.report.add(format!("ledger row {seq}: hold {hold} was opened before"));
@@ -241,7 +242,7 @@ impl Examination {
             }
             None => self.report.add(format!("ledger row {seq}: hold {hold} is not open")),
         }
-        if entry.kind == Kind::Release && moved.spent != Credits::ZERO {
+        if entry.kind == EntryKind::Release && moved.spent != Credits::ZERO {
             self.report.add(format!("ledger row {seq}: a release spends"));
         }
         if matches!(hold, HoldId::Task(_)) {

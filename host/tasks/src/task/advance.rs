@@ -8,22 +8,25 @@
 
 use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs};
 
-use crate::apply::{Ruling, Stop};
-use crate::funds::resolution;
-use crate::{Answer, Change, Ending, HoldId, LedgerStorage, Note, Rejection};
+use crate::commands::command::{Applied, Change, Ending};
+use crate::commands::funds::resolution;
+use crate::commands::rejection::Rejection;
+use crate::commands::ruling::{Ruling, Stop};
+use crate::ledger::hold::HoldId;
+use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 
 pub(crate) fn advance<B: LedgerStorage>(
-    books: &mut B,
+    storage: &mut B,
     id: TaskId,
     revision: u64,
     change: Change,
     at: UnixMs,
-) -> Ruling<Answer, B> {
+) -> Ruling<Applied, B> {
     if change.status.is_final() || matches!(change.phase, Phase::Over) {
         let problem = format!("expected a task that goes on, not {}", change.status.as_str());
         return Err(Stop::Rejected(Rejection::malformed("change.status", problem)));
     }
-    let mut task = current(books, id, revision)?;
+    let mut task = current(storage, id, revision)?;
     // A provider may report less than it did before; the client must not see it.
     task.status = task.status.max(change.status);
     task.progress = task.progress.max(change.progress.min(100));
@@ -33,42 +36,42 @@ pub(crate) fn advance<B: LedgerStorage>(
         task.state = state;
     }
     task.digest = change.digest.unwrap_or(task.digest);
-    task.seat = change.seat.or(task.seat);
+    task.assignment = change.assignment.or(task.assignment);
     task.blobs = change.blobs.unwrap_or(task.blobs);
-    books.put_live(&task)?;
-    write_note(books, id, change.audit, at)?;
-    Ok(Answer::Task(Box::new(task)))
+    storage.put_live(&task)?;
+    append_audit_text(storage, id, change.audit, at)?;
+    Ok(Applied::Task(Box::new(task)))
 }
 
 pub(crate) fn finish<B: LedgerStorage>(
-    books: &mut B,
+    storage: &mut B,
     id: TaskId,
     revision: u64,
     ending: Ending,
     audit: Option<String>,
     at: UnixMs,
-) -> Ruling<Answer, B> {
-    let mut task = current(books, id, revision)?;
+) -> Ruling<Applied, B> {
+    let mut task = current(storage, id, revision)?;
     let held = HoldId::Task(id);
-    let hold = books.hold(held)?.ok_or(Stop::Rejected(Rejection::NoHold(held)))?;
+    let hold = storage.hold(held)?.ok_or(Stop::Rejected(Rejection::NoHold(held)))?;
     let settled = end(&mut task, ending, at);
-    let posting = resolution(books, &hold, settled, String::new(), at)?;
+    let entry = resolution(storage, &hold, settled, String::new(), at)?;
 
-    posting.write(books)?;
-    books.remove_hold(&hold)?;
-    books.put_finished(&task)?;
-    write_note(books, id, audit, at)?;
-    Ok(Answer::Task(Box::new(task)))
+    entry.write(storage)?;
+    storage.remove_hold(&hold)?;
+    storage.put_finished(&task)?;
+    append_audit_text(storage, id, audit, at)?;
+    Ok(Applied::Task(Box::new(task)))
 }
 
 pub(crate) fn audit<B: LedgerStorage>(
-    books: &mut B,
+    storage: &mut B,
     task: Option<TaskId>,
     text: String,
     at: UnixMs,
-) -> Ruling<Answer, B> {
-    books.note(&Note { at, task, text })?;
-    Ok(Answer::Done)
+) -> Ruling<Applied, B> {
+    storage.append_audit(&AuditRecord { at, task, text })?;
+    Ok(Applied::Done)
 }
 
 /// Writes the end into the task's record; what is to be settled, if anything.
@@ -95,9 +98,9 @@ fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
 }
 
 /// The live task at that revision, already counted one further.
-fn current<B: LedgerStorage>(books: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
-    let Some(mut task) = books.live(id)? else {
-        return Err(Stop::Rejected(match books.finished(id)? {
+fn current<B: LedgerStorage>(storage: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
+    let Some(mut task) = storage.live(id)? else {
+        return Err(Stop::Rejected(match storage.finished(id)? {
             Some(over) => Rejection::Final(over.status),
             None => Rejection::NoTask(id),
         }));
@@ -109,11 +112,11 @@ fn current<B: LedgerStorage>(books: &B, id: TaskId, revision: u64) -> Ruling<Tas
     Ok(task)
 }
 
-fn write_note<B: LedgerStorage>(
-    books: &mut B,
+fn append_audit_text<B: LedgerStorage>(
+    storage: &mut B,
     task: TaskId,
     text: Option<String>,
     at: UnixMs,
 ) -> Result<(), B::Error> {
-    text.map_or(Ok(()), |text| books.note(&Note { at, task: Some(task), text }))
+    text.map_or(Ok(()), |text| storage.append_audit(&AuditRecord { at, task: Some(task), text }))
 }

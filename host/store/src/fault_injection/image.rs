@@ -2,13 +2,13 @@
 //! 512-byte sectors, the last of them perhaps torn. Lengths are kept in order, as a file system's journal does.
 
 use super::disk::{Op, index, redo};
-use super::words::Words;
+use super::xorshift::Xorshift;
 
 const SECTOR: usize = 512;
 
 /// A moment at which the power may go.
 #[derive(Clone, Copy)]
-pub struct Cut<'a> {
+pub struct PowerCut<'a> {
     /// Operations before it.
     pub at: usize,
     /// Batches acknowledged by then; none before the store was ready.
@@ -21,13 +21,13 @@ pub struct Cut<'a> {
 ///
 /// # Errors
 /// The first one of a visit; it ends the walk.
-pub fn each_cut(
+pub fn each_power_cut(
     mut sure: Vec<u8>,
     log: &[Op],
-    mut visit: impl FnMut(Cut<'_>) -> Result<(), String>,
+    mut visit: impl FnMut(PowerCut<'_>) -> Result<(), String>,
 ) -> Result<(), String> {
     let (mut synced, mut acknowledged) = (0, None);
-    visit(Cut { at: 0, acknowledged, sure: &sure, loose: &[] })?;
+    visit(PowerCut { at: 0, acknowledged, sure: &sure, loose: &[] })?;
     for (before, op) in log.iter().enumerate() {
         match op {
             Op::Acknowledged(batches) => acknowledged = Some(*batches),
@@ -38,12 +38,12 @@ pub fn each_cut(
             Op::SetLen(_) | Op::Write(..) => {}
         }
         let at = before + 1;
-        visit(Cut { at, acknowledged, sure: &sure, loose: &log[synced..at] })?;
+        visit(PowerCut { at, acknowledged, sure: &sure, loose: &log[synced..at] })?;
     }
     Ok(())
 }
 
-impl<'a> Cut<'a> {
+impl<'a> PowerCut<'a> {
     /// The end of a log that began on the disk `sure`, which is brought to its last sync.
     #[must_use]
     pub fn at_end(sure: &'a mut Vec<u8>, log: &'a [Op]) -> Self {
@@ -71,7 +71,7 @@ impl<'a> Cut<'a> {
 
     /// At most that many of the disks the cut may leave: all of them if there are no more, or some by chance.
     #[must_use]
-    pub fn images(&self, most: usize, words: &mut Words) -> Vec<Vec<u8>> {
+    pub fn images(&self, most: usize, words: &mut Xorshift) -> Vec<Vec<u8>> {
         let pieces = self.pieces();
         if let Some(all) =
             1_usize.checked_shl(u32::try_from(pieces).unwrap_or(u32::MAX)).filter(|all| *all <= most)
@@ -131,7 +131,7 @@ fn sectors(offset: u64, data: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Which pieces arrive: the edges of what is possible as often as the middle.
-fn arrivals(pieces: usize, words: &mut Words) -> Vec<bool> {
+fn arrivals(pieces: usize, words: &mut Xorshift) -> Vec<bool> {
     let chosen = words.below(pieces);
     let eighths = match words.below(8) {
         0 => return vec![false; pieces],
@@ -175,7 +175,7 @@ mod tests {
             Op::SetLen(512),
         ];
         let mut pieces = vec![];
-        each_cut(vec![0; 1024], &log, |cut| {
+        each_power_cut(vec![0; 1024], &log, |cut| {
             pieces.push(cut.pieces());
             if cut.at == log.len() {
                 // In pieces: two sectors, the longer file, a sector behind its old end, the shorter file.

@@ -1,9 +1,9 @@
-//! The store against its promises: same answers as the books in memory, whole batches or nothing, and a clear
+//! The store against its promises: same answers as the storage in memory, whole batches or nothing, and a clear
 //! word when it cannot go on.
 
-mod birth;
 mod broken;
 mod crash;
+mod creation;
 mod life;
 mod light;
 mod listing;
@@ -15,18 +15,20 @@ use std::collections::BTreeSet;
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{
-    Answer, Command, Entry, Hold, HoldId, MemoryLedgerStorage, Note, Rejection, Repetition, apply,
+    Applied, AuditRecord, Command, Hold, HoldId, IdempotencyRecord, JournalEntry, MemoryLedgerStorage,
+    Rejection, apply,
 };
 use redb::{ReadableDatabase, ReadableTable, TableHandle};
 
+use crate::config::Config;
 use crate::layout::{self, Day};
 use crate::read::rows;
-use crate::{Config, Store};
+use crate::store::Store;
 
 /// Everything there is, look-up tables included, from whoever keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dump {
-    accounts: Vec<Customer>,
+    customers: Vec<Customer>,
     keys: Vec<Key>,
     key_digests: BTreeSet<([u8; 32], String)>,
     live: Vec<Task>,
@@ -34,32 +36,32 @@ struct Dump {
     owners: BTreeSet<(String, u128)>,
     holds: Vec<Hold>,
     hold_expiry: BTreeSet<(u64, [u8; 17])>,
-    ledger: Vec<Entry>,
-    repetitions: Vec<Repetition>,
-    repetition_expiry: BTreeSet<(u64, String, [u8; 32])>,
-    notes: Vec<Note>,
+    ledger: Vec<JournalEntry>,
+    idempotency_records: Vec<IdempotencyRecord>,
+    idempotency_expiry: BTreeSet<(u64, String, [u8; 32])>,
+    audit_records: Vec<AuditRecord>,
 }
 
 impl Dump {
-    fn of_memory(books: &MemoryLedgerStorage) -> Self {
-        let all = || books.live_tasks().chain(books.finished_tasks());
-        let requests = books.holds().filter(|hold| matches!(hold.id, HoldId::Request(_)));
+    fn of_memory(storage: &MemoryLedgerStorage) -> Self {
+        let all = || storage.live_tasks().chain(storage.finished_tasks());
+        let requests = storage.holds().filter(|hold| matches!(hold.id, HoldId::Request(_)));
         Self {
-            accounts: books.accounts().cloned().collect(),
-            keys: books.keys().cloned().collect(),
-            key_digests: books.keys().map(|key| (key.digest.0.0, key.id.0.clone())).collect(),
-            live: books.live_tasks().cloned().collect(),
-            finished: books.finished_tasks().cloned().collect(),
-            owners: all().map(|task| (task.account.0.clone(), task.id.bits())).collect(),
-            holds: books.holds().cloned().collect(),
+            customers: storage.customers().cloned().collect(),
+            keys: storage.keys().cloned().collect(),
+            key_digests: storage.keys().map(|key| (key.digest.0.0, key.id.0.clone())).collect(),
+            live: storage.live_tasks().cloned().collect(),
+            finished: storage.finished_tasks().cloned().collect(),
+            owners: all().map(|task| (task.customer.0.clone(), task.id.bits())).collect(),
+            holds: storage.holds().cloned().collect(),
             hold_expiry: requests.map(|hold| (hold.expires.0, layout::hold_key(hold.id))).collect(),
-            ledger: books.ledger().to_vec(),
-            repetitions: books.repetitions().cloned().collect(),
-            repetition_expiry: books
-                .repetitions()
+            ledger: storage.ledger().to_vec(),
+            idempotency_records: storage.idempotency_records().cloned().collect(),
+            idempotency_expiry: storage
+                .idempotency_records()
                 .map(|row| (row.expires.0, row.key.0.clone(), row.token.0))
                 .collect(),
-            notes: books.notes().to_vec(),
+            audit_records: storage.audit_records().to_vec(),
         }
     }
 
@@ -84,7 +86,7 @@ impl Dump {
         let hold_expiry = txn.open_table(layout::HOLD_EXPIRY).unwrap();
         let expiry = txn.open_table(layout::IDEMPOTENCY_EXPIRY).unwrap();
         Self {
-            accounts: store.accounts().unwrap(),
+            customers: store.customers().unwrap(),
             keys: store.keys().unwrap(),
             key_digests: each(&digests, |row| (row.0.value(), row.1.value().to_owned())),
             live: store.live_tasks().collect::<Result<_, _>>().unwrap(),
@@ -93,12 +95,12 @@ impl Dump {
             holds: rows(&txn, layout::HOLDS).unwrap(),
             hold_expiry: each(&hold_expiry, |row| row.0.value()),
             ledger: rows(&txn, layout::LEDGER).unwrap(),
-            repetitions: rows(&txn, layout::IDEMPOTENCY).unwrap(),
-            repetition_expiry: each(&expiry, |row| {
+            idempotency_records: rows(&txn, layout::IDEMPOTENCY).unwrap(),
+            idempotency_expiry: each(&expiry, |row| {
                 let (at, key, token) = row.0.value();
                 (at, key.to_owned(), token)
             }),
-            notes: rows(&txn, layout::AUDIT).unwrap(),
+            audit_records: rows(&txn, layout::AUDIT).unwrap(),
         }
     }
 }
@@ -112,8 +114,8 @@ fn each<K: redb::Key + 'static, V: redb::Value + 'static, T: Ord>(
     table.iter().unwrap().map(|row| read(row.unwrap())).collect()
 }
 
-fn remember(books: &mut MemoryLedgerStorage, command: Command) -> Result<Answer, Rejection> {
-    match apply(books, command) {
+fn remember(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, Rejection> {
+    match apply(storage, command) {
         Ok(answer) => answer,
         Err(never) => match never {},
     }
@@ -124,15 +126,15 @@ fn memory_store() -> Store {
     Store::with_backend(redb::backends::InMemoryBackend::new(), &Config::default()).unwrap()
 }
 
-/// Two accounts with money and three keys.
+/// Two customers with money and three keys.
 async fn begin(store: &Store) {
-    for wish in beginning() {
-        let command = wish.command(&MemoryLedgerStorage::default(), START);
+    for template in beginning() {
+        let command = template.command(&MemoryLedgerStorage::default(), START);
         store.execute(command).await.unwrap().unwrap();
     }
 }
 
-fn account(name: &str) -> CustomerId {
+fn customer(name: &str) -> CustomerId {
     CustomerId(name.to_owned())
 }
 

@@ -1,6 +1,6 @@
 //! Money reserved for one request.
 //!
-//! A hold is a row with an owner and an end, never a counter. An open hold is in the books; it leaves them when
+//! A hold is a row with an owner and an end, never a counter. An open hold is in the storage; it leaves them when
 //! it is settled or released, and because it is then gone, it cannot be resolved a second time.
 
 use std::fmt;
@@ -33,7 +33,8 @@ pub struct Hold {
     /// What it is for.
     pub id: HoldId,
     /// Who pays.
-    pub account: CustomerId,
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
     /// Whose quota it counts against.
     pub key: KeyId,
     /// What is reserved; zero for what is free, so that every live task has exactly one hold.

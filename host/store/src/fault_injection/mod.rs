@@ -3,8 +3,8 @@
 
 mod disk;
 mod image;
-mod words;
+mod xorshift;
 
-pub use disk::{Access, Disk, Fault, Op};
-pub use image::{Cut, each_cut};
-pub use words::Words;
+pub use disk::{Access, Disk, DiskFault, Op};
+pub use image::{PowerCut, each_power_cut};
+pub use xorshift::Xorshift;

@@ -23,7 +23,7 @@ type Ask = Box<dyn FnMut(Access) -> bool + Send>;
 
 /// What the next access does.
 #[derive(Default)]
-pub enum Fault {
+pub enum DiskFault {
     /// It works.
     #[default]
     None,
@@ -41,7 +41,7 @@ pub enum Fault {
     Ask(Ask),
 }
 
-impl fmt::Debug for Fault {
+impl fmt::Debug for DiskFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("None"),
@@ -99,7 +99,7 @@ struct State {
 #[derive(Clone, Default)]
 pub struct Disk {
     state: Arc<Mutex<State>>,
-    fault: Arc<Mutex<Fault>>,
+    fault: Arc<Mutex<DiskFault>>,
 }
 
 impl Disk {
@@ -112,7 +112,7 @@ impl Disk {
     }
 
     /// From now on it works like that.
-    pub fn break_by(&self, fault: Fault) {
+    pub fn break_by(&self, fault: DiskFault) {
         *self.fault() = fault;
     }
 
@@ -133,7 +133,7 @@ impl Disk {
         self.state().bytes.clone()
     }
 
-    /// The access that [`Fault::Change`] or [`Fault::Read`] let fail.
+    /// The access that [`DiskFault::Change`] or [`DiskFault::Read`] let fail.
     #[must_use]
     pub fn tripped(&self) -> Option<Access> {
         self.state().tripped
@@ -143,25 +143,25 @@ impl Disk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fault(&self) -> MutexGuard<'_, Fault> {
+    fn fault(&self) -> MutexGuard<'_, DiskFault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn trip(&self, access: Access) -> io::Result<()> {
         let mut fault = self.fault();
         let left = match (&mut *fault, access) {
-            (Fault::Ask(ask), Access::SetLen | Access::Sync | Access::Write) => {
+            (DiskFault::Ask(ask), Access::SetLen | Access::Sync | Access::Write) => {
                 return if ask(access) { Ok(()) } else { Err(io::Error::other("the power is off")) };
             }
-            (Fault::Read(left), Access::Read) => left,
-            (Fault::Change(left), Access::SetLen | Access::Sync | Access::Write) => left,
+            (DiskFault::Read(left), Access::Read) => left,
+            (DiskFault::Change(left), Access::SetLen | Access::Sync | Access::Write) => left,
             _ => return Ok(()),
         };
         if *left > 0 {
             *left -= 1;
             return Ok(());
         }
-        *fault = Fault::None;
+        *fault = DiskFault::None;
         self.state().tripped = Some(access);
         Err(access.error())
     }
@@ -220,10 +220,10 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         self.trip(Access::Sync)?;
         match &*self.fault() {
-            Fault::None | Fault::Ask(_) | Fault::Change(_) | Fault::Read(_) => {}
-            Fault::FailSync => return Err(io::Error::other("the disk is on fire")),
-            Fault::PanicSync => panic!("the disk fell over"),
-            Fault::Gate(arrived, go_on) => {
+            DiskFault::None | DiskFault::Ask(_) | DiskFault::Change(_) | DiskFault::Read(_) => {}
+            DiskFault::FailSync => return Err(io::Error::other("the disk is on fire")),
+            DiskFault::PanicSync => panic!("the disk fell over"),
+            DiskFault::Gate(arrived, go_on) => {
                 // Whoever set the gate and went away waits for nothing.
                 let _ = arrived.send(());
                 let _ = go_on.recv();
@@ -237,7 +237,7 @@ impl StorageBackend for Disk {
         let outcome = self.trip(Access::Write);
         let arrived = match (&outcome, &*self.fault()) {
             (Ok(()), _) => data.len(),
-            (Err(_), Fault::Ask(_)) => return outcome,
+            (Err(_), DiskFault::Ask(_)) => return outcome,
             (Err(_), _) => data.len() / 2,
         };
         let mut state = self.state();

@@ -2,15 +2,15 @@
 
 use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
 
-use crate::HoldId;
+use crate::ledger::hold::HoldId;
 
-/// Why a command changed nothing. Expected in normal work; the books are untouched and the batch goes on.
+/// Why a command changed nothing. Expected in normal work; the storage are untouched and the batch goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// An account of that id is open already.
-    #[error("account {0} exists already")]
-    AccountExists(CustomerId),
+    /// An customer of that id is open already.
+    #[error("customer {0} exists already")]
+    CustomerExists(CustomerId),
     /// The task has ended.
     #[error("the task has already ended: {}", .0.as_str())]
     Final(Status),
@@ -20,7 +20,7 @@ pub enum Rejection {
     /// The idempotency key came with another request before.
     #[error("this idempotency key was used with a different request")]
     IdempotencyConflict,
-    /// The account has too little.
+    /// The customer has too little.
     #[error("insufficient balance: {needed} credits needed, {available} available")]
     InsufficientBalance {
         /// What was asked for.
@@ -45,9 +45,9 @@ pub enum Rejection {
         /// What was expected and what came.
         problem: String,
     },
-    /// No account of that id.
-    #[error("no account {0}")]
-    NoAccount(CustomerId),
+    /// No customer of that id.
+    #[error("no customer {0}")]
+    NoCustomer(CustomerId),
     /// No open hold of that id: never made, or resolved already.
     #[error("no open hold for {0}")]
     NoHold(HoldId),
@@ -58,7 +58,7 @@ pub enum Rejection {
     #[error("no task {0}")]
     NoTask(TaskId),
     /// The sum does not fit.
-    #[error("the amount does not fit into the books")]
+    #[error("the amount does not fit into the storage")]
     Overflow,
     /// More is to be settled than was held.
     #[error("cannot settle {cost} credits of a hold of {held}")]

@@ -38,7 +38,8 @@ pub enum Command {
     /// Pays in, or takes back when negative. Not idempotent: two deposits are two deposits.
     Deposit {
         /// Who gets it.
-        account: CustomerId,
+        #[serde(rename = "account")]
+        customer: CustomerId,
         /// How much; never zero, never more taken back than is free.
         amount: Credits,
         /// For people.
@@ -68,7 +69,7 @@ pub enum Command {
     Hold {
         /// The request.
         id: RequestId,
-        /// The key it came through; its account pays.
+        /// The key it came through; its customer pays.
         key: KeyId,
         /// How much at most.
         amount: Credits,
@@ -79,8 +80,9 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
-    /// Opens an account with nothing in it.
-    OpenAccount {
+    /// Opens an customer with nothing in it.
+    #[serde(rename = "OpenAccount")]
+    AddCustomer {
         /// Its id.
         id: CustomerId,
         /// When.
@@ -116,7 +118,7 @@ pub enum Command {
     Submit {
         /// The task, not yet ended, with `held` worked out.
         task: Box<Task>,
-        /// Recognises repetitions.
+        /// Recognises idempotency_records.
         idempotency: Option<Idempotency>,
     },
     /// Forgets expired idempotency keys.
@@ -161,8 +163,9 @@ pub struct Change {
     pub state: Option<(u32, Vec<u8>)>,
     /// The build that carries the task on, when it is not the one before.
     pub digest: Option<Digest>,
-    /// The provider account that made it.
-    pub seat: Option<AccountAssignment>,
+    /// The provider customer that made it.
+    #[serde(rename = "seat")]
+    pub assignment: Option<AccountAssignment>,
     /// The blobs it may name from now on.
     pub blobs: Option<Vec<BlobId>>,
     /// A line for the audit record.
@@ -191,7 +194,7 @@ pub enum Ending {
 
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Applied {
     /// Done; there is nothing to say.
     Done,
     /// Days of history dropped.

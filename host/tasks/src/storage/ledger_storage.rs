@@ -6,11 +6,12 @@
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Head, Hold, HoldId};
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 
 /// What is remembered of a submission that came with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Repetition {
+pub struct IdempotencyRecord {
     /// The API key; tokens of different keys never meet.
     pub key: KeyId,
     /// The digest of the client's token.
@@ -25,7 +26,7 @@ pub struct Repetition {
 
 /// One line of the audit record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct AuditRecord {
     /// When.
     pub at: UnixMs,
     /// The task it is about.
@@ -39,10 +40,10 @@ pub trait LedgerStorage {
     /// Why rows cannot be read or written. The batch is lost when this happens.
     type Error;
 
-    /// The account of that id.
-    fn account(&self, id: &CustomerId) -> Result<Option<Customer>, Self::Error>;
-    /// Keeps an account.
-    fn put_account(&mut self, account: &Customer) -> Result<(), Self::Error>;
+    /// The customer of that id.
+    fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, Self::Error>;
+    /// Keeps an customer.
+    fn put_customer(&mut self, customer: &Customer) -> Result<(), Self::Error>;
 
     /// The key of that id.
     fn key(&self, id: &KeyId) -> Result<Option<Key>, Self::Error>;
@@ -74,19 +75,30 @@ pub trait LedgerStorage {
     fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Self::Error>;
 
     /// What is remembered of that token of that key, expired or not.
-    fn repetition(&self, key: &KeyId, token: &Digest) -> Result<Option<Repetition>, Self::Error>;
+    fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, Self::Error>;
     /// Remembers a submission.
-    fn put_repetition(&mut self, repetition: &Repetition) -> Result<(), Self::Error>;
+    fn put_idempotency_record(&mut self, idempotency_record: &IdempotencyRecord) -> Result<(), Self::Error>;
     /// Forgets a submission.
-    fn remove_repetition(&mut self, repetition: &Repetition) -> Result<(), Self::Error>;
+    fn remove_idempotency_record(
+        &mut self,
+        idempotency_record: &IdempotencyRecord,
+    ) -> Result<(), Self::Error>;
     /// At most `limit` submissions whose expiry is not after `now`, the oldest expiry first.
-    fn expired_repetitions(&self, now: UnixMs, limit: usize) -> Result<Vec<Repetition>, Self::Error>;
+    fn expired_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
 
     /// Where the ledger stands.
-    fn head(&self) -> Result<Head, Self::Error>;
+    fn head(&self) -> Result<LedgerHead, Self::Error>;
     /// Appends a row, made for the present head.
-    fn append(&mut self, entry: &Entry) -> Result<(), Self::Error>;
+    fn append(&mut self, entry: &JournalEntry) -> Result<(), Self::Error>;
 
     /// Appends to the audit record.
-    fn note(&mut self, note: &Note) -> Result<(), Self::Error>;
+    fn append_audit(&mut self, record: &AuditRecord) -> Result<(), Self::Error>;
 }
