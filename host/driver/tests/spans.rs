@@ -216,7 +216,7 @@ async fn customer(store: &Store, at: UnixMs) -> Key {
     };
     let commands = [
         Command::AddCustomer { id: account.clone(), at },
-        Command::Deposit { account, amount: Credits(100_000_000), memo: String::new(), at },
+        Command::Deposit { customer: account, amount: Credits(100_000_000), memo: String::new(), at },
         Command::AddKey { key: Box::new(key.clone()) },
     ];
     for command in commands {
