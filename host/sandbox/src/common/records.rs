@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 
-use crate::common::server::{Handler, HandlerResult, reply, with};
+use crate::common::server::{Handler, HandlerResult, reply};
 
 /// Writes the current record.
 type Read = Box<dyn Fn() -> serde_json::Result<Vec<u8>> + Send + Sync>;
@@ -32,8 +32,7 @@ impl Handler for RecordsEndpoint {
             return Ok(reply(StatusCode::NOT_FOUND, "text/plain", "no such record"));
         };
         if request.method() != Method::GET {
-            let refused = reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "method not allowed");
-            return Ok(with(refused, "allow", "GET"));
+            return Ok(reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "method not allowed"));
         }
         let text = read().expect("a record is plain data with text keys");
         Ok(reply(StatusCode::OK, "application/json", text))
