@@ -50,6 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-build", &[]),
     ("gatehouse-testkit", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-sdk"]),
     ("gatehouse-tests", &[]),
+    ("gatehouse-tidy", &[]),
     ("gatehouse-bench", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-tests"]),
 ];
 
