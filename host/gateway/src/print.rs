@@ -67,7 +67,7 @@ fn keys(out: &mut dyn Write, keys: &[KeyView]) -> io::Result<()> {
         };
         vec![
             key.id.to_string(),
-            key.customer.to_string(),
+            key.account.to_string(),
             quota(key.quota),
             key.used.to_string(),
             state,
@@ -83,7 +83,7 @@ fn details(out: &mut dyn Write, key: &KeyView) -> io::Result<()> {
     let lines = [
         ("key", key.id.to_string()),
         ("name", key.name.clone()),
-        ("account", key.customer.to_string()),
+        ("account", key.account.to_string()),
         ("quota", quota(key.quota)),
         ("used", key.used.to_string()),
         ("models", list(key.models.clone())),

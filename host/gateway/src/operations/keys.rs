@@ -37,7 +37,7 @@ impl Desk {
         let mut keys: Vec<KeyView> =
             self.store.keys().map_err(broken)?.into_iter().map(KeyView::from).collect();
         keys.retain(|key| {
-            account.is_none_or(|account| key.customer == *account) && (revoked || key.revoked.is_none())
+            account.is_none_or(|account| key.account == *account) && (revoked || key.revoked.is_none())
         });
         keys.sort_by(|left, right| (left.created, &left.id).cmp(&(right.created, &right.id)));
         Ok(Outcome::Keys { keys })
