@@ -11,11 +11,11 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use url::form_urlencoded;
 
-use crate::clock::iso;
+use crate::common::clock::iso;
 
 /// Why a link is not honoured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Spurned {
+pub(crate) enum LinkError {
     /// `se`, as the link says it.
     Expired(String),
     /// No signature, or one that does not fit.
@@ -23,17 +23,17 @@ pub(super) enum Spurned {
 }
 
 /// The key links are signed with, new with every start.
-pub(super) struct Signer([u8; 32]);
+pub(crate) struct Signer([u8; 32]);
 
 impl Signer {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         Ok(Self(key))
     }
 
     /// The query of a link to `path` that ends at `until` (milliseconds, told in whole seconds).
-    pub(super) fn query(&self, path: &str, until: u64, mime: &str) -> String {
+    pub(crate) fn query(&self, path: &str, until: u64, mime: &str) -> String {
         let end = iso(until);
         let signature = STANDARD.encode(self.mac(path, &end).finalize().into_bytes());
         form_urlencoded::Serializer::new(String::new())
@@ -43,15 +43,15 @@ impl Signer {
     }
 
     /// Whether `query` opens `path` at `now`.
-    pub(super) fn check(&self, path: &str, query: &str, now: u64) -> Result<(), Spurned> {
+    pub(crate) fn check(&self, path: &str, query: &str, now: u64) -> Result<(), LinkError> {
         let value = |name: &str| {
             form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value)
         };
-        let (Some(end), Some(signature)) = (value("se"), value("sig")) else { return Err(Spurned::Forged) };
-        let signature = STANDARD.decode(signature.as_bytes()).map_err(|_| Spurned::Forged)?;
-        self.mac(path, &end).verify_slice(&signature).map_err(|_| Spurned::Forged)?;
+        let (Some(end), Some(signature)) = (value("se"), value("sig")) else { return Err(LinkError::Forged) };
+        let signature = STANDARD.decode(signature.as_bytes()).map_err(|_| LinkError::Forged)?;
+        self.mac(path, &end).verify_slice(&signature).map_err(|_| LinkError::Forged)?;
         // Our own signature vouches for the form of `se`, and in that form text order is time order.
-        if iso(now).as_str() >= &*end { Err(Spurned::Expired(end.into_owned())) } else { Ok(()) }
+        if iso(now).as_str() >= &*end { Err(LinkError::Expired(end.into_owned())) } else { Ok(()) }
     }
 
     fn mac(&self, path: &str, end: &str) -> Hmac<Sha256> {
@@ -73,7 +73,7 @@ mod tests {
     fn links_live_until_their_end() {
         let signer = Signer::new().expect("random");
         let query = signer.query("/a.png", UNTIL, "image/png");
-        let end = || Spurned::Expired("2026-01-01T00:00:00Z".to_owned());
+        let end = || LinkError::Expired("2026-01-01T00:00:00Z".to_owned());
         for (now, expected) in
             [(0, Ok(())), (UNTIL - 1, Ok(())), (UNTIL, Err(end())), (UNTIL + 600_000, Err(end()))]
         {
@@ -97,7 +97,7 @@ mod tests {
             ("/a.png", String::new()),
             ("/a.png", Signer::new().expect("random").query("/a.png", UNTIL, "image/png")),
         ] {
-            assert_eq!(signer.check(path, &query, 0), Err(Spurned::Forged), "{path}?{query}");
+            assert_eq!(signer.check(path, &query, 0), Err(LinkError::Forged), "{path}?{query}");
         }
     }
 }

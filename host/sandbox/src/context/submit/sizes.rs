@@ -1,7 +1,7 @@
 //! The seventeen sizes the model makes, and which of them a request gets.
 
 /// The model's own list: about one megapixel each, from 3:7 to 7:3.
-pub(super) const SIZES: [(u32, u32); 17] = [
+pub(crate) const SIZES: [(u32, u32); 17] = [
     (672, 1568),
     (688, 1504),
     (720, 1456),
@@ -22,18 +22,18 @@ pub(super) const SIZES: [(u32, u32); 17] = [
 ];
 
 /// What a request without a ratio and without an image gets.
-pub(super) const DEFAULT: (u32, u32) = (1024, 1024);
+pub(crate) const DEFAULT: (u32, u32) = (1024, 1024);
 
 /// The size whose ratio is nearest to `width:height`, measured on the ratio itself as the model's own code
 /// does; the narrower one when two are equally near.
-pub(super) fn nearest(width: u32, height: u32) -> (u32, u32) {
-    let wanted = f64::from(width) / f64::from(height);
-    let distance = |(w, h): (u32, u32)| (wanted - f64::from(w) / f64::from(h)).abs();
+pub(crate) fn nearest(width: u32, height: u32) -> (u32, u32) {
+    let new_job = f64::from(width) / f64::from(height);
+    let distance = |(w, h): (u32, u32)| (new_job - f64::from(w) / f64::from(h)).abs();
     SIZES.into_iter().min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(DEFAULT)
 }
 
 /// Megapixels with two decimals, as the provider reports them.
-pub(super) fn megapixels(pixels: u64) -> f64 {
+pub(crate) fn megapixels(pixels: u64) -> f64 {
     let hundredths = u32::try_from((pixels + 5000) / 10_000).unwrap_or(u32::MAX);
     f64::from(hundredths) / 100.0
 }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gatehouse_sandbox::ContextAddresses;
-use gatehouse_sandbox::context::Truth;
+use gatehouse_sandbox::context::ContextRecord;
 use http::Method;
 use serde_json::json;
 
@@ -25,9 +25,9 @@ async fn everything_is_remembered() {
     let lost = call(Method::POST, &url, &[("x-key", KEY), JSON], prompt("[[submit-cut]]").to_string()).await;
     assert!(lost.is_err());
 
-    let truth = world.sandbox.context_truth();
-    assert_eq!((truth.accepted, truth.credits), (3, vec![100, 100 - 4 - 4 - 8]));
-    let told: Vec<_> = truth
+    let record = world.sandbox.context_record();
+    assert_eq!((record.accepted, record.credits), (3, vec![100, 100 - 4 - 4 - 8]));
+    let told: Vec<_> = record
         .submits
         .iter()
         .map(|job| {
@@ -42,9 +42,9 @@ async fn everything_is_remembered() {
             ("flux-kontext-max", "[[submit-cut]]", false, 8, 0, 0),
         ]
     );
-    assert_eq!(truth.submits[0].body, prompt("a kite"));
-    assert!(truth.submits.iter().all(|job| job.at == START_MS && job.account == 1));
-    let refused: Vec<_> = truth.declined.iter().map(|no| (no.status, no.prompt.as_deref())).collect();
+    assert_eq!(record.submits[0].body, prompt("a kite"));
+    assert!(record.submits.iter().all(|job| job.at == START_MS && job.account == 1));
+    let refused: Vec<_> = record.declined.iter().map(|no| (no.status, no.prompt.as_deref())).collect();
     assert_eq!(refused, [(402, Some("[[402]]")), (422, None)]);
 }
 
@@ -59,7 +59,7 @@ async fn images_are_remembered_by_digest() {
         "input_image_2": format!("{samples}/samples/8x8.png"),
     });
     world.submit(&body).await;
-    let recorded = world.sandbox.context_truth().submits[0].body.clone();
+    let recorded = world.sandbox.context_record().submits[0].body.clone();
     assert_eq!(recorded["prompt"], "p");
     let image = &recorded["input_image"];
     assert_eq!(
@@ -75,9 +75,9 @@ async fn the_listener_tells_the_same() {
     let world = World::start().await;
     world.file(&prompt("a kite")).await;
     world.submit(&prompt("[[429]]")).await;
-    let told = fetch(&format!("{}/truth", world.sandbox.context().truth)).await;
-    let told: Truth = serde_json::from_slice(&told.body).expect("the truth");
-    assert_eq!(told, world.sandbox.context_truth());
+    let told = fetch(&format!("{}/truth", world.sandbox.context().record)).await;
+    let told: ContextRecord = serde_json::from_slice(&told.body).expect("the record");
+    assert_eq!(told, world.sandbox.context_record());
 }
 
 #[tokio::test]
@@ -86,7 +86,8 @@ async fn addresses_are_five_and_travel_as_json() {
     let addresses = world.sandbox.context();
     let text = serde_json::to_string(addresses).expect("JSON");
     assert_eq!(&serde_json::from_str::<ContextAddresses>(&text).expect("addresses"), addresses);
-    let all = [&addresses.submit, &addresses.poll, &addresses.delivery, &addresses.samples, &addresses.truth];
+    let all =
+        [&addresses.submit, &addresses.poll, &addresses.delivery, &addresses.samples, &addresses.record];
     let different: std::collections::HashSet<_> = all.iter().collect();
     assert_eq!(different.len(), 5);
     assert!(all.iter().all(|origin| origin.starts_with("http://127.0.0.1:")));
@@ -97,7 +98,8 @@ async fn stopping_closes_every_listener() {
     let world = World::start().await;
     let addresses = world.sandbox.context().clone();
     world.sandbox.stop().await;
-    for origin in [addresses.submit, addresses.poll, addresses.delivery, addresses.samples, addresses.truth] {
+    for origin in [addresses.submit, addresses.poll, addresses.delivery, addresses.samples, addresses.record]
+    {
         assert!(call(Method::GET, &format!("{origin}/"), &[], "").await.is_err(), "{origin}");
     }
 }

@@ -1,6 +1,7 @@
-//! Every field of the submit body: what is taken, and the exact mistake otherwise.
+//! Every field of the submit body: what is taken, and the exact field_error otherwise.
 
 use super::*;
+use crate::context::refusal::brief;
 
 fn with(field: &str, value: Value) -> Value {
     let mut body = json!({ "prompt": "a red kite" });
@@ -10,10 +11,10 @@ fn with(field: &str, value: Value) -> Value {
 
 #[test]
 fn defaults() {
-    let order = judge(&json!({ "prompt": "a red kite", "width": 10, "nonsense": [1] })).expect("passes");
+    let order = check(&json!({ "prompt": "a red kite", "width": 10, "nonsense": [1] })).expect("passes");
     assert_eq!(
         order,
-        Order {
+        SubmitRequest {
             prompt: "a red kite".to_owned(),
             images: vec![],
             seed: None,
@@ -57,7 +58,7 @@ fn taken() {
         ("size", json!({})),
     ] {
         let body = with(field, value);
-        assert!(judge(&body).is_ok(), "{body}: {:?}", judge(&body));
+        assert!(check(&body).is_ok(), "{body}: {:?}", check(&body));
     }
 }
 
@@ -67,7 +68,7 @@ fn lax_values_are_converted() {
         "prompt": "p", "seed": "7", "prompt_upsampling": "on", "safety_tolerance": 3.0,
         "aspect_ratio": "16:9", "output_format": "jpeg", "input_image_2": "b", "input_image": "a",
     });
-    let order = judge(&body).expect("passes");
+    let order = check(&body).expect("passes");
     assert_eq!(order.seed, Some(7.into()));
     assert!(order.upsampling);
     assert_eq!((order.tolerance, order.ratio, order.format), (3, Some((16, 9)), Format::Jpeg));
@@ -75,7 +76,7 @@ fn lax_values_are_converted() {
 }
 
 #[test]
-fn mistakes() {
+fn field_errors() {
     let long = format!("https://hooks.example/{}", "x".repeat(2100));
     for (field, value, kind, msg, ctx) in [
         ("prompt", json!(null), "string_type", "Input should be a valid string", json!(null)),
@@ -173,7 +174,7 @@ fn mistakes() {
         if !ctx.is_null() {
             expected["ctx"] = ctx;
         }
-        assert_eq!(judge(&body), Err(vec![expected]), "{field}");
+        assert_eq!(check(&body), Err(vec![expected]), "{field}");
     }
 }
 
@@ -184,26 +185,27 @@ const BOOL: &str = "Input should be a valid boolean, unable to interpret input";
 
 #[test]
 fn all_mistakes_come_together() {
-    let mistakes = judge(&json!({ "seed": "x", "safety_tolerance": 9 })).expect_err("three mistakes");
-    let fields: Vec<_> = mistakes.iter().map(|entry| entry["loc"][1].as_str().expect("a field")).collect();
+    let field_errors = check(&json!({ "seed": "x", "safety_tolerance": 9 })).expect_err("three field_errors");
+    let fields: Vec<_> =
+        field_errors.iter().map(|entry| entry["loc"][1].as_str().expect("a field")).collect();
     assert_eq!(fields, ["prompt", "seed", "safety_tolerance"]);
-    assert_eq!(mistakes[0]["type"], "missing");
-    assert_eq!(mistakes[0]["msg"], "Field required");
-    assert_eq!(mistakes[0]["input"], json!({ "seed": "x", "safety_tolerance": 9 }));
+    assert_eq!(field_errors[0]["type"], "missing");
+    assert_eq!(field_errors[0]["msg"], "Field required");
+    assert_eq!(field_errors[0]["input"], json!({ "seed": "x", "safety_tolerance": 9 }));
 }
 
 #[test]
 fn bodies_that_are_no_objects() {
     for body in [json!([]), json!("x"), json!(5), json!(null)] {
-        let mistakes = judge(&body).expect_err("no object");
-        assert_eq!(mistakes[0]["type"], "model_attributes_type", "{body}");
-        assert_eq!(mistakes[0]["loc"], json!(["body"]));
+        let field_errors = check(&body).expect_err("no object");
+        assert_eq!(field_errors[0]["type"], "model_attributes_type", "{body}");
+        assert_eq!(field_errors[0]["loc"], json!(["body"]));
     }
 }
 
 #[test]
 fn long_inputs_are_not_sent_back_whole() {
     let body = json!({ "input_image": "x".repeat(100_000), "seed": "y".repeat(100_000) });
-    let mistakes = Value::Array(judge(&body).expect_err("no prompt"));
-    assert!(mistakes.to_string().len() < 2000);
+    let field_errors = Value::Array(check(&body).expect_err("no prompt"));
+    assert!(field_errors.to_string().len() < 2000);
 }

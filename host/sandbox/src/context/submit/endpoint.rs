@@ -10,30 +10,30 @@ use hyper::body::Incoming;
 use serde_json::{Number, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::book::Wanted;
-use super::faults::{Faults, ReceiptFault};
-use super::input::{self, Seen};
-use super::provider::Provider;
-use super::refusal::Refusal;
-use super::schema::{self, Order, mistake};
+use super::input_image::{self, InputImage};
+use super::schema::{self, SubmitRequest};
 use super::sizes;
-use crate::pixels::Picture;
-use crate::server::{self, Answer, Body, Cut, Site, Unread, with};
+use crate::common::picture::Picture;
+use crate::common::server::{self, Body, CloseConnection, Handler, HandlerResult, ReadError, with};
+use crate::context::faults::{Faults, ReceiptFault};
+use crate::context::jobs::NewJob;
+use crate::context::provider::Provider;
+use crate::context::refusal::{Refusal, field_error};
 
 /// Four images of 20 MB in base64, and the rest of a body.
 const MAX_BODY_BYTES: usize = 112 << 20;
 
 /// The submit listener.
-pub(crate) struct SubmitSite(pub(super) Arc<Provider>);
+pub(crate) struct SubmitEndpoint(pub(crate) Arc<Provider>);
 
 /// A model and what it costs, in the provider's credits.
 #[derive(Clone, Copy)]
-struct Endpoint {
+struct PricedModel {
     model: &'static str,
     price: u32,
 }
 
-impl Endpoint {
+impl PricedModel {
     fn at(path: &str) -> Option<Self> {
         match path {
             "/v1/flux-kontext-pro" => Some(Self { model: "flux-kontext-pro", price: 4 }),
@@ -53,13 +53,13 @@ struct Receipt {
     fault: Option<ReceiptFault>,
 }
 
-impl Site for SubmitSite {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+impl Handler for SubmitEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         let path = request.uri().path();
         if path == "/v1/credits" {
             return Ok(self.credits(&request));
         }
-        match Endpoint::at(path) {
+        match PricedModel::at(path) {
             Some(endpoint) if request.method() == Method::POST => self.submit(endpoint, request).await,
             Some(_) => Ok(with(Refusal::method().response(), "allow", "POST")),
             None => Ok(Refusal::not_found().response()),
@@ -67,32 +67,32 @@ impl Site for SubmitSite {
     }
 }
 
-impl SubmitSite {
+impl SubmitEndpoint {
     fn credits(&self, request: &Request<Incoming>) -> Response<Body> {
         if request.method() != Method::GET {
             return with(Refusal::method().response(), "allow", "GET");
         }
         match self.0.account(request.headers()) {
             Ok(account) => {
-                let credits = self.0.book().credits(account);
+                let credits = self.0.jobs().credits(account);
                 server::json(StatusCode::OK, &json!({ "credits": credits }))
             }
             Err(refusal) => refusal.response(),
         }
     }
 
-    async fn submit(&self, endpoint: Endpoint, request: Request<Incoming>) -> Answer {
+    async fn submit(&self, endpoint: PricedModel, request: Request<Incoming>) -> HandlerResult {
         let (head, body) = request.into_parts();
         let body = match server::read(body, MAX_BODY_BYTES).await {
             Ok(bytes) => parse(&head.headers, &bytes),
-            Err(Unread::TooLarge) => Err(Refusal::too_large()),
-            Err(Unread::Broken) => return Err(Cut),
+            Err(ReadError::TooLarge) => Err(Refusal::too_large()),
+            Err(ReadError::Broken) => return Err(CloseConnection),
         };
         let prompt = body.as_ref().ok().and_then(|body| body["prompt"].as_str()).map(str::to_owned);
         match self.admit(endpoint, &head.headers, body).await {
             Ok(receipt) => self.receipt(receipt).await,
             Err(refusal) => {
-                self.0.book().decline(refusal.status(), prompt, self.0.now());
+                self.0.jobs().decline(refusal.status(), prompt, self.0.now());
                 Ok(refusal.response())
             }
         }
@@ -100,13 +100,13 @@ impl SubmitSite {
 
     async fn admit(
         &self,
-        endpoint: Endpoint,
+        endpoint: PricedModel,
         headers: &HeaderMap,
         body: Result<Value, Refusal>,
     ) -> Result<Receipt, Refusal> {
         let account = self.0.account(headers)?;
         let body = body?;
-        let order = schema::judge(&body).map_err(Refusal::schema)?;
+        let order = schema::check(&body).map_err(Refusal::schema)?;
         let seen = self.look(&order).await?;
         let faults = Faults::of(&order.prompt);
         let seed = order.seed.clone().map_or_else(random_seed, Ok)?;
@@ -114,12 +114,12 @@ impl SubmitSite {
         let mut receipt = Receipt {
             id: String::new(),
             cost: f64::from(endpoint.price),
-            input_mp: sizes::megapixels(seen.iter().map(Seen::pixels).sum()),
+            input_mp: sizes::megapixels(seen.iter().map(InputImage::pixels).sum()),
             output_mp: sizes::megapixels(u64::from(picture.width) * u64::from(picture.height)),
             webhook_url: order.webhook_url.clone(),
             fault: faults.receipt,
         };
-        let wanted = Wanted {
+        let new_job = NewJob {
             account,
             model: endpoint.model,
             price: endpoint.price.into(),
@@ -130,23 +130,23 @@ impl SubmitSite {
             faults,
             body: record(body, &seen),
         };
-        receipt.id = self.0.book().accept(wanted, self.0.now())?;
+        receipt.id = self.0.jobs().accept(new_job, self.0.now())?;
         Ok(receipt)
     }
 
-    async fn look(&self, order: &Order) -> Result<Vec<Seen>, Refusal> {
+    async fn look(&self, order: &SubmitRequest) -> Result<Vec<InputImage>, Refusal> {
         if order.images.is_empty() {
             return Ok(Vec::new());
         }
         let (images, samples) = (order.images.clone(), self.0.addresses().samples.clone());
-        let looked = tokio::task::spawn_blocking(move || input::look(&images, &samples)).await;
+        let looked = tokio::task::spawn_blocking(move || input_image::inspect(&images, &samples)).await;
         looked.map_err(|_| Refusal::broken())?.map_err(Refusal::schema)
     }
 
-    async fn receipt(&self, receipt: Receipt) -> Answer {
+    async fn receipt(&self, receipt: Receipt) -> HandlerResult {
         let Receipt { id, cost, input_mp, output_mp, webhook_url, fault } = receipt;
         let host = match fault {
-            Some(ReceiptFault::Cut) => return Err(Cut),
+            Some(ReceiptFault::Cut) => return Err(CloseConnection),
             Some(ReceiptFault::Hang) => std::future::pending().await,
             Some(ReceiptFault::Garbage) => {
                 return Ok(server::reply(StatusCode::OK, "application/json", "{\"id\": \"5f0c2f3e-"));
@@ -169,7 +169,7 @@ impl SubmitSite {
 /// The body as JSON. Without a JSON content type it is only text to the provider's framework.
 fn parse(headers: &HeaderMap, bytes: &Bytes) -> Result<Value, Refusal> {
     if bytes.is_empty() {
-        let missing = mistake("missing", json!(["body"]), "Field required", &Value::Null, None);
+        let missing = field_error("missing", json!(["body"]), "Field required", &Value::Null, None);
         return Err(Refusal::schema(vec![missing]));
     }
     if !is_json(headers) {
@@ -179,7 +179,7 @@ fn parse(headers: &HeaderMap, bytes: &Bytes) -> Result<Value, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
         let ctx = json!({ "error": error.to_string() });
         let loc = json!(["body", error.column()]);
-        Refusal::schema(vec![mistake("json_invalid", loc, "JSON decode error", &json!({}), Some(ctx))])
+        Refusal::schema(vec![field_error("json_invalid", loc, "JSON decode error", &json!({}), Some(ctx))])
     })
 }
 
@@ -194,7 +194,7 @@ fn random_seed() -> Result<Number, Refusal> {
 }
 
 /// What upsampling makes of a prompt.
-fn prompt_used(order: &Order) -> String {
+fn prompt_used(order: &SubmitRequest) -> String {
     if order.upsampling {
         format!("{}, finely detailed, soft natural light, balanced composition", order.prompt)
     } else {
@@ -203,7 +203,7 @@ fn prompt_used(order: &Order) -> String {
 }
 
 /// The picture that every submit with these parameters gets.
-fn picture(endpoint: Endpoint, order: &Order, seed: &Number, seen: &[Seen]) -> Picture {
+fn picture(endpoint: PricedModel, order: &SubmitRequest, seed: &Number, seen: &[InputImage]) -> Picture {
     let (width, height) = match (order.ratio, seen.first()) {
         (Some((width, height)), _) => sizes::nearest(width, height),
         (None, Some(first)) => sizes::nearest(first.width, first.height),
@@ -224,7 +224,7 @@ fn picture(endpoint: Endpoint, order: &Order, seed: &Number, seen: &[Seen]) -> P
 }
 
 /// The body with its images replaced by what is known of them.
-fn record(mut body: Value, seen: &[Seen]) -> Value {
+fn record(mut body: Value, seen: &[InputImage]) -> Value {
     for image in seen {
         body[image.field] = image.record.clone();
     }

@@ -53,7 +53,7 @@ pub(crate) fn look(base64: &str) -> Result<Seen, Bad> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pixels::{Format, Picture};
+    use crate::common::picture::{Format, Picture};
 
     #[test]
     fn kinds_and_sizes() {

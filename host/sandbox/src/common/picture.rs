@@ -120,11 +120,11 @@ fn strip(from: [u8; 3], to: [u8; 3], length: usize) -> Vec<u8> {
 
 /// Makes pictures off the async threads and keeps the latest.
 #[derive(Default)]
-pub(crate) struct Gallery {
+pub(crate) struct PictureCache {
     ready: Mutex<VecDeque<(Picture, Bytes)>>,
 }
 
-impl Gallery {
+impl PictureCache {
     /// The file of `picture`, or `None` when it cannot be made.
     pub(crate) async fn file(&self, picture: Picture) -> Option<Bytes> {
         if let Some(file) = self.kept(&picture) {
@@ -177,13 +177,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_gallery_forgets_the_oldest() {
-        let gallery = Gallery::default();
-        let first = gallery.file(picture(4, 4, Format::Png, 0)).await.expect("made");
+        let pictures = PictureCache::default();
+        let first = pictures.file(picture(4, 4, Format::Png, 0)).await.expect("made");
         for tint in 1..=u8::try_from(KEPT).expect("small") {
-            gallery.file(picture(4, 4, Format::Png, tint)).await.expect("made");
+            pictures.file(picture(4, 4, Format::Png, tint)).await.expect("made");
         }
-        assert!(gallery.kept(&picture(4, 4, Format::Png, 0)).is_none());
-        assert!(gallery.kept(&picture(4, 4, Format::Png, 1)).is_some());
-        assert_eq!(gallery.file(picture(4, 4, Format::Png, 0)).await.expect("made"), first);
+        assert!(pictures.kept(&picture(4, 4, Format::Png, 0)).is_none());
+        assert!(pictures.kept(&picture(4, 4, Format::Png, 1)).is_some());
+        assert_eq!(pictures.file(picture(4, 4, Format::Png, 0)).await.expect("made"), first);
     }
 }

@@ -20,8 +20,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::clock;
-use crate::line::Line;
+use crate::common::clock;
+use crate::common::connection::Connection;
 
 /// Open connections of one listener; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 4096;
@@ -30,34 +30,34 @@ const MAX_CONNECTIONS: usize = 4096;
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// A reply, or the connection closed without one.
-pub(crate) type Answer = Result<Response<Body>, Cut>;
+pub(crate) type HandlerResult = Result<Response<Body>, CloseConnection>;
 
 /// Close the connection without a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut;
+pub(crate) struct CloseConnection;
 
-impl fmt::Display for Cut {
+impl fmt::Display for CloseConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("connection cut on purpose")
     }
 }
 
-impl std::error::Error for Cut {}
+impl std::error::Error for CloseConnection {}
 
 /// What answers on one listener.
-pub(crate) trait Site: Send + Sync + 'static {
+pub(crate) trait Handler: Send + Sync + 'static {
     /// Answers one request.
-    fn answer(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
+    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = HandlerResult> + Send;
 }
 
 /// A bound listener and the origin it is reached at.
-pub(crate) struct Door {
+pub(crate) struct Listener {
     listener: TcpListener,
     /// `http://127.0.0.1:<port>`.
     pub(crate) origin: String,
 }
 
-impl Door {
+impl Listener {
     /// Binds a port of 127.0.0.1; 0 lets the system choose.
     pub(crate) async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
@@ -66,12 +66,12 @@ impl Door {
     }
 
     /// Serves until the future is dropped, which also drops every open connection.
-    pub(crate) async fn serve<S: Site>(self, site: Arc<S>) {
+    pub(crate) async fn serve<H: Handler>(self, handler: Arc<H>) {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                    Ok((stream, _)) => { connections.spawn(converse(stream, Arc::clone(&site))); }
+                    Ok((stream, _)) => { connections.spawn(serve_connection_of(stream, Arc::clone(&handler))); }
                     Err(error) => {
                         tracing::warn!(origin = %self.origin, %error, "sandbox could not accept a connection");
                         clock::pause(Duration::from_millis(50)).await;
@@ -84,15 +84,17 @@ impl Door {
 }
 
 /// One connection, from its first request to its last.
-async fn converse<S: Site>(stream: TcpStream, site: Arc<S>) {
-    let line = Line::new(stream);
-    let trip = line.trip();
+async fn serve_connection_of<H: Handler>(stream: TcpStream, handler: Arc<H>) {
+    let connection = Connection::new(stream);
+    let reset_switch = connection.reset_switch();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(trip.clone());
-        Arc::clone(&site).answer(request)
+        request.extensions_mut().insert(reset_switch.clone());
+        Arc::clone(&handler).handle(request)
     });
-    let served =
-        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(line), service).await;
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(connection), service)
+        .await;
     if let Err(error) = served {
         tracing::debug!(%error, "sandbox connection ended early");
     }
@@ -100,7 +102,7 @@ async fn converse<S: Site>(stream: TcpStream, site: Arc<S>) {
 
 /// Why a request's body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum ReadError {
     /// The connection broke.
     Broken,
     /// More than the limit.
@@ -109,10 +111,10 @@ pub(crate) enum Unread {
 
 /// The whole body, at most `limit` bytes. What is over it is read as well, up to as much again, and thrown away:
 /// a client that is still writing would otherwise lose the refusal to a reset.
-pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
+pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, ReadError> {
     let (mut kept, mut over) = (BytesMut::new(), 0);
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| ReadError::Broken)?.into_data() else { continue };
         if over > 0 || kept.len() + data.len() > limit {
             over += data.len();
             kept.clear();
@@ -123,7 +125,7 @@ pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unre
             break;
         }
     }
-    if over > 0 { Err(Unread::TooLarge) } else { Ok(kept.freeze()) }
+    if over > 0 { Err(ReadError::TooLarge) } else { Ok(kept.freeze()) }
 }
 
 /// A body in one piece.

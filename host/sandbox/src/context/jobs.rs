@@ -8,12 +8,11 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use serde_json::{Number, Value};
 
-use super::faults::{Ending, Faults, Pace, ReceiptFault, SubmitFault};
-use super::refusal::Refusal;
-use super::schema::mistake;
-use super::truth::{Declined, Submit, Truth};
-use crate::pixels::Picture;
-use crate::settings::Settings;
+use crate::common::picture::Picture;
+use crate::common::settings::Settings;
+use crate::context::faults::{Ending, Faults, JobTime, ReceiptFault, SubmitFault};
+use crate::context::record::{ContextRecord, Declined, Submit};
+use crate::context::refusal::{Refusal, field_error};
 
 /// Jobs remembered.
 const MAX_JOBS: usize = 100_000;
@@ -25,34 +24,34 @@ const MAX_COUNTED: usize = 100_000;
 const ABANDONED_MS: u64 = 600_000;
 
 /// A job somebody wants done, found good.
-pub(super) struct Wanted {
-    pub(super) account: usize,
-    pub(super) model: &'static str,
+pub(crate) struct NewJob {
+    pub(crate) account: usize,
+    pub(crate) model: &'static str,
     /// In the provider's credits.
-    pub(super) price: u64,
-    pub(super) prompt: String,
+    pub(crate) price: u64,
+    pub(crate) prompt: String,
     /// The prompt as the model reads it.
-    pub(super) prompt_used: String,
-    pub(super) seed: Number,
-    pub(super) picture: Picture,
-    pub(super) faults: Faults,
+    pub(crate) prompt_used: String,
+    pub(crate) seed: Number,
+    pub(crate) picture: Picture,
+    pub(crate) faults: Faults,
     /// The body for the record.
-    pub(super) body: Value,
+    pub(crate) body: Value,
 }
 
 /// An accepted job.
-pub(super) struct Job {
-    pub(super) record: Submit,
-    pub(super) prompt_used: String,
-    pub(super) seed: Number,
-    pub(super) picture: Picture,
-    pub(super) faults: Faults,
+pub(crate) struct Job {
+    pub(crate) record: Submit,
+    pub(crate) prompt_used: String,
+    pub(crate) seed: Number,
+    pub(crate) picture: Picture,
+    pub(crate) faults: Faults,
     /// When it ends; `None` is never.
-    pub(super) over_at: Option<u64>,
+    pub(crate) over_at: Option<u64>,
     /// Links handed out.
-    pub(super) links: u32,
+    pub(crate) links: u32,
     /// Downloads tried.
-    pub(super) downloads: u32,
+    pub(crate) downloads: u32,
 }
 
 struct Account {
@@ -62,7 +61,7 @@ struct Account {
 }
 
 /// Jobs, accounts and refusals.
-pub(super) struct Book {
+pub(crate) struct JobTable {
     jobs: HashMap<String, Job>,
     /// Ids, oldest first.
     order: VecDeque<String>,
@@ -77,8 +76,8 @@ pub(super) struct Book {
     polls: (u64, u32),
 }
 
-impl Book {
-    pub(super) fn new(settings: &Settings) -> Self {
+impl JobTable {
+    pub(crate) fn new(settings: &Settings) -> Self {
         let account = || Account { credits: settings.credits, under_way: BinaryHeap::new() };
         Self {
             jobs: HashMap::new(),
@@ -94,61 +93,61 @@ impl Book {
     }
 
     /// Accepts a job, or refuses it for the account's or a marker's reasons. Gives the new id.
-    pub(super) fn accept(&mut self, wanted: Wanted, now: u64) -> Result<String, Refusal> {
-        if let Some(fault) = self.submit_fault(&wanted) {
-            return Err(refusal(fault, &wanted.body));
+    pub(crate) fn accept(&mut self, new_job: NewJob, now: u64) -> Result<String, Refusal> {
+        if let Some(fault) = self.submit_fault(&new_job) {
+            return Err(refusal(fault, &new_job.body));
         }
-        let account = self.accounts.get_mut(wanted.account).ok_or_else(Refusal::unauthenticated)?;
+        let account = self.accounts.get_mut(new_job.account).ok_or_else(Refusal::unauthenticated)?;
         while account.under_way.peek().is_some_and(|&Reverse(end)| end <= now) {
             account.under_way.pop();
         }
         if account.under_way.len() >= self.max_in_flight {
             return Err(Refusal::too_many());
         }
-        if account.credits < wanted.price {
+        if account.credits < new_job.price {
             return Err(Refusal::insufficient_credits());
         }
         let id = fresh_id().map_err(|_| Refusal::broken())?;
-        let over_at = match wanted.faults.pace {
-            Pace::Usual => Some(now.saturating_add(self.job_ms)),
-            Pace::Milliseconds(ms) => Some(now.saturating_add(ms)),
-            Pace::Never => None,
+        let over_at = match new_job.faults.job_time {
+            JobTime::Usual => Some(now.saturating_add(self.job_ms)),
+            JobTime::Milliseconds(ms) => Some(now.saturating_add(ms)),
+            JobTime::Never => None,
         };
         account.under_way.push(Reverse(over_at.unwrap_or(now + ABANDONED_MS)));
-        let charged = over_at.is_some() && wanted.faults.ending == Ending::Ready;
-        let cost = if charged { wanted.price } else { 0 };
+        let charged = over_at.is_some() && new_job.faults.ending == Ending::Ready;
+        let cost = if charged { new_job.price } else { 0 };
         account.credits -= cost;
-        self.remember(id.clone(), wanted, over_at, cost, now);
+        self.remember(id.clone(), new_job, over_at, cost, now);
         Ok(id)
     }
 
     /// Notes a refused submit.
-    pub(super) fn decline(&mut self, status: u16, prompt: Option<String>, at: u64) {
+    pub(crate) fn decline(&mut self, status: u16, prompt: Option<String>, at: u64) {
         if self.declined.len() == MAX_DECLINED {
             self.declined.pop_front();
         }
         self.declined.push_back(Declined { status, prompt, at });
     }
 
-    pub(super) fn job(&mut self, id: &str) -> Option<&mut Job> {
+    pub(crate) fn job(&mut self, id: &str) -> Option<&mut Job> {
         self.jobs.get_mut(id)
     }
 
     /// What an account has left.
-    pub(super) fn credits(&self, account: usize) -> u64 {
+    pub(crate) fn credits(&self, account: usize) -> u64 {
         self.accounts.get(account).map_or(0, |account| account.credits)
     }
 
     /// Counts a poll; gives how many came in this minute.
-    pub(super) fn count_poll(&mut self, now: u64) -> u32 {
+    pub(crate) fn count_poll(&mut self, now: u64) -> u32 {
         let minute = now / 60_000;
         let before = if self.polls.0 == minute { self.polls.1 } else { 0 };
         self.polls = (minute, before.saturating_add(1));
         self.polls.1
     }
 
-    pub(super) fn truth(&self) -> Truth {
-        Truth {
+    pub(crate) fn record(&self) -> ContextRecord {
+        ContextRecord {
             accepted: self.accepted,
             submits: self.order.iter().filter_map(|id| Some(self.jobs.get(id)?.record.clone())).collect(),
             declined: self.declined.iter().cloned().collect(),
@@ -156,35 +155,35 @@ impl Book {
         }
     }
 
-    fn submit_fault(&mut self, wanted: &Wanted) -> Option<SubmitFault> {
-        if !wanted.faults.refuses() {
+    fn submit_fault(&mut self, new_job: &NewJob) -> Option<SubmitFault> {
+        if !new_job.faults.refuses() {
             return None;
         }
         if self.counted.len() >= MAX_COUNTED {
             self.counted.clear();
         }
-        let earlier = self.counted.entry(wanted.prompt.clone()).or_default();
-        let fault = wanted.faults.submit_fault(*earlier);
+        let earlier = self.counted.entry(new_job.prompt.clone()).or_default();
+        let fault = new_job.faults.submit_fault(*earlier);
         *earlier = earlier.saturating_add(1);
         fault
     }
 
-    fn remember(&mut self, id: String, wanted: Wanted, over_at: Option<u64>, cost: u64, now: u64) {
+    fn remember(&mut self, id: String, new_job: NewJob, over_at: Option<u64>, cost: u64, now: u64) {
         let untold = [ReceiptFault::Cut, ReceiptFault::Garbage, ReceiptFault::Hang];
         let record = Submit {
             id: id.clone(),
-            account: wanted.account,
-            model: wanted.model.to_owned(),
-            prompt: wanted.prompt,
-            body: wanted.body,
+            account: new_job.account,
+            model: new_job.model.to_owned(),
+            prompt: new_job.prompt,
+            body: new_job.body,
             at: now,
-            answered: !wanted.faults.receipt.is_some_and(|fault| untold.contains(&fault)),
+            answered: !new_job.faults.receipt.is_some_and(|fault| untold.contains(&fault)),
             cost,
             polls: 0,
             deliveries: 0,
         };
         let (prompt_used, seed, picture, faults) =
-            (wanted.prompt_used, wanted.seed, wanted.picture, wanted.faults);
+            (new_job.prompt_used, new_job.seed, new_job.picture, new_job.faults);
         let job = Job { record, prompt_used, seed, picture, faults, over_at, links: 0, downloads: 0 };
         if self.order.len() == MAX_JOBS
             && let Some(oldest) = self.order.pop_front()
@@ -206,7 +205,7 @@ fn refusal(fault: SubmitFault, body: &Value) -> Refusal {
         SubmitFault::Schema => {
             let msg = "Value error, Prompt is not acceptable";
             let (loc, ctx) = (serde_json::json!(["body", "prompt"]), serde_json::json!({ "error": {} }));
-            Refusal::schema(vec![mistake("value_error", loc, msg, &body["prompt"], Some(ctx))])
+            Refusal::schema(vec![field_error("value_error", loc, msg, &body["prompt"], Some(ctx))])
         }
         SubmitFault::TooMany => Refusal::too_many(),
         SubmitFault::Unavailable => Refusal::unavailable(),

@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 
-use super::faults::{Faults, Mark};
-use super::seed::Seed;
+use crate::text::answer::seed::Seed;
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
 
 /// How bytes are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Split {
+pub(crate) enum Split {
     /// Pieces of seeded lengths: some of a few bytes, some of several events.
     Anywhere,
     /// One byte a piece.
@@ -17,10 +18,10 @@ pub(super) enum Split {
 }
 
 impl Split {
-    pub(super) fn asked(faults: &Faults) -> Self {
-        if faults.has(Mark::Bytes) {
+    pub(crate) fn asked(faults: &Faults) -> Self {
+        if faults.has(Marker::Bytes) {
             Self::Bytes
-        } else if faults.has(Mark::OneWrite) {
+        } else if faults.has(Marker::OneWrite) {
             Self::Whole
         } else {
             Self::Anywhere
@@ -28,7 +29,7 @@ impl Split {
     }
 
     /// The pieces, none empty, in order.
-    pub(super) fn cut(self, mut bytes: Bytes, seed: &mut Seed) -> Vec<Bytes> {
+    pub(crate) fn cut(self, mut bytes: Bytes, seed: &mut Seed) -> Vec<Bytes> {
         let mut pieces = Vec::new();
         while !bytes.is_empty() {
             let wanted = match self {

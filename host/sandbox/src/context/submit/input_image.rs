@@ -10,9 +10,9 @@ use image::{ImageFormat, ImageReader};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::schema::mistake;
 use super::sizes;
-use crate::samples::named_size;
+use crate::common::samples::named_size;
+use crate::context::refusal::field_error;
 
 /// The largest input file, decoded.
 const MAX_BYTES: usize = 20_000_000;
@@ -25,25 +25,28 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// An input image that was looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Seen {
-    pub(super) field: &'static str,
-    pub(super) width: u32,
-    pub(super) height: u32,
+pub(crate) struct InputImage {
+    pub(crate) field: &'static str,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
     /// Of the bytes, or of the URL.
-    pub(super) digest: [u8; 32],
+    pub(crate) digest: [u8; 32],
     /// What stands in the record instead of the image.
-    pub(super) record: Value,
+    pub(crate) record: Value,
 }
 
-impl Seen {
-    pub(super) fn pixels(&self) -> u64 {
+impl InputImage {
+    pub(crate) fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
 }
 
 /// Looks at all images, or lists what is wrong with them. Takes long for large ones.
-pub(super) fn look(images: &[(&'static str, String)], samples: &str) -> Result<Vec<Seen>, Vec<Value>> {
-    let (mut seen, mut mistakes) = (Vec::new(), Vec::new());
+pub(crate) fn inspect(
+    images: &[(&'static str, String)],
+    samples: &str,
+) -> Result<Vec<InputImage>, Vec<Value>> {
+    let (mut seen, mut field_errors) = (Vec::new(), Vec::new());
     for (field, text) in images {
         let looked = if text.starts_with("http://") || text.starts_with("https://") {
             Ok(linked(field, text, samples))
@@ -56,24 +59,24 @@ pub(super) fn look(images: &[(&'static str, String)], samples: &str) -> Result<V
                 let msg = format!("Value error, {reason}");
                 let input = Value::String(text.clone());
                 let ctx = Some(json!({ "error": {} }));
-                mistakes.push(mistake("value_error", json!(["body", field]), &msg, &input, ctx));
+                field_errors.push(field_error("value_error", json!(["body", field]), &msg, &input, ctx));
             }
         }
     }
-    if mistakes.is_empty() { Ok(seen) } else { Err(mistakes) }
+    if field_errors.is_empty() { Ok(seen) } else { Err(field_errors) }
 }
 
 /// An image by URL. Only the sandbox's own samples say their size in their name.
-fn linked(field: &'static str, url: &str, samples: &str) -> Seen {
+fn linked(field: &'static str, url: &str, samples: &str) -> InputImage {
     let sample = url.strip_prefix(samples).and_then(|path| path.strip_prefix("/samples/"));
     let (width, height) = sample
         .and_then(|name| named_size(name.split('?').next()?))
         .map_or(sizes::DEFAULT, |(width, height, _)| (width, height));
-    Seen { field, width, height, digest: Sha256::digest(url).into(), record: json!({ "url": url }) }
+    InputImage { field, width, height, digest: Sha256::digest(url).into(), record: json!({ "url": url }) }
 }
 
 /// An image in the body itself.
-fn inline(field: &'static str, text: &str) -> Result<Seen, &'static str> {
+fn inline(field: &'static str, text: &str) -> Result<InputImage, &'static str> {
     let encoded = match text.strip_prefix("data:") {
         Some(uri) => uri.split_once(";base64,").ok_or("Invalid data URI: expected base64")?.1,
         None => text,
@@ -95,7 +98,7 @@ fn inline(field: &'static str, text: &str) -> Result<Seen, &'static str> {
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let (width, height) = (image.width(), image.height());
     let record = json!({ "sha256": hex, "bytes": bytes.len(), "width": width, "height": height });
-    Ok(Seen { field, width, height, digest, record })
+    Ok(InputImage { field, width, height, digest, record })
 }
 
 /// Whether a JPEG's last scan is followed by its end marker: our decoder fills in what is missing, the
@@ -110,16 +113,16 @@ const BAD_FILE: &str = "Image file is truncated or corrupt";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pixels::{Format, Picture};
+    use crate::common::picture::{Format, Picture};
 
     fn file(format: Format) -> Vec<u8> {
         Picture { width: 120, height: 80, format, digest: [3; 32] }.encode().expect("encodes")
     }
 
     fn one(text: String) -> Result<(u32, u32), String> {
-        match look(&[("input_image", text)], "http://127.0.0.1:1") {
+        match inspect(&[("input_image", text)], "http://127.0.0.1:1") {
             Ok(seen) => Ok((seen[0].width, seen[0].height)),
-            Err(mistakes) => Err(mistakes[0]["msg"].as_str().expect("a message").to_owned()),
+            Err(field_errors) => Err(field_errors[0]["msg"].as_str().expect("a message").to_owned()),
         }
     }
 

@@ -22,9 +22,9 @@ use hyper::body::Incoming;
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
-use crate::clock;
-use crate::pixels::{Format, Gallery, Picture};
-use crate::server::{Answer, Body, Site, reply, with};
+use crate::common::clock;
+use crate::common::picture::{Format, Picture, PictureCache};
+use crate::common::server::{Body, Handler, HandlerResult, reply, with};
 
 /// More would take the memory of a small machine.
 const MAX_PIXELS: u64 = 36_000_000;
@@ -37,19 +37,19 @@ const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// The samples listener.
 pub(crate) struct Samples {
     origin: String,
-    gallery: Gallery,
+    pictures: PictureCache,
 }
 
 impl Samples {
     /// `origin` is where the listener is reached.
     pub(crate) fn new(origin: String) -> Self {
-        Self { origin, gallery: Gallery::default() }
+        Self { origin, pictures: PictureCache::default() }
     }
 
     async fn picture(&self, name: &str) -> Response<Body> {
         let Some((width, height, format)) = named_size(name) else { return missing() };
         let picture = Picture { width, height, format, digest: Sha256::digest(name).into() };
-        match self.gallery.file(picture).await {
+        match self.pictures.file(picture).await {
             Some(file) => reply(StatusCode::OK, format.mime(), file),
             None => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "the picture could not be made"),
         }
@@ -58,7 +58,7 @@ impl Samples {
     async fn slow(&self, query: &str) -> Response<Body> {
         let span = Duration::from_millis(number(query, "ms").unwrap_or(10_000));
         let picture = Picture { width: 64, height: 64, format: Format::Png, digest: [7; 32] };
-        match self.gallery.file(picture).await {
+        match self.pictures.file(picture).await {
             Some(file) => trickle(&file, span),
             None => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "the picture could not be made"),
         }
@@ -73,8 +73,8 @@ impl Samples {
     }
 }
 
-impl Site for Samples {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+impl Handler for Samples {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let refused = reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "GET or HEAD");
             return Ok(with(refused, "allow", "GET, HEAD"));

@@ -10,18 +10,18 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
 
-use super::faults::FileFault;
-use super::provider::Provider;
-use super::signature::Spurned;
-use crate::clock::iso;
-use crate::pixels::Picture;
-use crate::server::{Answer, Body, Site, reply, with};
+use super::signature::LinkError;
+use crate::common::clock::iso;
+use crate::common::picture::Picture;
+use crate::common::server::{Body, Handler, HandlerResult, reply, with};
+use crate::context::faults::FileFault;
+use crate::context::provider::Provider;
 
 /// The delivery listener.
-pub(crate) struct DeliverySite(pub(super) Arc<Provider>);
+pub(crate) struct DeliveryEndpoint(pub(crate) Arc<Provider>);
 
-impl Site for DeliverySite {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+impl Handler for DeliveryEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let refused =
                 xml(StatusCode::METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "Not supported here.", "");
@@ -29,8 +29,8 @@ impl Site for DeliverySite {
         }
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
         let now = self.0.now();
-        if let Err(spurned) = self.0.signer.check(path, query, now) {
-            return Ok(forbidden(spurned, now));
+        if let Err(link_error) = self.0.signer.check(path, query, now) {
+            return Ok(forbidden(link_error, now));
         }
         let Some((id, picture, fault)) = self.find(path) else {
             return Ok(xml(StatusCode::NOT_FOUND, "BlobNotFound", "The specified blob does not exist.", ""));
@@ -48,14 +48,14 @@ impl Site for DeliverySite {
             }
             Some(FileFault::Truncated) | None => {}
         }
-        let Some(file) = self.0.gallery.file(picture).await else {
+        let Some(file) = self.0.pictures.file(picture).await else {
             return Ok(xml(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", "The file is broken.", ""));
         };
         if fault == Some(FileFault::Truncated) {
             return Ok(truncated(picture.format.mime(), &file));
         }
         if request.method() == Method::GET
-            && let Some(job) = self.0.book().job(&id)
+            && let Some(job) = self.0.jobs().job(&id)
         {
             job.record.deliveries = job.record.deliveries.saturating_add(1);
         }
@@ -63,12 +63,12 @@ impl Site for DeliverySite {
     }
 }
 
-impl DeliverySite {
+impl DeliveryEndpoint {
     /// The job a path belongs to, its picture, and what goes wrong with this download.
     fn find(&self, path: &str) -> Option<(String, Picture, Option<FileFault>)> {
         let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
-        let mut book = self.0.book();
-        let job = book.job(id)?;
+        let mut jobs = self.0.jobs();
+        let job = jobs.job(id)?;
         let earlier = job.downloads;
         job.downloads = earlier.saturating_add(1);
         let fault = match job.faults.file {
@@ -79,10 +79,10 @@ impl DeliverySite {
     }
 }
 
-fn forbidden(spurned: Spurned, now: u64) -> Response<Body> {
-    let detail = match spurned {
-        Spurned::Forged => "Signature did not match.".to_owned(),
-        Spurned::Expired(end) => {
+fn forbidden(link_error: LinkError, now: u64) -> Response<Body> {
+    let detail = match link_error {
+        LinkError::Forged => "Signature did not match.".to_owned(),
+        LinkError::Expired(end) => {
             format!("Signed expiry time [{end}] has to be after the current time [{}].", iso(now))
         }
     };

@@ -1,93 +1,70 @@
 //! The submit body's schema, judged as the provider's framework (pydantic v2 in its lax mode) judges it:
-//! which values are taken, and the exact list of mistakes otherwise. Unknown keys are ignored.
+//! which values are taken, and the exact list of field_errors otherwise. Unknown keys are ignored.
 //!
 //! Sees texts only; whether an input image is one is found out by `input`.
 
 use serde_json::{Map, Number, Value, json};
 use url::Url;
 
-use crate::pixels::Format;
+use crate::common::picture::Format;
+use crate::context::refusal::field_error;
 
-/// Longer texts are cut where a mistake repeats them: the real provider sends a whole image back.
-const ECHO_CHARS: usize = 256;
 /// The longest webhook address.
 const MAX_WEBHOOK_CHARS: usize = 2083;
 
 /// A body that passed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Order {
-    pub(super) prompt: String,
+pub(crate) struct SubmitRequest {
+    pub(crate) prompt: String,
     /// Field and content of each input image, in the order of the fields.
-    pub(super) images: Vec<(&'static str, String)>,
-    pub(super) seed: Option<Number>,
+    pub(crate) images: Vec<(&'static str, String)>,
+    pub(crate) seed: Option<Number>,
     /// Width and height of `aspect_ratio`.
-    pub(super) ratio: Option<(u32, u32)>,
-    pub(super) format: Format,
-    pub(super) upsampling: bool,
-    pub(super) tolerance: i64,
-    pub(super) webhook_url: Option<String>,
+    pub(crate) ratio: Option<(u32, u32)>,
+    pub(crate) format: Format,
+    pub(crate) upsampling: bool,
+    pub(crate) tolerance: i64,
+    pub(crate) webhook_url: Option<String>,
 }
 
-/// Judges a body; all mistakes are reported together.
-pub(super) fn judge(body: &Value) -> Result<Order, Vec<Value>> {
+/// Judges a body; all field_errors are reported together.
+pub(crate) fn check(body: &Value) -> Result<SubmitRequest, Vec<Value>> {
     let Value::Object(fields) = body else { return Err(vec![not_an_object(body)]) };
-    let mut form = Form { fields, mistakes: Vec::new() };
-    let prompt = form.required_text("prompt");
+    let mut fields = Fields { fields, field_errors: Vec::new() };
+    let prompt = fields.required_text("prompt");
     let images = ["input_image", "input_image_2", "input_image_3", "input_image_4"]
         .into_iter()
-        .filter_map(|name| Some((name, form.text(name)?)))
+        .filter_map(|name| Some((name, fields.text(name)?)))
         .collect();
-    let seed = form.nullable("seed").and_then(|value| form.integer("seed", value));
-    let ratio = form.ratio();
-    let format = form.format();
-    let webhook_url = form.webhook_url();
-    form.text("webhook_secret");
-    let upsampling = form.flag("prompt_upsampling");
-    let tolerance = form.tolerance();
-    if !form.mistakes.is_empty() {
-        return Err(form.mistakes);
+    let seed = fields.nullable("seed").and_then(|value| fields.integer("seed", value));
+    let ratio = fields.ratio();
+    let format = fields.format();
+    let webhook_url = fields.webhook_url();
+    fields.text("webhook_secret");
+    let upsampling = fields.flag("prompt_upsampling");
+    let tolerance = fields.tolerance();
+    if !fields.field_errors.is_empty() {
+        return Err(fields.field_errors);
     }
-    Ok(Order { prompt, images, seed, ratio, format, upsampling, tolerance, webhook_url })
+    Ok(SubmitRequest { prompt, images, seed, ratio, format, upsampling, tolerance, webhook_url })
 }
 
-/// The mistake of a body that is JSON, or text, but not an object.
-pub(super) fn not_an_object(body: &Value) -> Value {
+/// The field_error of a body that is JSON, or text, but not an object.
+pub(crate) fn not_an_object(body: &Value) -> Value {
     let msg = "Input should be a valid dictionary or object to extract fields from";
-    mistake("model_attributes_type", json!(["body"]), msg, body, None)
-}
-
-/// One entry of a 422's `detail`.
-pub(super) fn mistake(kind: &str, loc: Value, msg: &str, input: &Value, ctx: Option<Value>) -> Value {
-    let mut entry = json!({ "type": kind, "loc": loc, "msg": msg, "input": brief(input) });
-    if let Some(ctx) = ctx {
-        entry["ctx"] = ctx;
-    }
-    entry
-}
-
-/// The same value with its long texts cut.
-fn brief(value: &Value) -> Value {
-    match value {
-        Value::String(text) => match text.char_indices().nth(ECHO_CHARS) {
-            Some((end, _)) => Value::String(format!("{}...", &text[..end])),
-            None => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(brief).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), brief(value))).collect(),
-        other => other.clone(),
-    }
+    field_error("model_attributes_type", json!(["body"]), msg, body, None)
 }
 
 /// A body being judged.
-struct Form<'a> {
+struct Fields<'a> {
     fields: &'a Map<String, Value>,
-    mistakes: Vec<Value>,
+    field_errors: Vec<Value>,
 }
 
-impl<'a> Form<'a> {
+impl<'a> Fields<'a> {
     fn wrong(&mut self, name: &str, kind: &str, msg: &str, ctx: Option<Value>) {
         let input = self.fields.get(name).unwrap_or(&Value::Null);
-        self.mistakes.push(mistake(kind, json!(["body", name]), msg, input, ctx));
+        self.field_errors.push(field_error(kind, json!(["body", name]), msg, input, ctx));
     }
 
     /// The field, unless it is absent or null.
@@ -102,7 +79,7 @@ impl<'a> Form<'a> {
             None => {
                 let whole = Value::Object(self.fields.clone());
                 let loc = json!(["body", name]);
-                self.mistakes.push(mistake("missing", loc, "Field required", &whole, None));
+                self.field_errors.push(field_error("missing", loc, "Field required", &whole, None));
             }
         }
         String::new()
@@ -125,7 +102,7 @@ impl<'a> Form<'a> {
             Value::Number(number) if !number.is_f64() => return Some(number.clone()),
             Value::Number(number) => match number.as_f64().map(whole) {
                 Some(Ok(integer)) => return Some(integer.into()),
-                Some(Err(mistake)) => mistake,
+                Some(Err(field_error)) => field_error,
                 None => ("int_type", "Input should be a valid integer"),
             },
             Value::String(text) => match text.trim().parse::<i64>() {
@@ -230,7 +207,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// A whole float as an integer, or the mistake it is.
+/// A whole float as an integer, or the field_error it is.
 fn whole(float: f64) -> Result<i64, (&'static str, &'static str)> {
     if float.fract() != 0.0 {
         let msg = "Input should be a valid integer, got a number with a fractional part";

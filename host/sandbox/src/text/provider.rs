@@ -7,33 +7,35 @@ use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::book::Book;
-use super::faults::{Faults, Mark};
-use super::truth::{Received, TextTruth, Usage};
-use crate::clock;
-use crate::settings::Settings;
+use crate::common::clock;
+use crate::common::settings::Settings;
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::{Received, TextRecord, Usage};
+use crate::text::request_log::RequestLog;
 
 /// Where a text provider listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextAddresses {
     /// The origin, without a trailing slash and without `/v1`.
     pub origin: String,
-    /// What the provider knows, for tests in other processes: `GET` this URL.
-    pub truth: String,
+    /// The record, for tests in other processes: `GET` this URL.
+    #[serde(rename = "truth")]
+    pub record: String,
 }
 
 /// Endings of keys that are not what they should be: `KEY-401` is the troubled sister of any key `KEY`.
-const TROUBLED: &[(&str, Trouble)] = &[
-    ("-401", Trouble::Revoked),
-    ("-403", Trouble::Forbidden),
-    ("-429", Trouble::Limited),
-    ("-529", Trouble::Overloaded),
-    ("-broke", Trouble::Broke),
+const KEY_SUFFIXES: &[(&str, KeyFailure)] = &[
+    ("-401", KeyFailure::Revoked),
+    ("-403", KeyFailure::Forbidden),
+    ("-429", KeyFailure::Limited),
+    ("-529", KeyFailure::Overloaded),
+    ("-broke", KeyFailure::Broke),
 ];
 
 /// Why a known key does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum KeyFailure {
     /// No money left.
     Broke,
     Forbidden,
@@ -44,25 +46,25 @@ pub(crate) enum Trouble {
 
 /// Whose key it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holder {
+pub(crate) enum KeyOwner {
     Account(usize),
-    Troubled(Trouble),
+    Failing(KeyFailure),
     Unknown,
 }
 
-/// One provider's desk.
-pub(crate) struct Desk {
+/// One provider's provider.
+pub(crate) struct TextProvider {
     pub(crate) settings: Settings,
     pub(crate) addresses: TextAddresses,
-    book: Mutex<Book>,
+    log: Mutex<RequestLog>,
     /// Counts the times everything held was let go.
     gate: watch::Sender<u64>,
 }
 
-impl Desk {
+impl TextProvider {
     pub(crate) fn new(settings: Settings, addresses: TextAddresses) -> Arc<Self> {
         let (gate, _) = watch::channel(0);
-        Arc::new(Self { settings, addresses, book: Mutex::default(), gate })
+        Arc::new(Self { settings, addresses, log: Mutex::default(), gate })
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -70,28 +72,28 @@ impl Desk {
     }
 
     /// The memory. Held for moments only, never across an await.
-    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn log(&self) -> MutexGuard<'_, RequestLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn truth(&self) -> TextTruth {
-        TextTruth { held: self.gate.receiver_count(), ..self.book().truth() }
+    pub(crate) fn record(&self) -> TextRecord {
+        TextRecord { held: self.gate.receiver_count(), ..self.log().record() }
     }
 
     /// Whose key this is.
-    pub(crate) fn holder(&self, key: &str) -> Holder {
+    pub(crate) fn owner(&self, key: &str) -> KeyOwner {
         if let Some(account) = self.settings.keys.iter().position(|known| known == key) {
-            return Holder::Account(account);
+            return KeyOwner::Account(account);
         }
-        let troubled = TROUBLED.iter().find(|(ending, _)| {
+        let troubled = KEY_SUFFIXES.iter().find(|(ending, _)| {
             key.strip_suffix(ending).is_some_and(|whole| self.settings.keys.iter().any(|it| it == whole))
         });
-        troubled.map_or(Holder::Unknown, |(_, trouble)| Holder::Troubled(*trouble))
+        troubled.map_or(KeyOwner::Unknown, |(_, trouble)| KeyOwner::Failing(*trouble))
     }
 
     /// What answers instead of this request, by the markers in its last text.
-    pub(crate) fn refusal(&self, text: &str, faults: &Faults) -> Option<Mark> {
-        self.book().refusal(text, faults)
+    pub(crate) fn refusal(&self, text: &str, faults: &Faults) -> Option<Marker> {
+        self.log().refusal(text, faults)
     }
 
     /// Lets everything go that is held up now.
@@ -110,7 +112,12 @@ impl Desk {
     }
 
     /// Notes a request that came.
-    pub(crate) fn arrive(self: &Arc<Self>, head: &Parts, body: Option<&[u8]>, holder: Holder) -> Visit {
+    pub(crate) fn arrive(
+        self: &Arc<Self>,
+        head: &Parts,
+        body: Option<&[u8]>,
+        owner: KeyOwner,
+    ) -> RequestGuard {
         let headers = head
             .headers
             .iter()
@@ -118,26 +125,26 @@ impl Desk {
         let received = Received {
             path: head.uri.path_and_query().map_or_else(String::new, |it| it.as_str().to_owned()),
             headers: headers.collect(),
-            account: if let Holder::Account(account) = holder { Some(account) } else { None },
+            account: if let KeyOwner::Account(account) = owner { Some(account) } else { None },
             body: body.map(<[u8]>::to_vec),
             at: self.now(),
             ..Received::default()
         };
-        let number = self.book().arrive(received);
-        Visit { desk: Arc::clone(self), number, over: false }
+        let number = self.log().arrive(received);
+        RequestGuard { provider: Arc::clone(self), number, over: false }
     }
 }
 
 /// One request from its arrival to its end; dropped before that, the client has left.
-pub(crate) struct Visit {
-    pub(crate) desk: Arc<Desk>,
+pub(crate) struct RequestGuard {
+    pub(crate) provider: Arc<TextProvider>,
     pub(crate) number: u64,
     over: bool,
 }
 
-impl Visit {
+impl RequestGuard {
     pub(crate) fn note(&self, change: impl FnOnce(&mut Received)) {
-        if let Some(request) = self.desk.book().request(self.number) {
+        if let Some(request) = self.provider.log().request(self.number) {
             change(request);
         }
     }
@@ -162,7 +169,7 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         if !self.over {
             self.note(|request| request.hung_up = true);

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::deliver::{Draft, Event, Part};
-use super::faults::Mark;
+use super::reply::{Event, EventKind, ReplyPlan};
 use super::split::Split;
+use crate::text::markers::Marker;
 
 /// Bytes a huge line is filled up with.
 const HUGE: usize = 1 << 20;
 
 /// One thing a body does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Breaks off, the connection closed.
     Abort,
     Bytes(Bytes),
@@ -25,33 +25,33 @@ pub(super) enum Step {
 }
 
 /// The steps of a stream.
-pub(super) fn stream(draft: &Draft) -> Vec<Step> {
-    let faults = &draft.faults;
-    let pause = faults.number(Mark::Pace).map(|ms| Step::Pause(Duration::from_millis(ms.min(60_000))));
-    let mut seed = draft.seed.fork("comments");
+pub(crate) fn stream(plan: &ReplyPlan) -> Vec<Step> {
+    let faults = &plan.faults;
+    let pause = faults.number(Marker::Pace).map(|ms| Step::Pause(Duration::from_millis(ms.min(60_000))));
+    let mut seed = plan.seed.fork("comments");
     let (mut steps, mut deltas) = (Vec::new(), 0);
-    if faults.has(Mark::SlowEvent) {
+    if faults.has(Marker::SlowEvent) {
         steps.push(Step::Hold);
     }
-    if faults.due(Mark::Cut, 0) {
+    if faults.due(Marker::Cut, 0) {
         return steps;
     }
-    for event in &draft.events {
-        if event.part == Part::End && faults.has(Mark::NoEnd) {
+    for event in &plan.events {
+        if event.part == EventKind::End && faults.has(Marker::NoEnd) {
             continue;
         }
-        if faults.has(Mark::Comments) && seed.below(2) == 0 {
-            steps.push(Step::Bytes(line_end(draft, ": keep-alive\n\n").into()));
+        if faults.has(Marker::Comments) && seed.below(2) == 0 {
+            steps.push(Step::Bytes(line_end(plan, ": keep-alive\n\n").into()));
         }
-        let is_delta = event.part == Part::Delta;
-        if is_delta && deltas == 0 && faults.has(Mark::OddEvent) {
-            steps.push(Step::Bytes(frame(draft, &draft.odd)));
+        let is_delta = event.part == EventKind::Delta;
+        if is_delta && deltas == 0 && faults.has(Marker::OddEvent) {
+            steps.push(Step::Bytes(frame(plan, &plan.odd)));
         }
-        let bytes = match is_delta && deltas == 0 && faults.has(Mark::HugeLine) {
-            true => frame(draft, &event.padded(HUGE)),
-            false => frame(draft, event),
+        let bytes = match is_delta && deltas == 0 && faults.has(Marker::HugeLine) {
+            true => frame(plan, &event.padded(HUGE)),
+            false => frame(plan, event),
         };
-        if is_delta && faults.due(Mark::Reset, deltas) {
+        if is_delta && faults.due(Marker::Reset, deltas) {
             steps.push(Step::Reset(bytes));
             break;
         }
@@ -61,37 +61,37 @@ pub(super) fn stream(draft: &Draft) -> Vec<Step> {
             continue;
         }
         deltas += 1;
-        if faults.due(Mark::Stall, deltas) {
+        if faults.due(Marker::Stall, deltas) {
             steps.push(Step::Hold);
         }
-        if faults.due(Mark::Cut, deltas) {
+        if faults.due(Marker::Cut, deltas) {
             break;
         }
-        if faults.due(Mark::Abort, deltas) {
+        if faults.due(Marker::Abort, deltas) {
             steps.push(Step::Abort);
             break;
         }
-        if faults.due(Mark::ErrorEvent, deltas) {
-            steps.push(Step::Bytes(frame(draft, &draft.error)));
+        if faults.due(Marker::ErrorEvent, deltas) {
+            steps.push(Step::Bytes(frame(plan, &plan.error)));
             break;
         }
     }
-    cut(draft, steps)
+    cut(plan, steps)
 }
 
 /// The steps of a body in one piece.
-pub(super) fn whole(draft: &Draft, body: Bytes) -> Vec<Step> {
-    let faults = &draft.faults;
+pub(crate) fn whole(plan: &ReplyPlan, body: Bytes) -> Vec<Step> {
+    let faults = &plan.faults;
     let (start, rest) = (body.slice(..body.len() / 2), body.slice(body.len() / 2..));
-    if faults.has(Mark::SlowEvent) {
+    if faults.has(Marker::SlowEvent) {
         vec![Step::Hold, Step::Bytes(body)]
-    } else if faults.has(Mark::Stall) {
+    } else if faults.has(Marker::Stall) {
         vec![Step::Bytes(start), Step::Hold, Step::Bytes(rest)]
-    } else if faults.has(Mark::Cut) {
+    } else if faults.has(Marker::Cut) {
         vec![Step::Bytes(start)]
-    } else if faults.has(Mark::Abort) {
+    } else if faults.has(Marker::Abort) {
         vec![Step::Bytes(start), Step::Abort]
-    } else if faults.has(Mark::Reset) {
+    } else if faults.has(Marker::Reset) {
         vec![Step::Bytes(start), Step::Reset(rest)]
     } else {
         vec![Step::Bytes(body)]
@@ -99,8 +99,8 @@ pub(super) fn whole(draft: &Draft, body: Bytes) -> Vec<Step> {
 }
 
 /// Joins neighbouring bytes, then cuts them anew.
-fn cut(draft: &Draft, steps: Vec<Step>) -> Vec<Step> {
-    let (split, mut seed) = (Split::asked(&draft.faults), draft.seed.fork("split"));
+fn cut(plan: &ReplyPlan, steps: Vec<Step>) -> Vec<Step> {
+    let (split, mut seed) = (Split::asked(&plan.faults), plan.seed.fork("split"));
     let (mut out, mut joined) = (Vec::new(), Vec::new());
     for step in steps {
         match step {
@@ -117,11 +117,11 @@ fn cut(draft: &Draft, steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// An event as it stands on the wire.
-fn frame(draft: &Draft, event: &Event) -> Bytes {
+fn frame(plan: &ReplyPlan, event: &Event) -> Bytes {
     let name = event.name.map_or_else(String::new, |name| format!("event: {name}\n"));
-    line_end(draft, &format!("{name}data: {}\n\n", event.data)).into()
+    line_end(plan, &format!("{name}data: {}\n\n", event.data)).into()
 }
 
-fn line_end(draft: &Draft, text: &str) -> String {
-    if draft.faults.has(Mark::Crlf) { text.replace('\n', "\r\n") } else { text.to_owned() }
+fn line_end(plan: &ReplyPlan, text: &str) -> String {
+    if plan.faults.has(Marker::Crlf) { text.replace('\n', "\r\n") } else { text.to_owned() }
 }

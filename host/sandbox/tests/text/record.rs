@@ -1,6 +1,6 @@
 //! What the text providers remember, in process and over their own listener.
 
-use gatehouse_sandbox::text::TextTruth;
+use gatehouse_sandbox::text::TextRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
 
 use crate::client::{Conversation, JSON, START_MS, VERSION, Wire, World, eventually, question};
@@ -21,7 +21,7 @@ async fn requests_are_remembered_to_the_byte() {
     assert_eq!(record.sent, u64::try_from(reply.bytes().len()).expect("short"));
     assert_eq!(record.usage.map(|usage| usage.input), Some(1));
     assert!(record.finished && !record.hung_up);
-    assert_eq!(world.truth(Wire::Chat), TextTruth::default(), "each wire remembers its own");
+    assert_eq!(world.record(Wire::Chat), TextRecord::default(), "each wire remembers its own");
 
     let refused = [("x-api-key", "second-key-401"), VERSION, JSON];
     world.post(Wire::Messages, "/v1/messages", &refused, body).await.finish().await;
@@ -34,10 +34,10 @@ async fn clients_that_leave_are_noticed() {
     let world = World::start().await;
     for wire in [Wire::Chat, Wire::Messages] {
         for (text, seen) in [("[[stall:2]]", "data: "), ("[[slow-start]]", "")] {
-            let before = world.truth(wire).count;
+            let before = world.record(wire).count;
             let mut open = world.open(wire, &question(wire, text, true)).await;
             open.until(seen).await;
-            eventually(|| world.truth(wire).held > 0).await;
+            eventually(|| world.record(wire).held > 0).await;
             drop(open);
             eventually(|| world.last(wire).hung_up).await;
             let record = world.last(wire);
@@ -53,11 +53,11 @@ async fn the_listener_tells_the_same() {
     for (wire, addresses) in [(Wire::Chat, world.sandbox.chat()), (Wire::Messages, world.sandbox.messages())]
     {
         world.ask(wire, &question(wire, "hi", true)).await;
-        let at = addresses.truth.rfind("/truth/").expect("a path");
-        let (origin, path) = addresses.truth.split_at(at);
+        let at = addresses.record.rfind("/truth/").expect("a path");
+        let (origin, path) = addresses.record.split_at(at);
         let told = Conversation::open("GET", origin, path, &[], b"").await.finish().await;
-        let told: TextTruth = serde_json::from_slice(&told.bytes()).expect("the truth");
-        assert_eq!(told, world.truth(wire));
+        let told: TextRecord = serde_json::from_slice(&told.bytes()).expect("the record");
+        assert_eq!(told, world.record(wire));
         assert_eq!(told.count, 1);
         for (method, path, status) in [("GET", "/messages", 404), ("GET", "/", 404), ("POST", path, 405)] {
             assert_eq!(

@@ -7,21 +7,21 @@ use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
-use super::desk::Visit;
-use super::trouble::Step;
-use crate::clock;
-use crate::line::Trip;
-use crate::server::Body;
+use super::steps::Step;
+use crate::common::clock;
+use crate::common::connection::ResetSwitch;
+use crate::common::server::Body;
+use crate::text::provider::RequestGuard;
 
 struct Speaker {
     steps: VecDeque<Step>,
-    visit: Visit,
-    trip: Trip,
+    guard: RequestGuard,
+    reset_switch: ResetSwitch,
 }
 
 /// The body. When it is dropped before its last step, the client has left.
-pub(super) fn body(steps: Vec<Step>, visit: Visit, trip: Trip) -> Body {
-    let speaker = Speaker { steps: steps.into(), visit, trip };
+pub(crate) fn body(steps: Vec<Step>, guard: RequestGuard, reset_switch: ResetSwitch) -> Body {
+    let speaker = Speaker { steps: steps.into(), guard, reset_switch };
     let frames = stream::unfold(speaker, |mut speaker| async {
         let frame = speaker.next().await?;
         Some((frame, speaker))
@@ -33,29 +33,29 @@ impl Speaker {
     async fn next(&mut self) -> Option<io::Result<Frame<bytes::Bytes>>> {
         loop {
             let Some(step) = self.steps.pop_front() else {
-                self.visit.over();
+                self.guard.over();
                 return None;
             };
             // The server writes out what it has only when it finds nothing more to do.
             tokio::task::yield_now().await;
             match step {
                 Step::Abort => {
-                    self.visit.over();
+                    self.guard.over();
                     return Some(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose")));
                 }
                 Step::Bytes(bytes) => {
-                    self.visit.sent(bytes.len());
+                    self.guard.sent(bytes.len());
                     // A body of a known length is not asked again after its last byte.
                     if self.steps.is_empty() {
-                        self.visit.over();
+                        self.guard.over();
                     }
                     return Some(Ok(Frame::data(bytes)));
                 }
-                Step::Hold => self.visit.desk.clone().hold().await,
+                Step::Hold => self.guard.provider.clone().hold().await,
                 Step::Pause(span) => clock::pause(span).await,
                 Step::Reset(bytes) => {
-                    self.visit.over();
-                    self.trip.arm();
+                    self.guard.over();
+                    self.reset_switch.arm();
                     return Some(Ok(Frame::data(bytes)));
                 }
             }

@@ -1,22 +1,14 @@
-//! What the provider knows to have happened, for tests that compare it with the gateway's own ledger.
+//! The record of the context-image provider: jobs, refusals, credits. Tests compare it with the gateway's ledger.
 //!
-//! Served as JSON on a listener of its own, so that a test can ask after it has killed the gateway.
+//! Plain data, kept by `jobs`. Also served as JSON on a listener of its own.
 
-use std::sync::Arc;
-
-use http::{Method, Request, StatusCode};
-use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::provider::Provider;
-use super::refusal::Refusal;
-use crate::server::{Answer, Site, reply};
-
-/// Everything that was asked of the provider since it started, as far as it remembers.
+/// Every job and refusal since the start, within the limits of the job table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Truth {
-    /// Jobs accepted since the start, also those forgotten since.
+pub struct ContextRecord {
+    /// Jobs accepted since the start, dropped ones included.
     pub accepted: u64,
     /// The accepted jobs, oldest first: the latest 100,000.
     pub submits: Vec<Submit>,
@@ -60,20 +52,4 @@ pub struct Declined {
     pub prompt: Option<String>,
     /// When, in milliseconds since the Unix epoch.
     pub at: u64,
-}
-
-/// The truth listener.
-pub(crate) struct TruthSite(pub(super) Arc<Provider>);
-
-impl Site for TruthSite {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
-        if request.uri().path() != "/truth" {
-            return Ok(Refusal::not_found().response());
-        }
-        if request.method() != Method::GET {
-            return Ok(Refusal::method().response());
-        }
-        let text = serde_json::to_vec(&self.0.truth()).expect("plain data with text keys");
-        Ok(reply(StatusCode::OK, "application/json", text))
-    }
 }

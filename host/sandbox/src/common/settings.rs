@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{self, Now};
+use crate::common::clock::{self, Now};
 
 /// What a sandbox is started with.
 #[derive(Clone)]
@@ -68,12 +68,12 @@ pub struct Ports {
     pub delivery: u16,
     /// Sample pictures.
     pub samples: u16,
-    /// What the context provider knows, for tests.
-    pub truth: u16,
+    /// Context provider: its record, for tests.
+    pub record: u16,
     /// The Messages API.
     pub messages: u16,
     /// The chat completions.
     pub chat: u16,
-    /// What the text providers know, for tests.
-    pub text_truth: u16,
+    /// The text providers' records, for tests.
+    pub text_record: u16,
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::faults::{Faults, Mark};
-use super::truth::{Received, TextTruth};
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::{Received, TextRecord};
 
 /// Requests remembered.
 const MAX_REQUESTS: usize = 10_000;
@@ -17,7 +18,7 @@ pub(crate) type Prefix = [u8; 32];
 
 /// Everything remembered.
 #[derive(Default)]
-pub(crate) struct Book {
+pub(crate) struct RequestLog {
     count: u64,
     requests: VecDeque<Received>,
     bodies: usize,
@@ -26,9 +27,9 @@ pub(crate) struct Book {
     cached: HashMap<Prefix, u64>,
 }
 
-impl Book {
+impl RequestLog {
     /// Notes a request; gives its number.
-    pub(super) fn arrive(&mut self, request: Received) -> u64 {
+    pub(crate) fn arrive(&mut self, request: Received) -> u64 {
         let number = self.count;
         self.count += 1;
         self.bodies += request.body.as_ref().map_or(0, Vec::len);
@@ -48,13 +49,13 @@ impl Book {
     }
 
     /// The request with that number, unless it was forgotten.
-    pub(super) fn request(&mut self, number: u64) -> Option<&mut Received> {
+    pub(crate) fn request(&mut self, number: u64) -> Option<&mut Received> {
         let first = self.requests.front()?.number;
         self.requests.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
     }
 
     /// What answers this request instead, counting it.
-    pub(super) fn refusal(&mut self, text: &str, faults: &Faults) -> Option<Mark> {
+    pub(crate) fn refusal(&mut self, text: &str, faults: &Faults) -> Option<Marker> {
         if !faults.refuses() {
             return None;
         }
@@ -80,8 +81,8 @@ impl Book {
         *kept = until.max(*kept);
     }
 
-    pub(super) fn truth(&self) -> TextTruth {
-        TextTruth { count: self.count, held: 0, requests: self.requests.iter().cloned().collect() }
+    pub(crate) fn record(&self) -> TextRecord {
+        TextRecord { count: self.count, held: 0, requests: self.requests.iter().cloned().collect() }
     }
 }
 
@@ -91,30 +92,30 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut book = Book::default();
+        let mut log = RequestLog::default();
         let request = |bytes: usize| Received { body: Some(vec![7; bytes]), ..Received::default() };
         for _ in 0..3 {
-            book.arrive(request(30 << 20));
+            log.arrive(request(30 << 20));
         }
-        let truth = book.truth();
-        let kept: Vec<bool> = truth.requests.iter().map(|request| request.body.is_some()).collect();
+        let record = log.record();
+        let kept: Vec<bool> = record.requests.iter().map(|request| request.body.is_some()).collect();
         assert_eq!(kept, [false, true, true], "the oldest body goes, the request stays");
         for _ in 0..MAX_REQUESTS {
-            book.arrive(request(1));
+            log.arrive(request(1));
         }
-        assert_eq!((book.truth().count, book.truth().requests.len()), (10_003, MAX_REQUESTS));
-        assert_eq!(book.bodies, MAX_REQUESTS);
-        assert!(book.request(2).is_none());
-        assert_eq!(book.request(10_002).map(|request| request.number), Some(10_002));
+        assert_eq!((log.record().count, log.record().requests.len()), (10_003, MAX_REQUESTS));
+        assert_eq!(log.bodies, MAX_REQUESTS);
+        assert!(log.request(2).is_none());
+        assert_eq!(log.request(10_002).map(|request| request.number), Some(10_002));
     }
 
     #[test]
     fn prompts_are_cached_until() {
-        let mut book = Book::default();
-        book.cache([1; 32], 100);
-        book.cache([1; 32], 50);
-        assert!(book.is_cached(&[1; 32], 99));
-        assert!(!book.is_cached(&[1; 32], 100));
-        assert!(!book.is_cached(&[2; 32], 0));
+        let mut log = RequestLog::default();
+        log.cache([1; 32], 100);
+        log.cache([1; 32], 50);
+        assert!(log.is_cached(&[1; 32], 99));
+        assert!(!log.is_cached(&[1; 32], 100));
+        assert!(!log.is_cached(&[2; 32], 0));
     }
 }

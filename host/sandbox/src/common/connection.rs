@@ -14,9 +14,9 @@ use tokio::net::TcpStream;
 
 /// Makes the connection it belongs to break. Travels with each request as an extension.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trip(Arc<AtomicBool>);
+pub(crate) struct ResetSwitch(Arc<AtomicBool>);
 
-impl Trip {
+impl ResetSwitch {
     /// From the next write on.
     pub(crate) fn arm(&self) {
         self.0.store(true, Ordering::Release);
@@ -24,26 +24,26 @@ impl Trip {
 }
 
 /// The socket.
-pub(crate) struct Line {
+pub(crate) struct Connection {
     stream: TcpStream,
-    trip: Trip,
+    reset_switch: ResetSwitch,
 }
 
-impl Line {
+impl Connection {
     /// Small writes leave at once: where a stream is split is what is simulated.
     pub(crate) fn new(stream: TcpStream) -> Self {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "sandbox connection stays buffered");
         }
-        Self { stream, trip: Trip::default() }
+        Self { stream, reset_switch: ResetSwitch::default() }
     }
 
-    pub(crate) fn trip(&self) -> Trip {
-        self.trip.clone()
+    pub(crate) fn reset_switch(&self) -> ResetSwitch {
+        self.reset_switch.clone()
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -53,9 +53,9 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if !self.trip.0.load(Ordering::Acquire) {
+        if !self.reset_switch.0.load(Ordering::Acquire) {
             return Pin::new(&mut self.stream).poll_write(cx, bytes);
         }
         match Pin::new(&mut self.stream).poll_write(cx, &bytes[..bytes.len() / 2]) {
@@ -73,7 +73,7 @@ impl AsyncWrite for Line {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.trip.0.load(Ordering::Acquire) {
+        if self.reset_switch.0.load(Ordering::Acquire) {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)

@@ -5,7 +5,7 @@ use super::words;
 
 /// What there is to speak of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct AnswerInput {
     /// The last thing the user wrote, without its markers.
     pub(crate) text: String,
     /// Results of tools in the last turn.
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
 }
 
 /// The whole answer.
-pub(crate) fn speak(asked: &Asked, seed: &mut Seed) -> String {
+pub(crate) fn speak(asked: &AnswerInput, seed: &mut Seed) -> String {
     let mut parts = Vec::new();
     if asked.continues {
         parts.push(" and so it goes on:".to_owned());
