@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it, and tells which spans are being waited for.
+//! A clock that only a test moves, and that knows the pauses under way.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, Pause, UnixMs};
 use tokio::sync::{oneshot, watch};
 
-pub(super) struct StillClock {
+pub(crate) struct ManualClock {
     state: Mutex<State>,
     changed: watch::Sender<()>,
 }
@@ -22,19 +22,19 @@ struct Waiting {
     end: oneshot::Sender<()>,
 }
 
-impl StillClock {
-    pub(super) fn new() -> Arc<Self> {
+impl ManualClock {
+    pub(crate) fn new() -> Arc<Self> {
         let state = State { now: UnixMs(1_800_000_000_000), waiting: Vec::new() };
         Arc::new(Self { state: Mutex::new(state), changed: watch::Sender::new(()) })
     }
 
-    /// Returns once somebody waits for a pause of this many seconds.
-    pub(super) async fn armed(&self, seconds: u64) {
+    /// Returns once a pause of this many seconds is under way.
+    pub(crate) async fn armed(&self, seconds: u64) {
         self.armed_times(seconds, 1).await;
     }
 
     /// The same for several pauses of one length.
-    pub(super) async fn armed_times(&self, seconds: u64, times: usize) {
+    pub(crate) async fn armed_times(&self, seconds: u64, times: usize) {
         let mut changed = self.changed.subscribe();
         loop {
             let wanted = Duration::from_secs(seconds);
@@ -47,7 +47,7 @@ impl StillClock {
         }
     }
 
-    pub(super) fn advance(&self, seconds: u64) {
+    pub(crate) fn advance(&self, seconds: u64) {
         let mut state = self.state.lock().unwrap();
         state.now = state.now.plus(Duration::from_secs(seconds));
         let now = state.now;
@@ -55,13 +55,13 @@ impl StillClock {
             std::mem::take(&mut state.waiting).into_iter().partition(|waiting| waiting.until <= now);
         state.waiting = waiting;
         for waiting in due {
-            // Whoever waited may be gone.
+            // The waiting task may be gone.
             let _ = waiting.end.send(());
         }
     }
 }
 
-impl Clock for StillClock {
+impl Clock for ManualClock {
     fn now(&self) -> UnixMs {
         self.state.lock().unwrap().now
     }

@@ -1,17 +1,17 @@
-//! What the TLS listener agrees to, told in the bytes of a ClientHello, and how long it waits for one.
+//! The TLS listener against handwritten ClientHello messages: versions, suites, compression, time limits.
 
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::Certificates;
-use crate::tests::Stand;
+use crate::tests::TestEdge;
 
 const SSL3: u16 = 0x0300;
 const TLS10: u16 = 0x0301;
 const TLS11: u16 = 0x0302;
 const TLS12: u16 = 0x0303;
-/// ECDHE-ECDSA with AES-128-GCM: what everybody has.
+/// ECDHE-ECDSA with AES-128-GCM: supported everywhere.
 const GOOD: u16 = 0xc02b;
 
 /// Record types and alerts, RFC 5246 and 8446.
@@ -21,11 +21,11 @@ const HANDSHAKE_FAILURE: u8 = 40;
 const DECODE_ERROR: u8 = 50;
 const PROTOCOL_VERSION: u8 = 70;
 
-async fn secure(settings: &str) -> Stand {
+async fn secure(settings: &str) -> TestEdge {
     let made = rcgen::generate_simple_self_signed(vec!["gate.test".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let certificates = Certificates::from_material(vec![made.cert.der().clone()], key).unwrap();
-    Stand::behind(settings, Some(certificates)).await
+    TestEdge::behind(settings, Some(certificates)).await
 }
 
 fn sized(wide: usize, bytes: &[u8]) -> Vec<u8> {
@@ -37,7 +37,7 @@ fn words(words: &[u16]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// A ClientHello of an old kind: a version, suites, ways to compress, and the extensions everybody sends.
+/// A ClientHello of an old kind: a version, suites, ways to compress, and the usual extensions.
 fn hello(version: u16, suites: &[u16], compression: &[u8], name: &str) -> Vec<u8> {
     let extension = |kind: u16, bytes: &[u8]| [&kind.to_be_bytes()[..], &sized(2, bytes)].concat();
     let extensions = [
@@ -62,8 +62,8 @@ fn hello(version: u16, suites: &[u16], compression: &[u8], name: &str) -> Vec<u8
 }
 
 /// The kind of the first record that answers, and its last byte: of an alert, which one.
-async fn answer(stand: &Stand, hello: &[u8]) -> Option<(u8, u8)> {
-    let mut stream = TcpStream::connect(stand.edge.addresses()[0]).await.unwrap();
+async fn answer(edge: &TestEdge, hello: &[u8]) -> Option<(u8, u8)> {
+    let mut stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
     stream.write_all(hello).await.unwrap();
     let mut head = [0; 5];
     stream.read_exact(&mut head).await.ok()?;
@@ -74,11 +74,11 @@ async fn answer(stand: &Stand, hello: &[u8]) -> Option<(u8, u8)> {
 
 #[tokio::test]
 async fn old_versions_weak_suites_and_compression_are_refused() {
-    let stand = secure("").await;
-    let served = answer(&stand, &hello(TLS12, &[GOOD], &[0], "gate.test")).await;
-    assert_eq!(served.map(|(kind, _)| kind), Some(HANDSHAKE), "the others fail for what they say alone");
+    let edge = secure("").await;
+    let served = answer(&edge, &hello(TLS12, &[GOOD], &[0], "gate.test")).await;
+    assert_eq!(served.map(|(kind, _)| kind), Some(HANDSHAKE), "the refusals below have no other cause");
     for version in [SSL3, TLS10, TLS11] {
-        let refused = answer(&stand, &hello(version, &[GOOD], &[0], "gate.test")).await;
+        let refused = answer(&edge, &hello(version, &[GOOD], &[0], "gate.test")).await;
         assert_eq!(refused, Some((ALERT, PROTOCOL_VERSION)), "{version:#06x}");
     }
     for (name, suite) in [
@@ -94,46 +94,46 @@ async fn old_versions_weak_suites_and_compression_are_refused() {
         ("ECDHE, CBC and SHA-256", 0xc023),
         ("the fallback signal alone", 0x5600),
     ] {
-        let refused = answer(&stand, &hello(TLS12, &[suite], &[0], "gate.test")).await;
+        let refused = answer(&edge, &hello(TLS12, &[suite], &[0], "gate.test")).await;
         assert_eq!(refused, Some((ALERT, HANDSHAKE_FAILURE)), "{name}");
     }
-    // DEFLATE on offer is passed over; no other way is an error.
-    let both = answer(&stand, &hello(TLS12, &[GOOD], &[1, 0], "gate.test")).await;
+    // DEFLATE beside null compression is ignored; DEFLATE alone is an error.
+    let both = answer(&edge, &hello(TLS12, &[GOOD], &[1, 0], "gate.test")).await;
     assert_eq!(both.map(|(kind, _)| kind), Some(HANDSHAKE));
-    let refused = answer(&stand, &hello(TLS12, &[GOOD], &[1], "gate.test")).await;
+    let refused = answer(&edge, &hello(TLS12, &[GOOD], &[1], "gate.test")).await;
     assert!(refused.is_some_and(|(kind, _)| kind == ALERT), "{refused:?}");
     // SSL 2, and no TLS at all.
     for bytes in [&b"\x80\x2e\x01\x00\x02\x00\x15\x00\x00\x00\x10"[..], b"GET / HTTP/1.1\r\n\r\n"] {
-        let refused = answer(&stand, bytes).await;
+        let refused = answer(&edge, bytes).await;
         assert!(matches!(refused, None | Some((ALERT, DECODE_ERROR | PROTOCOL_VERSION))), "{refused:?}");
     }
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_ours_sees_the_one_certificate_there_is() {
-    let stand = secure("").await;
+async fn an_unknown_server_name_gets_the_only_certificate() {
+    let edge = secure("").await;
     for name in ["gate.test", "other.test"] {
-        let served = answer(&stand, &hello(TLS12, &[GOOD], &[0], name)).await;
+        let served = answer(&edge, &hello(TLS12, &[GOOD], &[0], name)).await;
         assert_eq!(served.map(|(kind, _)| kind), Some(HANDSHAKE), "{name}");
     }
 }
 
 #[tokio::test]
-async fn a_handshake_in_drops_holds_no_place_for_ever() {
-    let stand = secure("limits = { handshakes = 1 }").await;
-    let mut slow = TcpStream::connect(stand.edge.addresses()[0]).await.unwrap();
+async fn a_slow_handshake_does_not_hold_its_permit_for_ever() {
+    let edge = secure("limits = { handshakes = 1 }").await;
+    let mut slow = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
     let bytes = hello(TLS12, &[GOOD], &[0], "gate.test");
     slow.write_all(&bytes[..5]).await.unwrap();
-    stand.clock.armed(5).await;
+    edge.clock.armed(5).await;
     for byte in &bytes[5..8] {
-        stand.clock.advance(1);
+        edge.clock.advance(1);
         slow.write_all(&[*byte]).await.unwrap();
     }
-    // The next one waits for its turn, and its own time is not over when it comes.
-    let next = answer(&stand, &bytes);
+    // The next one waits for the permit, and its own time is not over when it gets it.
+    let next = answer(&edge, &bytes);
     let end = async {
-        stand.clock.armed_times(5, 2).await;
-        stand.clock.advance(2);
+        edge.clock.armed_times(5, 2).await;
+        edge.clock.advance(2);
         let mut rest = Vec::new();
         slow.read_to_end(&mut rest).await.map(|_| rest).unwrap_or_default()
     };

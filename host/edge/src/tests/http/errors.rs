@@ -1,4 +1,4 @@
-//! Every row of the error table in every form, as bytes, against a golden file.
+//! Every row of the error table in every form, byte for byte, against a golden file.
 
 use std::fmt::Write as _;
 
@@ -51,23 +51,23 @@ async fn render(problem: Problem, form: Form) -> String {
 }
 
 #[tokio::test]
-async fn every_error_has_one_face() {
+async fn every_error_matches_the_golden_file() {
     assert_eq!(error_table().len(), EVERY.len());
-    let mut faces = String::new();
+    let mut text = String::new();
     for kind in EVERY {
-        writeln!(faces, "# {kind:?}").unwrap();
+        writeln!(text, "# {kind:?}").unwrap();
         for form in [Form::Generic, Form::Journey, Form::Messages] {
-            faces += &render(Problem::new(kind, "why"), form).await;
+            text += &render(Problem::new(kind, "why"), form).await;
         }
     }
-    faces += "# with a field\n";
-    faces += &render(Problem::field("n", "n: why"), Form::Generic).await;
-    faces += &render(Problem::field("n", "n: why"), Form::Messages).await;
-    assert_eq!(faces, include_str!("envelopes.txt"), "\n{faces}");
+    text += "# with a field\n";
+    text += &render(Problem::field("n", "n: why"), Form::Generic).await;
+    text += &render(Problem::field("n", "n: why"), Form::Messages).await;
+    assert_eq!(text, include_str!("errors.txt"), "\n{text}");
 }
 
 #[test]
-fn paths_have_their_forms() {
+fn a_path_chooses_the_envelope_form() {
     for (path, form) in [
         ("/v1/messages", Form::Messages),
         ("/v1/messages/count_tokens", Form::Messages),

@@ -1,4 +1,4 @@
-//! The crudest HTTP/1.1 client: writes what it is given, reads answers by their length.
+//! A raw HTTP/1.1 client: writes the bytes it is given, reads responses by their length.
 
 use std::net::SocketAddr;
 
@@ -6,40 +6,40 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub(super) struct Client {
+pub(crate) struct Client {
     stream: TcpStream,
     ahead: Vec<u8>,
 }
 
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Client {
-    pub(super) async fn connect(address: SocketAddr) -> Self {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
         Self { stream: TcpStream::connect(address).await.unwrap(), ahead: Vec::new() }
     }
 
-    /// Writes; a server that has hung up already is not this side's trouble.
-    pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    /// Writes; ignores that the server may have closed already.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
 
-    pub(super) async fn ask(&mut self, request: impl AsRef<[u8]>) -> Reply {
+    pub(crate) async fn ask(&mut self, request: impl AsRef<[u8]>) -> Reply {
         self.send(request).await;
         self.read().await.expect("an answer")
     }
 
     /// The next answer, or `None` when the server closed without one.
-    pub(super) async fn read(&mut self) -> Option<Reply> {
+    pub(crate) async fn read(&mut self) -> Option<Reply> {
         self.read_answer(true).await
     }
 
     /// The next answer to a `HEAD` request.
-    pub(super) async fn read_head(&mut self) -> Option<Reply> {
+    pub(crate) async fn read_head(&mut self) -> Option<Reply> {
         self.read_answer(false).await
     }
 
@@ -69,7 +69,7 @@ impl Client {
     }
 
     /// The next bytes of a chunked answer, at least up to `end`; the chunk sizes are taken out.
-    pub(super) async fn read_until(&mut self, end: &str) -> String {
+    pub(crate) async fn read_until(&mut self, end: &str) -> String {
         let mut text = String::new();
         while !text.ends_with(end) {
             let size = self.line().await;
@@ -95,12 +95,12 @@ impl Client {
     }
 
     /// Whether the server closes without another byte.
-    pub(super) async fn closes(&mut self) -> bool {
+    pub(crate) async fn closes(&mut self) -> bool {
         self.ahead.is_empty() && !self.fill().await
     }
 
     /// Takes what comes and counts it; true once the server has closed.
-    pub(super) async fn closes_after(&mut self, read: &mut usize) -> bool {
+    pub(crate) async fn closes_after(&mut self, read: &mut usize) -> bool {
         let more = self.fill().await;
         *read += self.ahead.len();
         self.ahead.clear();
@@ -114,19 +114,19 @@ impl Client {
 }
 
 impl Reply {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(": ")?;
             key.eq_ignore_ascii_case(name).then_some(value)
         })
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// `error.message` of any of the envelopes.
-    pub(super) fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         self.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
     }
 }

@@ -1,4 +1,4 @@
-//! A house without rooms: it answers what a test tells it to, and remembers what it was asked.
+//! A scripted backend: gives the results a test asks for, and records its calls.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,28 +20,28 @@ use tokio::sync::watch;
 
 use crate::backend::Backend;
 
-/// Bytes of the file the media store "has"; the big one never fits into socket buffers.
+/// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
 
-/// The house's end of a stream.
+/// The sending end of a stream.
 type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
-pub(super) struct Fake {
-    pub(super) keys: Mutex<Vec<Key>>,
-    pub(super) generation: AtomicU64,
-    pub(super) look_ups: AtomicUsize,
-    pub(super) asked: Mutex<Vec<Request>>,
-    pub(super) filters: Mutex<Vec<TaskFilter>>,
-    pub(super) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
-    pub(super) ready: AtomicBool,
-    pub(super) broken: AtomicBool,
-    /// Streams that a test left open.
-    pub(super) streams: Mutex<Vec<Events>>,
+pub(crate) struct ScriptedBackend {
+    pub(crate) keys: Mutex<Vec<Key>>,
+    pub(crate) generation: AtomicU64,
+    pub(crate) look_ups: AtomicUsize,
+    pub(crate) submitted: Mutex<Vec<Request>>,
+    pub(crate) filters: Mutex<Vec<TaskFilter>>,
+    pub(crate) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
+    pub(crate) ready: AtomicBool,
+    pub(crate) broken: AtomicBool,
+    /// Streams left open.
+    pub(crate) streams: Mutex<Vec<Events>>,
 }
 
-impl Fake {
-    pub(super) fn new(id: KeyId, digest: KeyDigest) -> Self {
+impl ScriptedBackend {
+    pub(crate) fn new(id: KeyId, digest: KeyDigest) -> Self {
         let key = Key {
             id,
             customer: CustomerId::from("payer"),
@@ -60,7 +60,7 @@ impl Fake {
             keys: Mutex::new(vec![key]),
             generation: AtomicU64::new(1),
             look_ups: AtomicUsize::new(0),
-            asked: Mutex::default(),
+            submitted: Mutex::default(),
             filters: Mutex::default(),
             tasks: watch::Sender::new(BTreeMap::new()),
             ready: AtomicBool::new(true),
@@ -70,13 +70,13 @@ impl Fake {
     }
 
     /// Changes the one key, as an operator would.
-    pub(super) fn change_key(&self, change: impl FnOnce(&mut Key)) {
+    pub(crate) fn change_key(&self, change: impl FnOnce(&mut Key)) {
         change(&mut self.keys.lock().unwrap()[0]);
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Puts a task there and gives its id.
-    pub(super) fn put(&self, number: u128, change: impl FnOnce(&mut Task)) -> TaskId {
+    pub(crate) fn put(&self, number: u128, change: impl FnOnce(&mut Task)) -> TaskId {
         let mut task = task(TaskId::from_bits(number));
         change(&mut task);
         let id = task.id;
@@ -127,16 +127,16 @@ fn task(id: TaskId) -> Task {
     }
 }
 
-/// Ends a task well.
-pub(super) fn complete(task: &mut Task) {
+/// Completes a task.
+pub(crate) fn complete(task: &mut Task) {
     task.status = Status::Completed;
     task.progress = 100;
     task.cost = Some(Credits(4_500_000));
     task.finished = Some(task.created.plus(Duration::from_millis(7_100)));
 }
 
-/// Ends a task badly.
-pub(super) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
+/// Fails a task.
+pub(crate) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
     task.status = Status::Failed;
     task.cost = Some(Credits::ZERO);
     task.finished = Some(task.created.plus(Duration::from_secs(1)));
@@ -171,7 +171,7 @@ fn refusal(word: &str) -> SubmitError {
     }
 }
 
-impl Backend for Fake {
+impl Backend for ScriptedBackend {
     fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
         self.look_ups.fetch_add(1, Ordering::SeqCst);
         self.working(self.keys.lock().unwrap().iter().find(|key| key.digest == *digest).cloned())
@@ -181,10 +181,10 @@ impl Backend for Fake {
     }
     async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        self.asked.lock().unwrap().push(request);
+        self.submitted.lock().unwrap().push(request);
         match body["refuse"].as_str() {
             Some("hang") => std::future::pending().await,
-            Some("panic") => panic!("a bug in the house"),
+            Some("panic") => panic!("a bug in the backend"),
             Some(word) => Err(refusal(word)),
             None => {
                 let task = self.put(0x0198_0000, |task| task.progress = 10);
@@ -194,8 +194,8 @@ impl Backend for Fake {
     }
     async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let rejected = |trouble| TextError::Rejected {
-            obstacle: trouble,
+        let rejected = |obstacle| TextError::Rejected {
+            obstacle,
             message: "the provider's words".to_owned(),
             retry_after: Some(Duration::from_secs(90)),
         };
