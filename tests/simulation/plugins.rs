@@ -108,9 +108,9 @@ fn template() -> &'static Template {
             let wasm = component(path);
             (0..times).map(move |number| [wasm.as_slice(), &[0, 3, 1, b'b', number]].concat())
         };
-        let scribes = ["scribe", "scribe-next"].map(|name| component(&format!("fixtures/{name}")));
-        let all = times("../plugins/context-image", 3).chain(scribes);
-        let all = all.chain(times("../plugins/messages", 2)).chain(times("../plugins/chat", 2));
+        let scribes = ["scribe", "scribe-next"].map(|name| component(&format!("../fixtures/{name}")));
+        let all = times("../../plugins/context-image", 3).chain(scribes);
+        let all = all.chain(times("../../plugins/messages", 2)).chain(times("../../plugins/chat", 2));
         let versions = all.map(|wasm| service.install(&wasm).expect("a version").digest).collect();
         Template { dir, versions }
     })

@@ -4,19 +4,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gatehouse_model::Seed;
-use gatehouse_store::power::Words;
+use gatehouse_store::fault_injection::Xorshift;
 
 /// Randomness of the system under test (its seed), and of the faults (the dice).
-pub(crate) struct Random(Mutex<Words>);
+pub(crate) struct Random(Mutex<Xorshift>);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(Mutex::new(Words::new(seed)))
+        Self(Mutex::new(Xorshift::new(seed)))
     }
 
     /// Below `end`.
     pub(crate) fn below(&self, end: usize) -> usize {
-        self.with(|words| words.below(end))
+        self.with(|numbers| numbers.below(end))
     }
 
     /// True once in so many times.
@@ -29,16 +29,16 @@ impl Random {
         Duration::from_millis(range.start + self.below(width) as u64)
     }
 
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Words) -> T) -> T {
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Xorshift) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Seed for Random {
     fn fill(&self, into: &mut [u8]) {
-        self.with(|words| {
+        self.with(|numbers| {
             for chunk in into.chunks_mut(8) {
-                chunk.copy_from_slice(&words.word().to_le_bytes()[..chunk.len()]);
+                chunk.copy_from_slice(&numbers.next_u64().to_le_bytes()[..chunk.len()]);
             }
         });
     }

@@ -163,9 +163,9 @@ pub(crate) fn list(system: &System, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
     let (tasks, more) = system.driver.tasks(&keys()[key], &filter).map_err(|error| error.to_string())?;
     let oracle = system.simulation.oracle();
-    let mine = |seen: &&Seen| seen.task.account == keys()[key].account;
+    let mine = |seen: &&Seen| seen.task.customer == keys()[key].customer;
     let expected = oracle.seen.values().filter(mine).count();
-    if more || tasks.len() != expected || tasks.iter().any(|task| task.account != keys()[key].account) {
+    if more || tasks.len() != expected || tasks.iter().any(|task| task.customer != keys()[key].customer) {
         return Err(format!("I9: key {key} lists {} tasks of {expected}", tasks.len()));
     }
     Ok(())
@@ -174,7 +174,7 @@ pub(crate) fn list(system: &System, key: usize) -> Result<(), String> {
 pub(crate) async fn cancel(system: &System, prompt: &str) -> Result<(), String> {
     let Some(promise) = promise(system, prompt) else { return Ok(()) };
     let simulation = &system.simulation;
-    let stranger = keys().iter().find(|key| key.account != keys()[promise.key].account);
+    let stranger = keys().iter().find(|key| key.customer != keys()[promise.key].customer);
     let theirs = system.driver.cancel(stranger.ok_or("one account only")?, promise.task).await;
     if system.is_open() && !matches!(theirs, Err(CancelError::NotFound)) {
         return Err(format!("I9: a stranger's cancel was answered {theirs:?}"));

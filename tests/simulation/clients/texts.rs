@@ -9,7 +9,7 @@ use std::time::Duration;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError, TextStream};
 use gatehouse_model::{Protocol, RequestId};
 use gatehouse_store::Store;
-use gatehouse_tasks::{HoldId, Kind};
+use gatehouse_tasks::{EntryKind, HoldId};
 
 use crate::clock::VirtualClock;
 use crate::customers::{keys, payer};
@@ -52,7 +52,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
     }
     simulation.log(format_args!("client: {:?} -> {received:?}", text.prompt));
     // An answer does not wait for the disk: a crash before the commit loses the charge.
-    if system.driver.store().catch_up().await.is_err() || !system.is_open() {
+    if system.driver.store().flush().await.is_err() || !system.is_open() {
         simulation.count("a text's charge was lost in a crash");
         return Ok(false);
     }
@@ -65,15 +65,15 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
     let answer = simulation.provider().text_answers.get(&text.prompt).and_then(|all| all.last().copied());
     let delivered = answer.is_some_and(|answer| text.is_delivered(answer));
     match received {
-        Ok(()) if end == Some(Kind::Settle) || (end == Some(Kind::Release) && !steady) => {
+        Ok(()) if end == Some(EntryKind::Settle) || (end == Some(EntryKind::Release) && !steady) => {
             if let Some(known) = simulation.oracle().texts.get_mut(&id) {
                 known.received = true;
             }
             Ok(true)
         }
         Ok(()) => Err(format!("{text:?} was received whole, and its hold is {end:?}")),
-        Err(_) if end == Some(Kind::Hold) => Err(format!("{text:?} failed, and its hold is open")),
-        Err(_) if end == Some(Kind::Release) && steady && delivered => {
+        Err(_) if end == Some(EntryKind::Hold) => Err(format!("{text:?} failed, and its hold is open")),
+        Err(_) if end == Some(EntryKind::Release) && steady && delivered => {
             Err(format!("{text:?} was delivered in part and cost nothing"))
         }
         Err(error) => {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_model::{Credits, Phase, RequestId, Task, TaskId, UnixMs};
-use gatehouse_tasks::Kind;
+use gatehouse_tasks::EntryKind;
 
 use crate::plan::requests::TextCall;
 
@@ -33,7 +33,7 @@ pub(crate) struct TextRecord {
     /// The client received the whole answer.
     pub(crate) received: bool,
     /// How its hold ended.
-    pub(crate) ended: Option<Kind>,
+    pub(crate) ended: Option<EntryKind>,
 }
 
 /// Everything that was promised and seen, and the checks.

@@ -126,9 +126,9 @@ impl Oracle {
 fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(), String> {
     for (number, (name, deposit)) in CUSTOMERS.iter().enumerate() {
         let id = customer(number);
-        let found = store.account(&id).map_err(|error| error.to_string())?;
+        let found = store.customer(&id).map_err(|error| error.to_string())?;
         let found = found.ok_or_else(|| format!("customer {name} is gone"))?;
-        let tasks = live.iter().filter(|task| task.account == id).map(|task| task.held);
+        let tasks = live.iter().filter(|task| task.customer == id).map(|task| task.held);
         let held = sum(tasks.chain([texts[number]]));
         let whole = sum([found.available, found.reserved, found.spent].into_iter());
         if found.available < Credits::ZERO || found.reserved != held || whole != credits(*deposit) {
@@ -136,7 +136,7 @@ fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(),
         }
     }
     let mut assigned = BTreeMap::<&str, usize>::new();
-    for assignment in live.iter().filter_map(|task| task.seat.as_ref()) {
+    for assignment in live.iter().filter_map(|task| task.assignment.as_ref()) {
         *assigned.entry(&assignment.account).or_default() += 1;
     }
     match ACCOUNT_LIMITS.iter().find(|(name, limit)| assigned.get(name).is_some_and(|tasks| tasks > limit)) {
@@ -147,7 +147,7 @@ fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(),
 
 /// Whether the task may have become that (I10), one durable step at a time.
 fn follows(old: &Task, new: &Task) -> Result<(), String> {
-    let steady = old.account == new.account
+    let steady = old.customer == new.customer
         && old.key == new.key
         && old.created == new.created
         && old.deadline == new.deadline

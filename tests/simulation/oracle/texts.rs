@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatehouse_model::Credits;
 use gatehouse_store::Store;
-use gatehouse_tasks::{Entry, HoldId, Kind};
+use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 
 use crate::customers::{CUSTOMERS, customer};
 use crate::oracle::memory::{Oracle, TextRecord, sum};
@@ -19,8 +19,8 @@ const WHOLE_ANSWER: Credits = Credits(32 * 3_000 + 37 * 15_000);
 const EXPIRY: Duration = Duration::from_secs(60 + 60);
 
 /// The customer's ledger rows, oldest first.
-pub(crate) fn ledger_rows(store: &Store, number: usize) -> Result<Vec<Entry>, String> {
-    let mut rows = store.ledger_of(&customer(number), MAX_ROWS).map_err(|error| error.to_string())?;
+pub(crate) fn ledger_rows(store: &Store, number: usize) -> Result<Vec<JournalEntry>, String> {
+    let mut rows = store.journal_of(&customer(number), MAX_ROWS).map_err(|error| error.to_string())?;
     rows.reverse();
     Ok(rows)
 }
@@ -43,12 +43,12 @@ impl Oracle {
         Ok(())
     }
 
-    fn check_rows(&mut self, simulation: &Simulation, rows: Vec<Entry>) -> Result<Credits, String> {
+    fn check_rows(&mut self, simulation: &Simulation, rows: Vec<JournalEntry>) -> Result<Credits, String> {
         let (mut open, mut ended) = (BTreeMap::new(), BTreeSet::new());
         for row in rows {
             let Some(HoldId::Request(id)) = row.hold else { continue };
             let known = self.texts.get_mut(&id).ok_or_else(|| format!("no client sent {id}"))?;
-            if row.kind == Kind::Hold {
+            if row.kind == EntryKind::Hold {
                 if ended.contains(&id) || open.insert(id, row.movement.reserved).is_some() {
                     return Err(format!("{known:?} is held twice"));
                 }
@@ -69,7 +69,7 @@ impl Oracle {
 fn check_text_end(
     simulation: &Simulation,
     known: &TextRecord,
-    row: &Entry,
+    row: &JournalEntry,
     held: Credits,
 ) -> Result<(), String> {
     let provider = simulation.provider();
@@ -78,7 +78,7 @@ fn check_text_end(
         simulation.count("a text went to another account");
     }
     let cost = row.movement.spent;
-    if row.kind == Kind::Release {
+    if row.kind == EntryKind::Release {
         let expired = row.at >= known.sent.plus(EXPIRY);
         simulation.count(if expired {
             "a hold of a text ended by its expiry"

@@ -12,8 +12,8 @@ use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Pa
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
-use gatehouse_store::power::Disk;
-use gatehouse_tasks::{Entry, Kind};
+use gatehouse_store::fault_injection::Disk;
+use gatehouse_tasks::{EntryKind, JournalEntry};
 use gatehouse_upstream::{Dial, Line, Resolve, Upstream};
 use object_store::memory::InMemory;
 use serde_json::json;
@@ -33,7 +33,7 @@ pub(crate) struct Observed {
     pub(crate) events: Vec<(Option<String>, String)>,
     /// The error at its end.
     pub(crate) error: Option<String>,
-    rows: Vec<Entry>,
+    rows: Vec<JournalEntry>,
 }
 
 impl Observed {
@@ -49,8 +49,8 @@ impl Observed {
             return Err(format!("{lasts} terminal events and the error {:?}", self.error));
         }
         match self.rows.iter().map(|row| row.kind).collect::<Vec<_>>()[..] {
-            [Kind::Hold, Kind::Settle] => Ok(()),
-            [Kind::Hold, Kind::Release] if self.error.is_some() => Ok(()),
+            [EntryKind::Hold, EntryKind::Settle] => Ok(()),
+            [EntryKind::Hold, EntryKind::Release] if self.error.is_some() => Ok(()),
             ref other => Err(format!("the ledger holds {other:?}")),
         }
     }
@@ -67,7 +67,7 @@ impl Observed {
 
     /// The memo of the settlement; empty where nothing was settled.
     fn memo(&self) -> &str {
-        self.rows.last().filter(|row| row.kind == Kind::Settle).map_or("", |row| &row.memo)
+        self.rows.last().filter(|row| row.kind == EntryKind::Settle).map_or("", |row| &row.memo)
     }
 }
 
@@ -130,7 +130,7 @@ impl StreamRunner {
         });
         let driver = driver.await.expect("a driver");
         let key = Arc::clone(&keys()[0]);
-        let account = key.account.clone();
+        let account = key.customer.clone();
         let request = CompletionRequest {
             id: RequestId::new(clock.now(), &*seed),
             key,
@@ -152,11 +152,11 @@ impl StreamRunner {
             Err(refused) => error = Some(format!("no stream: {refused}")),
         }
         driver.stop(Duration::from_secs(20), Duration::ZERO).await;
-        store.catch_up().await.expect("a whole disk");
-        let balances = store.account(&account).expect("readable").expect("the customer");
+        store.flush().await.expect("a whole disk");
+        let balances = store.customer(&account).expect("readable").expect("the customer");
         assert_eq!(balances.reserved, Credits::ZERO, "a hold is left");
         assert!(store.examine().expect("readable").is_clean());
-        let mut rows = store.ledger_of(&account, 10).expect("readable");
+        let mut rows = store.journal_of(&account, 10).expect("readable");
         rows.reverse();
         rows.retain(|row| row.hold.is_some());
         // The time of each row depends on when its pieces came, and the chain hash on the time.

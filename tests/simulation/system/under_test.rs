@@ -9,7 +9,7 @@ use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Protocol, Secret};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::power::{Disk, Fault};
+use gatehouse_store::fault_injection::{Disk, DiskFault};
 use gatehouse_store::{Store, StoreError, Writer};
 use gatehouse_upstream::{Place, Upstream};
 use serde_json::json;
@@ -42,7 +42,7 @@ impl System {
         disk: &Disk,
     ) -> Option<Arc<Self>> {
         let asked = Arc::clone(simulation);
-        disk.break_by(Fault::Ask(Box::new(move |access| asked.switch.allow(access.word()))));
+        disk.break_by(DiskFault::Ask(Box::new(move |access| asked.switch.allow(access.word()))));
         let opened = Store::with_writer(disk.clone(), &gatehouse_store::Config::default());
         let (store, writer) = match opened {
             Ok(opened) => opened,
@@ -167,7 +167,7 @@ async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, dr
 
 fn check(simulation: &Simulation, store: &Store, driver: Option<&Driver>) {
     // Commands that were queued when the store closed are checked after it is opened again.
-    if !simulation.switch.is_running() || store.accounts() == Err(StoreError::Closed) {
+    if !simulation.switch.is_running() || store.customers() == Err(StoreError::Closed) {
         return;
     }
     let found = simulation.oracle().check(simulation, store, driver);

@@ -11,9 +11,9 @@ use crate::backend::{Backend, trouble};
 use crate::endpoints::tasks;
 use crate::errors::{Kind, Problem};
 use crate::http::body;
-use crate::http::pipeline::{Front, Visit};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, Content};
+use crate::http::response::{self as answer, ResponseBody as Content};
 use crate::http::routes::Submit;
 
 /// Spec "Submission receipt".
