@@ -1,64 +1,69 @@
-//! What a message holds: text, pictures, sounds, documents. Pictures come as links, as `data:` URIs or as
-//! blobs the host cut out of this very request; a blob by any other name is a client's invention.
+//! The content of a message: text, images, sounds, documents. An image is a link, a `data:` URI or a blob the
+//! host cut out of this request. Any other blob name comes from the client and is refused.
 
 use std::borrow::Cow;
 
 use gatehouse_sdk::Facts;
+use gatehouse_text_protocols::check;
 use serde_json::value::RawValue;
 
-use crate::json::{Object, Text};
-use crate::messages::Reader;
-use crate::read::{Checked, Path, filled, instead, needed, object, objects, text, word, wrong};
+use gatehouse_text_protocols::check::{
+    Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
+};
+use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::path::Path;
 
-pub(crate) const WORDS: [&str; 1] = ["text"];
-pub(crate) const OF_USERS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
-pub(crate) const OF_MODELS: [&str; 2] = ["text", "refusal"];
+use super::estimate::InputEstimate;
+
+pub(crate) const TEXT_ONLY: [&str; 1] = ["text"];
+pub(crate) const USER_PARTS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
+pub(crate) const MODEL_PARTS: [&str; 2] = ["text", "refusal"];
 
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
-    Text(Text<'a>),
+    Text(JsonString<'a>),
     Parts(Vec<Part<'a>>),
 }
 
-/// One part; `cache` is not of this protocol, but clients of both write it.
+/// One part. `cache` is `cache_control`, a field of Messages that chat clients send too.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
-    pub(crate) what: What<'a>,
+    pub(crate) kind: PartKind<'a>,
     pub(crate) cache: Option<&'a RawValue>,
 }
 
 #[derive(Debug)]
-pub(crate) enum What<'a> {
-    Text(Text<'a>),
-    /// What a model would not say, and said so.
-    Refusal(Text<'a>),
+pub(crate) enum PartKind<'a> {
+    Text(JsonString<'a>),
+    /// A refusal of the model.
+    Refusal(JsonString<'a>),
     Image(Source<'a>),
     Audio,
     File {
         source: Option<Source<'a>>,
-        name: Option<Text<'a>>,
+        name: Option<JsonString<'a>>,
     },
 }
 
-/// Where a picture or a document is.
+/// The data of an image or a document.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     /// A link, as written.
-    Url(Text<'a>),
-    /// Of a `data:` URI: its type, and its base64.
+    Url(JsonString<'a>),
+    /// A `data:` URI: its media type and its base64.
     Data { mime: Cow<'a, str>, base64: Cow<'a, str> },
-    /// Kept by the host: its type by its own bytes, and `blob:<id>`.
+    /// Kept by the host: the media type of its bytes, and `blob:<id>`.
     Blob { mime: String, blob: String },
 }
 
-/// Reads a content; `kinds` of parts may stand in it.
+/// Reads a content that may have these `kinds` of parts.
 pub(crate) fn read<'a>(
-    reader: &mut Reader<'_, 'a>,
+    reader: &mut ContentReader<'_, 'a>,
     path: &Path<'_>,
     raw: &'a RawValue,
     kinds: &[&'static str],
 ) -> Checked<Content<'a>> {
-    if let Some(text) = Text::of(raw) {
+    if let Some(text) = JsonString::of(raw) {
         reader.count(text);
         return Ok(Content::Text(text));
     }
@@ -73,26 +78,33 @@ pub(crate) fn read<'a>(
     parts.collect::<Checked<_>>().map(Content::Parts)
 }
 
-impl<'a> Reader<'_, 'a> {
-    /// Text that was cut out as a file was text all the same.
-    fn count(&mut self, text: Text<'_>) {
+/// Reads messages and parts, and estimates the input.
+pub(crate) struct ContentReader<'t, 'a> {
+    pub(crate) blobs: &'t [Facts],
+    pub(crate) estimate: &'t mut InputEstimate<'a>,
+}
+
+impl<'a> ContentReader<'_, 'a> {
+    /// Counts a text. One the host cut out as a blob is base64, 4 bytes for 3 of the file.
+    fn count(&mut self, text: JsonString<'_>) {
         let cut = blob(self.blobs, text.inner());
-        self.tally.read += cut.map_or_else(|| text.len(), |facts| facts.bytes.saturating_mul(4) / 3);
+        self.estimate.input_bytes +=
+            cut.map_or_else(|| text.len(), |facts| facts.bytes.saturating_mul(4) / 3);
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
-        let kind = needed(path, part, "type", &crate::read::one_of(kinds))?;
-        let kind = word(&path.key("type"), kind, kinds)?;
+        let kind = required(path, part, "type", &check::one_of(kinds))?;
+        let kind = choice(&path.key("type"), kind, kinds)?;
         let place = path.key(kind);
-        let what = match kind {
+        let kind = match kind {
             "text" | "refusal" => {
-                let text = text(&place, needed(path, part, kind, "a string")?)?;
+                let text = string(&place, required(path, part, kind, "a string")?)?;
                 self.count(text);
-                if kind == "text" { What::Text(text) } else { What::Refusal(text) }
+                if kind == "text" { PartKind::Text(text) } else { PartKind::Refusal(text) }
             }
             kind => {
-                let described = object(&place, needed(path, part, kind, "an object")?)?;
-                self.tally.pictures = self.tally.pictures.saturating_add(1);
+                let described = object(&place, required(path, part, kind, "an object")?)?;
+                self.estimate.pictures = self.estimate.pictures.saturating_add(1);
                 match kind {
                     "image_url" => self.image(&place, &described)?,
                     "input_audio" => self.audio(&place, &described)?,
@@ -100,15 +112,15 @@ impl<'a> Reader<'_, 'a> {
                 }
             }
         };
-        Ok(Part { what, cache: part.get("cache_control") })
+        Ok(Part { kind, cache: part.get("cache_control") })
     }
 
-    fn image(&mut self, path: &Path<'_>, image: &Object<'a>) -> Checked<What<'a>> {
+    fn image(&mut self, path: &Path<'_>, image: &Object<'a>) -> Checked<PartKind<'a>> {
         if let Some(detail) = image.get("detail") {
-            word(&path.key("detail"), detail, &["auto", "low", "high", "original"])?;
+            choice(&path.key("detail"), detail, &["auto", "low", "high", "original"])?;
         }
         let place = path.key("url");
-        let raw = needed(path, image, "url", "an http(s) URL or a base64 `data:` URI")?;
+        let raw = required(path, image, "url", "an http(s) URL or a base64 `data:` URI")?;
         let source = self.source(&place, raw, "an http(s) URL or a base64 `data:` URI of an image")?;
         let is_image = match &source {
             Source::Url(_) => true,
@@ -116,24 +128,24 @@ impl<'a> Reader<'_, 'a> {
             Source::Blob { mime, .. } => mime.starts_with("image/"),
         };
         if !is_image {
-            return Err(unfit(&place, "an image", &source));
+            return Err(wrong_media(&place, "an image", &source));
         }
-        Ok(What::Image(source))
+        Ok(PartKind::Image(source))
     }
 
-    fn audio(&mut self, path: &Path<'_>, audio: &Object<'a>) -> Checked<What<'a>> {
-        let data = filled(&path.key("data"), needed(path, audio, "data", "base64")?)?;
+    fn audio(&mut self, path: &Path<'_>, audio: &Object<'a>) -> Checked<PartKind<'a>> {
+        let data = nonempty_string(&path.key("data"), required(path, audio, "data", "base64")?)?;
         if blob(self.blobs, data.inner()).is_some() {
-            self.tally.bare.push(data);
+            self.estimate.bare_base64.push(data);
         }
-        word(&path.key("format"), needed(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
-        Ok(What::Audio)
+        choice(&path.key("format"), required(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
+        Ok(PartKind::Audio)
     }
 
-    fn file(&mut self, path: &Path<'_>, file: &Object<'a>) -> Checked<What<'a>> {
+    fn file(&mut self, path: &Path<'_>, file: &Object<'a>) -> Checked<PartKind<'a>> {
         for name in ["file_id", "filename"] {
             if let Some(raw) = file.get(name) {
-                text(&path.key(name), raw)?;
+                string(&path.key(name), raw)?;
             }
         }
         let expected = "a base64 `data:` URI";
@@ -142,21 +154,21 @@ impl<'a> Reader<'_, 'a> {
             (None, Some(_)) => None,
             (None, None) => return Err(instead(path, "`file_data` or `file_id` in it", "neither")),
         };
-        Ok(What::File { source, name: file.text("filename") })
+        Ok(PartKind::File { source, name: file.string("filename") })
     }
 
     fn source(&self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {
-        let written = text(path, raw)?;
+        let written = string(path, raw)?;
         let url = written.decoded();
-        let starts = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
-        if starts("https://") || starts("http://") {
+        let starts_with = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
+        if starts_with("https://") || starts_with("http://") {
             return Ok(Source::Url(written));
         }
         if let Some(facts) = blob(self.blobs, &url) {
             return Ok(Source::Blob { mime: facts.mime.clone(), blob: url.into_owned() });
         }
         let refused = || wrong(path, expected, Some(raw));
-        if !starts("data:") {
+        if !starts_with("data:") {
             return Err(refused());
         }
         let (head, tail) = url.split_once(',').ok_or_else(refused)?;
@@ -166,7 +178,7 @@ impl<'a> Reader<'_, 'a> {
         if !is_base64 || !base64 || tail.is_empty() {
             return Err(refused());
         }
-        // Parameters such as `;charset=` say nothing here.
+        // Parameters such as `;charset=` are dropped.
         let type_end = head[..end].find(';').unwrap_or(end).max(start);
         let (mime, data) = (start..type_end, head.len() + 1..url.len());
         Ok(match url {
@@ -181,8 +193,8 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// A refusal of media by its type; its content is not repeated.
-pub(crate) fn unfit(path: &Path<'_>, expected: &str, source: &Source<'_>) -> gatehouse_sdk::Refusal {
+/// A refusal of media by its type; the data is not repeated.
+pub(crate) fn wrong_media(path: &Path<'_>, expected: &str, source: &Source<'_>) -> gatehouse_sdk::Refusal {
     let came = match source {
         Source::Url(_) => "a link",
         Source::Data { mime, .. } => mime.as_ref(),

@@ -1,24 +1,25 @@
-//! Whole answers of a messages provider, as a chat client reads them.
+//! Whole answers of a Messages provider, output_bytes for a chat client.
 //!
-//! Thinking comes as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte: a
-//! client that hands these back with the message lets the provider go on thinking through a tool loop.
+//! Thinking is output_bytes as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte. A
+//! client that sends these back lets the provider continue its thinking through a tool loop.
 
 use gatehouse_sdk::{Answered, Context, TextFailure};
 use serde_json::value::RawValue;
 
-use crate::json::{Object, Text, Writer, quote, quoted};
-use crate::state::State;
-use crate::trouble;
-use crate::usage::{self, Counted};
+use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
+use gatehouse_text_protocols::usage::{self, TokenCounts};
 
-/// What the blocks of an answer come to.
+use crate::errors;
+use crate::state::State;
+
+/// The blocks of an answer, sorted.
 #[derive(Default)]
-struct Said<'a> {
-    texts: Vec<Text<'a>>,
-    thoughts: Vec<Text<'a>>,
+struct Blocks<'a> {
+    texts: Vec<JsonString<'a>>,
+    thoughts: Vec<JsonString<'a>>,
     thinking: Vec<&'a RawValue>,
     calls: Vec<String>,
-    written: u64,
+    output_bytes: u64,
 }
 
 pub(crate) fn answer(
@@ -27,43 +28,47 @@ pub(crate) fn answer(
     whole: &Object<'_>,
     body: &str,
 ) -> Result<Answered, TextFailure> {
-    if whole.text("type").is_some_and(|kind| kind.decoded() == "error") {
-        return Err(trouble::of_error(state, body));
+    if whole.string("type").is_some_and(|kind| kind.decoded() == "error") {
+        return Err(errors::of_error(state, body));
     }
-    let Some(blocks) = whole.items("content") else {
-        return Err(trouble::unreadable("it has no `content`", body));
+    let Some(content) = whole.items("content") else {
+        return Err(errors::unreadable("it has no `content`", body));
     };
-    let mut said = Said::default();
-    for raw in blocks {
-        said.take(raw).ok_or_else(|| trouble::unreadable("a block of it is incomplete", body))?;
+    let mut blocks = Blocks::default();
+    for raw in content {
+        blocks.take(raw).ok_or_else(|| errors::unreadable("a block of it is incomplete", body))?;
     }
-    let stop = whole.text("stop_reason").map(Text::decoded).unwrap_or_default();
+    let stop = whole.text("stop_reason").unwrap_or_default();
     let mut choice = Writer::new(body.len());
     choice.member("index", "0");
-    choice.member("message", &said.message());
+    choice.member("message", &blocks.message());
     choice.member("logprobs", "null");
-    choice.member("finish_reason", &quoted(usage::finish(&stop)));
+    choice.member("finish_reason", &quoted(finish_reason(&stop)));
 
     let mut out = Writer::new(body.len() + 512);
-    let given = whole.text("id").map(Text::decoded);
-    quote(&id(given.as_deref(), cx.seed), out.name("id"));
+    let given = whole.text("id");
+    quote(&completion_id(given.as_deref(), cx.seed), out.name("id"));
     out.member("object", "\"chat.completion\"");
     out.member("created", &(cx.now.0 / 1000).to_string());
     quote(&state.model, out.name("model"));
     out.member("choices", &format!("[{}]", choice.done()));
-    let mut counted = Counted::default();
+    let mut counts = TokenCounts::default();
     if let Some(usage) = whole.object("usage") {
-        counted.take(&usage);
+        counts.read_messages(&usage);
     }
-    let usage = usage::believable(counted.usage(), said.written);
+    let usage = usage::plausible(counts.reported(), blocks.output_bytes);
     if usage.is_some() {
-        out.member("usage", &counted.written());
+        out.member("usage", &counts.chat_json());
     }
-    Ok(Answered { body: out.done(), usage, output_bytes: u32::try_from(said.written).unwrap_or(u32::MAX) })
+    Ok(Answered {
+        body: out.done(),
+        usage,
+        output_bytes: u32::try_from(blocks.output_bytes).unwrap_or(u32::MAX),
+    })
 }
 
-/// The provider's id in this protocol's form; the same answer always has the same.
-pub(crate) fn id(given: Option<&str>, seed: u64) -> String {
+/// A chat completion's id, made from the provider's; the same answer always has the same id.
+pub(crate) fn completion_id(given: Option<&str>, seed: u64) -> String {
     match given {
         Some(given) if !given.is_empty() => {
             format!("chatcmpl-{}", given.strip_prefix("msg_").unwrap_or(given))
@@ -72,27 +77,27 @@ pub(crate) fn id(given: Option<&str>, seed: u64) -> String {
     }
 }
 
-impl<'a> Said<'a> {
-    /// Takes one block; `None` when it lacks what it must have. Kinds nobody here knows are passed over.
+impl<'a> Blocks<'a> {
+    /// Reads one block; `None` when it lacks a required member. Unknown kinds are skipped.
     fn take(&mut self, raw: &'a RawValue) -> Option<()> {
         let block = Object::parse(raw.get())?;
-        match block.text("type")?.decoded().as_ref() {
+        match block.string("type")?.decoded().as_ref() {
             "text" => {
-                let text = block.text("text")?;
-                self.written += text.len();
+                let text = block.string("text")?;
+                self.output_bytes += text.len();
                 self.texts.push(text);
             }
             "thinking" => {
-                let thought = block.text("thinking")?;
-                self.written += thought.len();
+                let thought = block.string("thinking")?;
+                self.output_bytes += thought.len();
                 self.thoughts.push(thought);
                 self.thinking.push(raw);
             }
             "redacted_thinking" => self.thinking.push(raw),
             "tool_use" => {
-                let (id, name) = (block.text("id")?, block.text("name")?);
+                let (id, name) = (block.string("id")?, block.string("name")?);
                 let input = block.get("input").map_or("{}", RawValue::get);
-                self.written += name.len() + input.len() as u64;
+                self.output_bytes += name.len() + input.len() as u64;
                 let mut function = Writer::new(input.len() + 64);
                 function.member("name", name.quoted());
                 quote(input, function.name("arguments"));
@@ -131,7 +136,17 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Texts written one after the other.
-fn joined(texts: &[Text<'_>]) -> String {
+/// Texts output_bytes one after the other.
+fn joined(texts: &[JsonString<'_>]) -> String {
     format!("\"{}\"", texts.iter().map(|text| text.inner()).collect::<String>())
+}
+
+/// The `finish_reason` for a `stop_reason` of Messages. Reasons newer than this list are `stop`.
+pub(crate) fn finish_reason(stop: &str) -> &'static str {
+    match stop {
+        "max_tokens" | "model_context_window_exceeded" => "length",
+        "tool_use" => "tool_calls",
+        "refusal" => "content_filter",
+        _ => "stop",
+    }
 }

@@ -1,52 +1,51 @@
-//! The conversation in the messages protocol: two roles that take turns, each turn an array of blocks.
-//! Answers of tools become a user's blocks, and join the turn of the user who speaks next.
+//! The conversation as Messages writes it: user and assistant messages alternate, each an array of blocks.
+//! Tool results become blocks of the user message that follows.
 
 use serde_json::value::RawValue;
 
-use crate::json::{Object, Text, Writer, quote, quoted};
-use crate::messages::{Assistant, Message, ToolCall};
-use crate::parts::{Content, Part, Source, What, unfit};
-use crate::read::{Checked, Path, in_these_words, instead, wrong};
-use crate::rules::Rules;
-use crate::translate::{ONLY_FUNCTIONS, tool_id};
+use gatehouse_text_protocols::check::{Checked, instead, wrong};
+use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
+use gatehouse_text_protocols::limits::{IMAGE_TYPES, no_prefill};
+use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::Rules;
 
-const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+use crate::request::messages::{Assistant, Message, ToolCall};
+use crate::request::parts::{Content, Part, PartKind, Source, wrong_media};
 
-/// The turns, written.
-pub(crate) struct Turns<'a> {
+/// Expected in place of a custom tool, which is called with free text.
+pub(crate) const ONLY_FUNCTIONS: &str = "`function`, the only kind this model calls";
+
+/// The messages, written.
+pub(crate) struct Conversation<'a> {
     /// The array of messages.
     pub(crate) json: String,
-    /// Texts of `system` and `developer`, with their wish to be cached.
-    system: Vec<(Text<'a>, Option<&'a RawValue>)>,
+    /// Texts of `system` and `developer` messages, with their `cache_control`.
+    system: Vec<(JsonString<'a>, Option<&'a RawValue>)>,
     role: Option<&'static str>,
 }
 
-impl<'a> Turns<'a> {
+impl<'a> Conversation<'a> {
     pub(crate) fn write(messages: &[Message<'a>], rules: &Rules) -> Checked<Self> {
-        let mut turns = Self { json: "[".to_owned(), system: Vec::new(), role: None };
-        let place = Path::Root.key("messages");
+        let mut conversation = Self { json: "[".to_owned(), system: Vec::new(), role: None };
+        let place = Path::BRACKETED.key("messages");
         for (at, message) in messages.iter().enumerate() {
-            turns.message(&place.index(at), message, rules)?;
+            conversation.message(&place.index(at), message, rules)?;
         }
-        if turns.role.is_none() {
+        if conversation.role.is_none() {
             return Err(instead(&place, "at least one message of a user that is not empty", "none"));
         }
-        turns.json.push_str("]}]");
-        if turns.role == Some("assistant") && !rules.prefill {
-            return Err(in_these_words(
-                "messages",
-                "This model does not support assistant message prefill. The conversation must end with a user \
-                 message.",
-            ));
+        conversation.json.push_str("]}]");
+        if conversation.role == Some("assistant") && !rules.prefill {
+            return Err(no_prefill());
         }
-        Ok(turns)
+        Ok(conversation)
     }
 
     /// The system prompt: one text, or blocks where one of them is to be cached.
     pub(crate) fn system(&self, instruction: Option<&str>) -> Option<String> {
         let texts = || self.system.iter().filter(|(text, _)| !text.is_empty());
         if texts().any(|(_, cache)| cache.is_some()) {
-            let blocks = texts().map(|(text, cache)| block_of_text(*text, *cache));
+            let blocks = texts().map(|(text, cache)| text_block(*text, *cache));
             let added = instruction.map(|added| format!("{{\"type\":\"text\",\"text\":{}}}", quoted(added)));
             return Some(format!("[{}]", blocks.chain(added).collect::<Vec<_>>().join(",")));
         }
@@ -60,14 +59,14 @@ impl<'a> Turns<'a> {
         match message {
             Message::System(Content::Text(text)) => self.system.push((*text, None)),
             Message::System(Content::Parts(parts)) => {
-                let texts = parts.iter().filter_map(|part| match part.what {
-                    What::Text(text) => Some((text, part.cache)),
+                let texts = parts.iter().filter_map(|part| match part.kind {
+                    PartKind::Text(text) => Some((text, part.cache)),
                     _ => None,
                 });
                 self.system.extend(texts);
             }
             Message::User(content) => self.content(path, "user", content)?,
-            Message::Assistant(said) => self.assistant(path, said, rules)?,
+            Message::Assistant(message) => self.assistant(path, message, rules)?,
             Message::Tool { call, content } => self.result(*call, content),
             Message::Function => {
                 return Err(instead(
@@ -80,7 +79,7 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    /// Where the next block of `role` is to be written.
+    /// The buffer for the next block of `role`; begins a message when the role changes.
     fn block(&mut self, role: &'static str) -> &mut String {
         if self.role == Some(role) {
             self.json.push(',');
@@ -96,10 +95,10 @@ impl<'a> Turns<'a> {
         &mut self.json
     }
 
-    /// Empty texts are left out: that protocol has none.
-    fn text(&mut self, role: &'static str, text: Text<'_>, cache: Option<&RawValue>) {
+    /// Leaves out an empty text, which Messages refuses.
+    fn text(&mut self, role: &'static str, text: JsonString<'_>, cache: Option<&RawValue>) {
         if !text.is_empty() {
-            let block = block_of_text(text, cache);
+            let block = text_block(text, cache);
             self.block(role).push_str(&block);
         }
     }
@@ -117,21 +116,21 @@ impl<'a> Turns<'a> {
     }
 
     fn part(&mut self, path: &Path<'_>, role: &'static str, part: &Part<'a>) -> Checked<()> {
-        let block = match &part.what {
-            What::Text(text) | What::Refusal(text) => {
+        let block = match &part.kind {
+            PartKind::Text(text) | PartKind::Refusal(text) => {
                 self.text(role, *text, part.cache);
                 return Ok(());
             }
-            What::Image(source) => picture(path, source, part.cache)?,
-            What::File { source: Some(source), name } => document(path, source, *name, part.cache)?,
-            What::File { source: None, .. } => {
+            PartKind::Image(source) => image_block(path, source, part.cache)?,
+            PartKind::File { source: Some(source), name } => document_block(path, source, *name, part.cache)?,
+            PartKind::File { source: None, .. } => {
                 return Err(instead(
                     &path.key("file").key("file_data"),
                     "a base64 `data:` URI of a PDF",
                     "a `file_id`",
                 ));
             }
-            What::Audio => {
+            PartKind::Audio => {
                 return Err(instead(
                     &path.key("type"),
                     "text, images or files, this model does not listen",
@@ -143,27 +142,28 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn assistant(&mut self, path: &Path<'_>, said: &Assistant<'a>, rules: &Rules) -> Checked<()> {
-        if said.function {
+    fn assistant(&mut self, path: &Path<'_>, message: &Assistant<'a>, rules: &Rules) -> Checked<()> {
+        if message.function_call {
             let expected = "nothing, this model takes functions as `tools` only";
             return Err(instead(&path.key("function_call"), expected, "an object"));
         }
-        for (raw, members) in said.thinking.iter().filter(|_| rules.thinks()) {
-            let block = if members.count("index") == 0 { raw.get().to_owned() } else { unnumbered(members) };
+        for (raw, members) in message.thinking.iter().filter(|_| rules.thinks()) {
+            let block =
+                if members.occurrences("index") == 0 { raw.get().to_owned() } else { without_index(members) };
             self.block("assistant").push_str(&block);
         }
-        if let Some(content) = &said.content {
+        if let Some(content) = &message.content {
             self.content(path, "assistant", content)?;
-        } else if let Some(refusal) = said.refusal {
+        } else if let Some(refusal) = message.refusal {
             self.text("assistant", refusal, None);
         }
-        for (at, call) in said.calls.iter().enumerate() {
+        for (at, call) in message.calls.iter().enumerate() {
             let place = path.key("tool_calls");
             let place = place.index(at);
             let ToolCall::Function { id, name, arguments } = call else {
                 return Err(instead(&place.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
             };
-            let input = input(&place.key("function").key("arguments"), *arguments)?;
+            let input = input_object(&place.key("function").key("arguments"), *arguments)?;
             let mut out = Writer::new(input.len() + 96);
             out.member("type", "\"tool_use\"");
             out.member("id", &tool_id(*id));
@@ -175,7 +175,7 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn result(&mut self, call: Text<'_>, content: &Content<'_>) {
+    fn result(&mut self, call: JsonString<'_>, content: &Content<'_>) {
         let mut out = Writer::new(128);
         out.member("type", "\"tool_result\"");
         out.member("tool_use_id", &tool_id(call));
@@ -183,8 +183,8 @@ impl<'a> Turns<'a> {
         match content {
             Content::Text(text) => out.member("content", text.quoted()),
             Content::Parts(parts) => {
-                let texts = parts.iter().filter_map(|part| match part.what {
-                    What::Text(text) if !text.is_empty() => Some(block_of_text(text, None)),
+                let texts = parts.iter().filter_map(|part| match part.kind {
+                    PartKind::Text(text) if !text.is_empty() => Some(text_block(text, None)),
                     _ => None,
                 });
                 out.member("content", &format!("[{}]", texts.collect::<Vec<_>>().join(",")));
@@ -199,8 +199,8 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// A block of thinking without its place in a stream, which is our own addition.
-fn unnumbered(members: &Object<'_>) -> String {
+/// A thinking block without the `index` this family adds in a stream.
+fn without_index(members: &Object<'_>) -> String {
     let mut out = Writer::new(256);
     for (name, raw) in members.iter().filter(|(name, _)| *name != "index") {
         out.member(name, raw.get());
@@ -208,7 +208,7 @@ fn unnumbered(members: &Object<'_>) -> String {
     out.done()
 }
 
-fn block_of_text(text: Text<'_>, cache: Option<&RawValue>) -> String {
+fn text_block(text: JsonString<'_>, cache: Option<&RawValue>) -> String {
     let mut out = Writer::new(text.quoted().len() + 64);
     out.member("type", "\"text\"");
     out.member("text", text.quoted());
@@ -218,41 +218,43 @@ fn block_of_text(text: Text<'_>, cache: Option<&RawValue>) -> String {
     out.done()
 }
 
-fn picture(path: &Path<'_>, source: &Source<'_>, cache: Option<&RawValue>) -> Checked<String> {
-    let refused = || unfit(&path.key("image_url").key("url"), "a JPEG, PNG, GIF or WebP image", source);
-    // Many write the type of a JPEG by the ending of its file.
+fn image_block(path: &Path<'_>, source: &Source<'_>, cache: Option<&RawValue>) -> Checked<String> {
+    let refused = || wrong_media(&path.key("image_url").key("url"), "a JPEG, PNG, GIF or WebP image", source);
+    // Many clients write the type of a JPEG after its file ending.
     let known = |mime: &str| {
         let mime = if mime.eq_ignore_ascii_case("image/jpg") { "image/jpeg" } else { mime };
-        PICTURES.into_iter().find(|known| known.eq_ignore_ascii_case(mime))
+        IMAGE_TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(mime))
     };
     let inner = match source {
         Source::Url(url) => format!("{{\"type\":\"url\",\"url\":{}}}", url.quoted()),
-        Source::Data { mime, base64 } => embedded(known(mime).ok_or_else(refused)?, base64),
-        Source::Blob { mime, blob } => embedded(known(mime).ok_or_else(refused)?, &format!("{blob}:base64")),
+        Source::Data { mime, base64 } => base64_source(known(mime).ok_or_else(refused)?, base64),
+        Source::Blob { mime, blob } => {
+            base64_source(known(mime).ok_or_else(refused)?, &format!("{blob}:base64"))
+        }
     };
-    Ok(sourced("image", &inner, None, cache))
+    Ok(media_block("image", &inner, None, cache))
 }
 
-fn document(
+fn document_block(
     path: &Path<'_>,
     source: &Source<'_>,
-    name: Option<Text<'_>>,
+    name: Option<JsonString<'_>>,
     cache: Option<&RawValue>,
 ) -> Checked<String> {
     const PDF: &str = "application/pdf";
-    let refused = || unfit(&path.key("file").key("file_data"), "a base64 `data:` URI of a PDF", source);
+    let refused = || wrong_media(&path.key("file").key("file_data"), "a base64 `data:` URI of a PDF", source);
     let inner = match source {
-        Source::Data { mime, base64 } if mime.eq_ignore_ascii_case(PDF) => embedded(PDF, base64),
-        // The host tells media apart, not documents.
+        Source::Data { mime, base64 } if mime.eq_ignore_ascii_case(PDF) => base64_source(PDF, base64),
+        // The host detects media types, not documents.
         Source::Blob { mime, blob } if mime == PDF || mime == "application/octet-stream" => {
-            embedded(PDF, &format!("{blob}:base64"))
+            base64_source(PDF, &format!("{blob}:base64"))
         }
         _ => return Err(refused()),
     };
-    Ok(sourced("document", &inner, name, cache))
+    Ok(media_block("document", &inner, name, cache))
 }
 
-fn embedded(mime: &str, data: &str) -> String {
+fn base64_source(mime: &str, data: &str) -> String {
     let mut out = Writer::new(data.len() + 64);
     out.member("type", "\"base64\"");
     quote(mime, out.name("media_type"));
@@ -260,7 +262,7 @@ fn embedded(mime: &str, data: &str) -> String {
     out.done()
 }
 
-fn sourced(kind: &str, source: &str, title: Option<Text<'_>>, cache: Option<&RawValue>) -> String {
+fn media_block(kind: &str, source: &str, title: Option<JsonString<'_>>, cache: Option<&RawValue>) -> String {
     let mut out = Writer::new(source.len() + 64);
     quote(kind, out.name("type"));
     out.member("source", source);
@@ -273,10 +275,10 @@ fn sourced(kind: &str, source: &str, title: Option<Text<'_>>, cache: Option<&Raw
     out.done()
 }
 
-/// The arguments of a call as the object they must be; none at all is the empty one.
-fn input(path: &Path<'_>, arguments: Text<'_>) -> Checked<String> {
-    let written = arguments.decoded();
-    let json = written.trim();
+/// The arguments of a call as an object; empty arguments are the empty object.
+fn input_object(path: &Path<'_>, arguments: JsonString<'_>) -> Checked<String> {
+    let text = arguments.decoded();
+    let json = text.trim();
     if json.is_empty() {
         return Ok("{}".to_owned());
     }
@@ -286,4 +288,12 @@ fn input(path: &Path<'_>, arguments: Text<'_>) -> Checked<String> {
         return Err(wrong(path, "JSON of an object", came.as_deref()));
     }
     Ok(json.to_owned())
+}
+
+/// A tool call's id with the letters Messages allows: letters, digits, `_` and `-`.
+fn tool_id(id: JsonString<'_>) -> String {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    quoted(
+        &id.decoded().chars().map(|letter| if is_allowed(letter) { letter } else { '_' }).collect::<String>(),
+    )
 }

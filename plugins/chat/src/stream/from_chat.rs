@@ -1,39 +1,42 @@
-//! A chat provider's stream: the same chunks under the public name of the model, in the form every client
-//! reads. The chunk that counts tokens is asked of the provider always, and handed on only to who asked.
+//! A chat provider's stream: the same chunks under the public name of the model, in the standard form. The
+//! provider always sends the chunk with the token counts; the client reads it only if it asked for it.
 
 use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
-use super::tools::Calls;
-use super::{Out, early, is_idle, unfold};
-use crate::answer::said;
-use crate::json::{Object, Writer, quote, quoted};
-use crate::state::State;
-use crate::{trouble, usage};
+use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::usage;
 
-pub(super) struct Chunks {
+use super::output::{Output, incomplete, is_idle};
+use super::tool_calls::ToolCalls;
+use super::whole_completion;
+use crate::errors;
+use crate::response::output_bytes::output_bytes;
+use crate::state::State;
+
+pub(super) struct FromChat {
     state: State,
     seed: u64,
-    /// `id` and `created` as the provider wrote them first.
+    /// `id` and `created` of the provider's first chunk.
     id: String,
     created: String,
     choices: Vec<Choice>,
     usage: Option<Usage>,
-    /// The chunk that counts, as the client will read it.
-    counting: Option<String>,
-    written: u64,
+    /// The chunk with the token counts, as the client reads it.
+    usage_chunk: Option<String>,
+    output_bytes: u64,
 }
 
-/// One of the answers.
+/// The state of one answer.
 #[derive(Default)]
 struct Choice {
     index: u64,
     begun: bool,
     finished: bool,
-    calls: Calls,
+    calls: ToolCalls,
 }
 
-impl Chunks {
+impl FromChat {
     pub(super) fn new(cx: &Context, state: State) -> Self {
         Self {
             state,
@@ -42,16 +45,16 @@ impl Chunks {
             created: (cx.now.0 / 1000).to_string(),
             choices: Vec::new(),
             usage: None,
-            counting: None,
-            written: 0,
+            usage_chunk: None,
+            output_bytes: 0,
         }
     }
 
     pub(super) fn usage(&self) -> Option<Usage> {
-        usage::believable(self.usage, self.written)
+        usage::plausible(self.usage, self.output_bytes)
     }
 
-    pub(super) fn event(&mut self, event: &Sse, out: &mut Out) -> Result<(), TextFailure> {
+    pub(super) fn event(&mut self, event: &Sse, out: &mut Output) -> Result<(), TextFailure> {
         if is_idle(event) {
             return Ok(());
         }
@@ -61,26 +64,27 @@ impl Chunks {
         }
         let name = event.event.as_deref();
         let Some(chunk) = Object::parse(data) else {
-            // Clones name what is not part of the answer.
+            // Some servers send named events that are not part of the answer.
             let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
             return if named {
                 Ok(())
             } else {
-                Err(trouble::unreadable("an event of it is no JSON object", data))
+                Err(errors::unreadable("an event of it is no JSON object", data))
             };
         };
         if name == Some("error") || chunk.get("error").is_some() {
-            return Err(trouble::of_error(&self.state, data));
+            return Err(errors::of_error(&self.state, data));
         }
         if self.choices.is_empty()
-            && let Some(chunks) = unfold::chunks(&chunk, [("id", &self.id), ("created", &self.created)])
+            && let Some(chunks) =
+                whole_completion::chunks(&chunk, [("id", &self.id), ("created", &self.created)])
         {
             return chunks.into_iter().try_for_each(|data| self.event(&Sse { event: None, data }, out));
         }
-        self.remember(&chunk);
+        self.keep_head(&chunk);
         let choices = chunk.items("choices").unwrap_or_default();
         let counts = self.count(&chunk, choices.is_empty());
-        if choices.is_empty() || counts == Some(Alone) {
+        if choices.is_empty() || counts == Some(UsageOnly) {
             return Ok(());
         }
         let chunk = self.rewrite(&chunk, choices, out);
@@ -88,21 +92,21 @@ impl Chunks {
         Ok(())
     }
 
-    /// `[DONE]`, or the end of the stream: right only once every answer has said why it ended.
-    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), TextFailure> {
+    /// `[DONE]` or the end of the stream. An error unless every answer has its `finish_reason`.
+    pub(super) fn finish(&mut self, out: &mut Output) -> Result<(), TextFailure> {
         if self.choices.is_empty() || self.choices.iter().any(|choice| !choice.finished) {
-            return Err(early());
+            return Err(incomplete());
         }
-        if let Some(counting) = self.counting.take().filter(|_| self.state.counted) {
-            out.send(counting);
+        if let Some(usage_chunk) = self.usage_chunk.take().filter(|_| self.state.counted) {
+            out.send(usage_chunk);
         }
         out.done();
         Ok(())
     }
 
-    fn remember(&mut self, chunk: &Object<'_>) {
+    fn keep_head(&mut self, chunk: &Object<'_>) {
         if self.choices.is_empty() {
-            if let Some(id) = chunk.text("id") {
+            if let Some(id) = chunk.string("id") {
                 id.quoted().clone_into(&mut self.id);
             }
             if let Some(created) = chunk.get("created") {
@@ -111,9 +115,9 @@ impl Chunks {
         }
     }
 
-    /// Takes the tokens a chunk counts. Some clones count in every chunk, some in the last that says
-    /// something: either way the client reads one chunk that counts, the last.
-    fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<Alone> {
+    /// Reads the token counts of a chunk. Some servers send them in every chunk, some in the last one with
+    /// content. In each case the client reads one chunk with counts, at the end.
+    fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<UsageOnly> {
         let raw = chunk.get("usage")?;
         let counted = usage::of_chat(&Object::parse(raw.get())?)?;
         self.usage = Some(counted);
@@ -133,11 +137,11 @@ impl Chunks {
             out.member("choices", "[]");
             out.member("usage", raw.get());
         }
-        self.counting = Some(out.done());
-        alone.then_some(Alone)
+        self.usage_chunk = Some(out.done());
+        alone.then_some(UsageOnly)
     }
 
-    fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Out) -> String {
+    fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Output) -> String {
         let mut json = Writer::new(256);
         for (name, raw) in chunk.iter() {
             match name {
@@ -163,19 +167,19 @@ impl Chunks {
         json.done()
     }
 
-    fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Out) {
+    fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Output) {
         let seed = self.seed;
         let Some(choice) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
         let delta = choice.object("delta");
-        let index = choice.count_in("index").unwrap_or(0);
-        let known = self.known(index);
+        let index = choice.unsigned("index").unwrap_or(0);
+        let known = self.choice_state(index);
         let role = delta.as_ref().is_some_and(|delta| delta.get("role").is_some());
         let calls = delta.as_ref().and_then(|delta| delta.items("tool_calls"));
         let plain = delta.is_some() && role != known.begun && calls.is_none();
-        known.finished |= choice.text("finish_reason").is_some_and(|reason| !reason.is_empty());
+        known.finished |= choice.string("finish_reason").is_some_and(|reason| !reason.is_empty());
         let begins = !std::mem::replace(&mut known.begun, true);
         let delta = delta.unwrap_or_default();
-        let bytes = said(&delta);
+        let bytes = output_bytes(&delta);
         if plain {
             into.push_str(raw.get());
         } else {
@@ -199,11 +203,11 @@ impl Chunks {
             }
             into.push_str(&json.done());
         }
-        self.written = self.written.saturating_add(bytes);
-        out.wrote(bytes);
+        self.output_bytes = self.output_bytes.saturating_add(bytes);
+        out.count_bytes(bytes);
     }
 
-    fn known(&mut self, index: u64) -> &mut Choice {
+    fn choice_state(&mut self, index: u64) -> &mut Choice {
         let place = self.choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
             self.choices.push(Choice { index, ..Choice::default() });
             self.choices.len() - 1
@@ -212,15 +216,15 @@ impl Chunks {
     }
 }
 
-/// A chunk that counts and says nothing else.
+/// The chunk has token counts and nothing else.
 #[derive(PartialEq, Eq)]
-struct Alone;
+struct UsageOnly;
 
-/// A delta with its role said once, at the beginning, and its calls as they are to be.
+/// A delta with its role only at the beginning, and its calls rewritten.
 fn rewritten(delta: &Object<'_>, begins: bool, mut calls: Option<String>) -> String {
     let mut json = Writer::new(128);
     if begins {
-        json.member("role", delta.text("role").map_or("\"assistant\"", |role| role.quoted()));
+        json.member("role", delta.string("role").map_or("\"assistant\"", |role| role.quoted()));
     }
     for (name, raw) in delta.iter() {
         match name {

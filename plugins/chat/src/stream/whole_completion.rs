@@ -1,14 +1,14 @@
-//! A completion a provider sent in one piece although a stream was asked for, as the chunks it would have sent.
-//! Only makes chunks; `chunks` passes them on as it does a provider's own.
+//! A whole completion in place of a stream, as the chunks of a stream. Only makes chunks; `from_chat` sends
+//! them like the provider's own.
 
 use serde_json::value::RawValue;
 
-use crate::json::{Object, Writer, quoted};
+use gatehouse_text_protocols::json::{Object, Writer, quoted};
 
-/// The chunks of a whole completion: what was said, why it ended, what it counts. `None` when it is none:
-/// some providers send all that was said so far along with every delta. `usual` is written first where the
-/// completion lacks it.
-pub(super) fn chunks(whole: &Object<'_>, usual: [(&str, &str); 2]) -> Option<Vec<String>> {
+/// The chunks of a whole completion: the content, the `finish_reason`, the token counts. `None` when it is a
+/// chunk: some providers send the whole message so far with every delta. `defaults` are written first for
+/// members the completion lacks.
+pub(super) fn chunks(whole: &Object<'_>, defaults: [(&str, &str); 2]) -> Option<Vec<String>> {
     // A gateway like this one wraps its answers.
     let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
     let whole = inner.as_ref().unwrap_or(whole);
@@ -18,20 +18,20 @@ pub(super) fn chunks(whole: &Object<'_>, usual: [(&str, &str); 2]) -> Option<Vec
     if choices.is_empty() || !choices.iter().all(is_whole) {
         return None;
     }
-    let told = |said: bool| {
+    let part_chunk = |with_content: bool| {
         let choices: Vec<String> =
-            (0..).zip(&choices).map(|(place, choice)| part(place, choice, said)).collect();
-        chunk(whole, usual, &choices.join(","), None)
+            (0..).zip(&choices).map(|(place, choice)| part(place, choice, with_content)).collect();
+        chunk(whole, defaults, &choices.join(","), None)
     };
-    let mut chunks = vec![told(true), told(false)];
-    chunks.extend(whole.get("usage").map(|usage| chunk(whole, usual, "", Some(usage))));
+    let mut chunks = vec![part_chunk(true), part_chunk(false)];
+    chunks.extend(whole.get("usage").map(|usage| chunk(whole, defaults, "", Some(usage))));
     Some(chunks)
 }
 
-/// A chunk with everything that stands beside the choices.
-fn chunk(whole: &Object<'_>, usual: [(&str, &str); 2], choices: &str, usage: Option<&RawValue>) -> String {
+/// A chunk with these choices and the other members of the completion.
+fn chunk(whole: &Object<'_>, defaults: [(&str, &str); 2], choices: &str, usage: Option<&RawValue>) -> String {
     let mut out = Writer::new(256 + choices.len());
-    for (name, json) in usual.into_iter().filter(|(name, _)| whole.get(name).is_none()) {
+    for (name, json) in defaults.into_iter().filter(|(name, _)| whole.get(name).is_none()) {
         out.member(name, json);
     }
     out.member("object", "\"chat.completion.chunk\"");
@@ -48,13 +48,13 @@ fn chunk(whole: &Object<'_>, usual: [(&str, &str); 2], choices: &str, usage: Opt
     out.done()
 }
 
-/// A choice with all it said, or with why it ended.
-fn part(place: u64, choice: &Object<'_>, said: bool) -> String {
+/// A choice with its content, or with its `finish_reason`.
+fn part(place: u64, choice: &Object<'_>, with_content: bool) -> String {
     let message = choice.object("message").unwrap_or_default();
     let calls = message.items("tool_calls").filter(|calls| !calls.is_empty());
     let mut out = Writer::new(256);
-    out.member("index", &choice.count_in("index").unwrap_or(place).to_string());
-    if said {
+    out.member("index", &choice.unsigned("index").unwrap_or(place).to_string());
+    if with_content {
         let mut delta = Writer::new(256);
         for (name, raw) in message.iter() {
             match (name, &calls) {
@@ -67,16 +67,16 @@ fn part(place: u64, choice: &Object<'_>, said: bool) -> String {
         out.member("logprobs", choice.get("logprobs").map_or("null", RawValue::get));
         out.member("finish_reason", "null");
     } else {
-        let usual = if calls.is_some() { "tool_calls" } else { "stop" };
-        let reason = choice.text("finish_reason").filter(|reason| !reason.is_empty());
+        let default = if calls.is_some() { "tool_calls" } else { "stop" };
+        let reason = choice.string("finish_reason").filter(|reason| !reason.is_empty());
         out.member("delta", "{}");
         out.member("logprobs", "null");
-        out.member("finish_reason", reason.map_or(&quoted(usual), |reason| reason.quoted()));
+        out.member("finish_reason", reason.map_or(&quoted(default), |reason| reason.quoted()));
     }
     out.done()
 }
 
-/// Calls under the numbers they have in a stream.
+/// Calls with the numbers they have in a stream.
 fn numbered(calls: &[&RawValue]) -> String {
     let numbered = calls.iter().enumerate().filter_map(|(place, raw)| {
         let call = Object::parse(raw.get())?;
