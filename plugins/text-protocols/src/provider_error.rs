@@ -5,8 +5,8 @@
 
 use crate::json::Object;
 
-/// The longest provider text a client reads, in bytes.
-const MAX_MESSAGE_BYTES: usize = 2000;
+/// The longest provider text a client reads, in characters.
+const MAX_MESSAGE_CHARS: usize = 2000;
 /// Prefixes of account names and keys.
 const ACCOUNT_PREFIXES: [&str; 7] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_", "key-"];
 /// Types and codes that concern the operator's account.
@@ -129,16 +129,53 @@ fn status(error: &Object<'_>) -> Option<u16> {
 #[must_use]
 pub fn redact(text: &str) -> String {
     let in_word = |letter: char| letter.is_alphanumeric() || "-_*".contains(letter);
-    let mut redacted = String::with_capacity(text.len().min(MAX_MESSAGE_BYTES));
-    for piece in text.split_inclusive(|letter: char| !in_word(letter)) {
+    let cut = text.char_indices().nth(MAX_MESSAGE_CHARS).map_or(text, |(at, _)| &text[..at]);
+    let mut redacted = String::with_capacity(cut.len());
+    for piece in cut.split_inclusive(|letter: char| !in_word(letter)) {
         let (word, rest) = piece.split_at(piece.trim_end_matches(|letter: char| !in_word(letter)).len());
         let is_account = ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
-        if redacted.len() + piece.len() > MAX_MESSAGE_BYTES {
-            redacted.push_str("...");
-            break;
-        }
         redacted.push_str(if is_account && word.len() > 8 { "***" } else { word });
         redacted.push_str(rest);
     }
     redacted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redacts_account_names_and_keys_anywhere_in_a_text() {
+        assert_eq!(redact("in org-abc123def, key (sk-ab***gh123)."), "in ***, key (***).");
+        assert_eq!(redact("a sk-1 key-fob of gpt-4.1"), "a sk-1 key-fob of gpt-4.1");
+        assert_eq!(redact(&"\u{e9}".repeat(5000)).chars().count(), MAX_MESSAGE_CHARS);
+    }
+
+    #[test]
+    fn reads_every_form_of_an_error() {
+        for body in [
+            r#"{"error":{"message":"bad","type":"t"}}"#,
+            r#"[{"error":{"message":"bad"}}]"#,
+            r#"{"error":"bad"}"#,
+            r#"{"object":"error","message":"bad"}"#,
+            r#"{"detail":"bad"}"#,
+            r#"{"detail":{"message":" bad "}}"#,
+        ] {
+            assert_eq!(
+                ProviderError::read(body).as_ref().and_then(ProviderError::message),
+                Some("bad"),
+                "{body}"
+            );
+        }
+        for body in ["", "<html>", "[]", "{}", r#"{"id":"x","choices":[]}"#] {
+            assert!(ProviderError::read(body).is_none(), "{body}");
+        }
+        let status = |code: &str| {
+            ProviderError::read(&format!(r#"{{"error":{{"code":{code}}}}}"#)).unwrap().implied_status()
+        };
+        assert_eq!(status("429"), Some(429));
+        assert_eq!(status("\"401\""), Some(401));
+        assert_eq!(status("\"model_not_found\""), Some(404));
+        assert_eq!(status("1"), None);
+    }
 }

@@ -1,45 +1,45 @@
-//! Pieces of text, thought and tool calls, which a chat provider may send in any order, as the blocks of a
-//! message, of which one is open at a time and none is opened twice.
+//! Assembles the blocks of a message from pieces of text, thinking and tool calls. A chat provider may send the
+//! pieces in any order; a message has one open block at a time and opens none twice.
 //!
-//! The block that is open grows as pieces come. A tool's block closes when its JSON is whole and something
-//! else wants to be said; until then the others wait, each with what it has, in the order they began. So
-//! tools one after another stream live, and tools that interleave come out whole.
+//! The open block grows as its pieces come. A tool's block closes when its JSON is complete and another block
+//! is waiting. Until then the pieces of other blocks are queued, in the order the blocks began. So consecutive
+//! tool calls stream at once, and interleaved ones come one after the other.
 
 use gatehouse_sdk::{Chunk, TextFailure};
 use serde_json::value::RawValue;
 
-use crate::ids;
-use crate::shapes::{Content, Delta, Event};
+use crate::response::ids;
+use crate::response::message::{ContentBlock, Delta, Event};
 
-/// What the provider adds.
+/// A piece from the provider.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece<'a> {
     Text(&'a str),
-    Thought(&'a str),
+    Thinking(&'a str),
     Call { index: Option<u64>, id: Option<&'a str>, name: Option<&'a str>, arguments: &'a str },
 }
 
-/// Blocks so far.
-pub(crate) struct Weave {
+/// The blocks so far.
+pub(crate) struct BlockAssembler {
     /// The message's id, for tools without one.
     message: String,
     tools: Vec<Tool>,
     open: Option<Kind>,
-    waiting: Vec<Waiting>,
+    queue: Vec<QueuedBlock>,
     /// The index of the block that is open, or opens next.
     index: u32,
     pinged: bool,
 }
 
-/// What a block is of; a tool by its place in `tools`.
+/// The type of a block; a tool by its index in `tools`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
-    Thought,
+    Thinking,
     Tool(usize),
 }
 
-struct Waiting {
+struct QueuedBlock {
     kind: Kind,
     text: String,
 }
@@ -50,57 +50,57 @@ struct Tool {
     index: Option<u64>,
     id: Option<String>,
     name: String,
-    json: Json,
+    json: JsonNesting,
     closed: bool,
 }
 
-impl Weave {
+impl BlockAssembler {
     pub(crate) fn new(message: String) -> Self {
-        Self { message, tools: Vec::new(), open: None, waiting: Vec::new(), index: 0, pinged: false }
+        Self { message, tools: Vec::new(), open: None, queue: Vec::new(), index: 0, pinged: false }
     }
 
-    /// Takes in a piece.
+    /// Adds a piece.
     ///
     /// # Errors
-    /// More of a tool whose JSON was whole.
+    /// More of a tool whose JSON was complete.
     pub(crate) fn push(&mut self, piece: Piece<'_>, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let (kind, text) = match piece {
             Piece::Text(text) => (Kind::Text, text),
-            Piece::Thought(text) => (Kind::Thought, text),
+            Piece::Thinking(text) => (Kind::Thinking, text),
             Piece::Call { index, id, name, arguments } => (self.tool(index, id, name), arguments),
         };
         if let Kind::Tool(place) = kind
             && self.tools[place].closed
         {
-            return if text.trim().is_empty() { Ok(()) } else { Err(torn()) };
+            return if text.trim().is_empty() { Ok(()) } else { Err(does_not_fit()) };
         }
-        // Text goes to the text that came last: two texts with a tool between them are two blocks.
-        let held = match kind {
-            Kind::Tool(_) => self.waiting.iter_mut().find(|waiting| waiting.kind == kind),
-            Kind::Text | Kind::Thought => self.waiting.last_mut().filter(|waiting| waiting.kind == kind),
+        // A text is added to the last queued text only: two texts with a tool between them are two blocks.
+        let queued = match kind {
+            Kind::Tool(_) => self.queue.iter_mut().find(|block| block.kind == kind),
+            Kind::Text | Kind::Thinking => self.queue.last_mut().filter(|block| block.kind == kind),
         };
-        if let Some(held) = held {
-            held.text.push_str(text);
-        } else if self.open == Some(kind) && (self.waiting.is_empty() || matches!(kind, Kind::Tool(_))) {
+        if let Some(queued) = queued {
+            queued.text.push_str(text);
+        } else if self.open == Some(kind) && (self.queue.is_empty() || matches!(kind, Kind::Tool(_))) {
             self.grow(kind, text, chunk);
         } else {
-            self.waiting.push(Waiting { kind, text: text.to_owned() });
+            self.queue.push(QueuedBlock { kind, text: text.to_owned() });
         }
         self.advance(chunk);
         Ok(())
     }
 
-    /// Closes everything; says whether a tool was called.
+    /// Closes every block; whether a tool was called.
     ///
     /// # Errors
     /// A tool without a name.
     pub(crate) fn finish(&mut self, chunk: &mut Chunk) -> Result<bool, TextFailure> {
         if self.tools.iter().any(|tool| tool.name.is_empty()) {
-            return Err(torn());
+            return Err(does_not_fit());
         }
-        for waiting in std::mem::take(&mut self.waiting) {
+        for block in std::mem::take(&mut self.queue) {
             self.close(chunk);
-            self.begin(&waiting, chunk);
+            self.begin(&block, chunk);
         }
         self.close(chunk);
         Ok(!self.tools.is_empty())
@@ -129,36 +129,36 @@ impl Weave {
         Kind::Tool(place)
     }
 
-    /// Lets those that wait come forward, as far as what is open is done.
+    /// Opens the queued blocks, as far as the open one is complete.
     fn advance(&mut self, chunk: &mut Chunk) {
-        while let Some(next) = self.waiting.first() {
+        while let Some(next) = self.queue.first() {
             let named = !matches!(next.kind, Kind::Tool(place) if self.tools[place].name.is_empty());
             let done = match self.open {
-                Some(Kind::Tool(place)) => self.tools[place].json.is_whole(),
-                Some(Kind::Text | Kind::Thought) | None => true,
+                Some(Kind::Tool(place)) => self.tools[place].json.is_complete(),
+                Some(Kind::Text | Kind::Thinking) | None => true,
             };
             if !(named && done) {
                 return;
             }
-            let next = self.waiting.remove(0);
+            let next = self.queue.remove(0);
             self.close(chunk);
             self.begin(&next, chunk);
         }
     }
 
-    fn begin(&mut self, block: &Waiting, chunk: &mut Chunk) {
+    fn begin(&mut self, block: &QueuedBlock, chunk: &mut Chunk) {
         let index = self.index;
         self.open = Some(block.kind);
         let (id, name, input);
         let content_block = match block.kind {
-            Kind::Text => Content::Text { text: "" },
-            Kind::Thought => Content::Thinking { thinking: "", signature: "" },
+            Kind::Text => ContentBlock::Text { text: "" },
+            Kind::Thinking => ContentBlock::Thinking { thinking: "", signature: "" },
             Kind::Tool(place) => {
                 let tool = &self.tools[place];
                 id = ids::tool(tool.id.as_deref(), &self.message, place);
                 name = tool.name.as_str();
                 input = empty();
-                Content::ToolUse { id: &id, name, input: &input }
+                ContentBlock::ToolUse { id: &id, name, input: &input }
             }
         };
         chunk.send.push(Event::ContentBlockStart { index, content_block }.sse());
@@ -175,7 +175,7 @@ impl Weave {
         }
         let delta = match kind {
             Kind::Text => Delta::Text { text },
-            Kind::Thought => Delta::Thinking { thinking: text },
+            Kind::Thinking => Delta::Thinking { thinking: text },
             Kind::Tool(place) => {
                 self.tools[place].json.read(text);
                 Delta::InputJson { partial_json: text }
@@ -198,17 +198,17 @@ impl Weave {
     }
 }
 
-/// How far a tool's JSON has come, without keeping it: only objects are arguments, so it is whole when the
-/// outermost bracket closes.
+/// The nesting of a tool's JSON so far, without the text. Arguments are an object, so the JSON is complete when
+/// the outermost bracket closes.
 #[derive(Default)]
-struct Json {
+struct JsonNesting {
     begun: bool,
     depth: u32,
     quoted: bool,
     escaped: bool,
 }
 
-impl Json {
+impl JsonNesting {
     fn read(&mut self, text: &str) {
         for byte in text.bytes() {
             self.begun |= !byte.is_ascii_whitespace();
@@ -227,7 +227,7 @@ impl Json {
         !self.begun
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.begun && self.depth == 0 && !self.quoted
     }
 }
@@ -236,6 +236,6 @@ fn empty() -> Box<RawValue> {
     RawValue::from_string("{}".to_owned()).expect("an empty object is JSON")
 }
 
-fn torn() -> TextFailure {
+fn does_not_fit() -> TextFailure {
     TextFailure::upstream("the provider's stream of a tool's arguments does not fit together")
 }

@@ -1,13 +1,14 @@
-//! A message a provider sent in one piece although a stream was asked for, as the events it would have sent.
-//! Only makes events; `relay_messages` passes them on as it does a provider's own.
+//! A whole message in place of a stream, as the events of a stream. Only makes events; `from_messages` sends
+//! them like the provider's own.
 
 use gatehouse_sdk::{Sse, TextFailure};
 
-use crate::errors;
-use crate::raw::{Fields, Raw, inner, is_string, quoted};
-use crate::usage::Tally;
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, quoted};
 
-/// Parts of a block that streams as a delta of their own, under the delta's type and member.
+use crate::errors;
+use crate::response::message::Counts;
+
+/// Members of a block that are streamed as deltas: the member and the delta's type.
 const TEXTS: [(&str, &str); 3] =
     [("text", "text_delta"), ("thinking", "thinking_delta"), ("signature", "signature_delta")];
 
@@ -15,23 +16,25 @@ const TEXTS: [(&str, &str); 3] =
 ///
 /// # Errors
 /// A message without content.
-pub(crate) fn events(message: &Fields<'_>) -> Result<Vec<Sse>, TextFailure> {
+pub(crate) fn events(message: &UniqueObject<'_>) -> Result<Vec<Sse>, TextFailure> {
     let content = message.get("content").ok_or_else(errors::unreadable)?;
-    let blocks: Vec<Fields<'_>> = serde_json::from_str(content.get()).map_err(|_| errors::unreadable())?;
+    let blocks: Vec<UniqueObject<'_>> =
+        serde_json::from_str(content.get()).map_err(|_| errors::unreadable())?;
     let usage = match message.get("usage") {
         Some(usage) => usage.get().to_owned(),
-        // Clients read the counts without looking whether they are there.
-        None => serde_json::to_string(&Tally::default().counts()).map_err(|_| errors::unreadable())?,
+        // Clients read the counts without a check.
+        None => serde_json::to_string(&Counts::from(gatehouse_sdk::Usage::default()))
+            .map_err(|_| errors::unreadable())?,
     };
 
     let mut out = Vec::new();
-    let prepared = message.0.iter().filter(|(name, _)| name != "usage").map(|(name, raw)| {
-        let json = match name.as_ref() {
+    let prepared = message.iter().filter(|(name, _)| *name != "usage").map(|(name, raw)| {
+        let json = match name {
             "content" => "[]",
             "stop_reason" | "stop_sequence" | "stop_details" => "null",
             _ => raw.get(),
         };
-        (name.as_ref(), json)
+        (name, json)
     });
     let prepared = object(prepared.chain([("usage", usage.as_str())]));
     event(&mut out, "message_start", &[("message", &prepared)]);
@@ -39,22 +42,23 @@ pub(crate) fn events(message: &Fields<'_>) -> Result<Vec<Sse>, TextFailure> {
         block(&place.to_string(), fields, &mut out);
     }
     let why = ["stop_reason", "stop_sequence", "stop_details", "container"];
-    let why = message.0.iter().filter(|(name, _)| why.contains(&name.as_ref()));
-    let why = object(why.map(|(name, raw)| (name.as_ref(), raw.get())));
+    let why = message.iter().filter(|(name, _)| why.contains(name));
+    let why = object(why.map(|(name, raw)| (name, raw.get())));
     event(&mut out, "message_delta", &[("delta", &why), ("usage", &usage)]);
     event(&mut out, "message_stop", &[]);
     Ok(out)
 }
 
-/// A block opens empty, grows by what it holds, and closes. What no delta is known for comes as it opens.
-fn block(index: &str, fields: &Fields<'_>, out: &mut Vec<Sse>) {
+/// The events of one block: it opens empty, grows by its content, and closes. Members without a delta type
+/// are in the opening event.
+fn block(index: &str, fields: &UniqueObject<'_>, out: &mut Vec<Sse>) {
     let mut deltas = Vec::new();
     let mut emptied = Vec::new();
     let called = fields.get("input").is_some_and(|input| input.get().starts_with('{'));
-    for (name, raw) in &fields.0 {
-        let text = TEXTS.iter().find(|(text, _)| text == name).filter(|_| is_string(raw));
+    for (name, raw) in fields.iter() {
+        let text = TEXTS.iter().find(|(text, _)| *text == name).filter(|_| JsonString::of(raw).is_some());
         let json = if let Some((text, kind)) = text {
-            if !inner(raw).is_empty() {
+            if raw.get() != "\"\"" {
                 deltas.push(delta(kind, text, raw.get()));
             }
             "\"\""
@@ -68,7 +72,7 @@ fn block(index: &str, fields: &Fields<'_>, out: &mut Vec<Sse>) {
         } else {
             raw.get()
         };
-        emptied.push((name.as_ref(), json));
+        emptied.push((name, json));
     }
     let emptied = object(emptied.into_iter());
     event(out, "content_block_start", &[("index", index), ("content_block", &emptied)]);
@@ -93,6 +97,5 @@ fn event(out: &mut Vec<Sse>, name: &str, members: &[(&str, &str)]) {
 
 /// An object of members whose values are JSON already.
 fn object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let members: Vec<String> = members.map(|(name, json)| format!("{}:{json}", quoted(name))).collect();
-    format!("{{{}}}", members.join(","))
+    members.collect::<Writer>().done()
 }

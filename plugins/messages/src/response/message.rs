@@ -1,10 +1,8 @@
-//! What a client of Messages reads, where it is written here and not passed on: whole messages and events.
+//! What a Messages client reads, where this family writes it: whole messages, and the events of a stream.
 
-use gatehouse_sdk::Sse;
+use gatehouse_sdk::{Sse, Usage};
 use serde::Serialize;
 use serde_json::value::RawValue;
-
-use crate::usage::{Counts, FullCounts};
 
 /// A whole message.
 #[derive(Serialize)]
@@ -14,14 +12,14 @@ pub(crate) struct Message<'a> {
     pub(crate) kind: &'static str,
     pub(crate) role: &'static str,
     pub(crate) model: &'a str,
-    pub(crate) content: Vec<Content<'a>>,
-    pub(crate) stop_reason: Option<Stop>,
+    pub(crate) content: Vec<ContentBlock<'a>>,
+    pub(crate) stop_reason: Option<StopReason>,
     pub(crate) stop_sequence: Option<&'a str>,
-    pub(crate) usage: Reported,
+    pub(crate) usage: UsageForm,
 }
 
 impl<'a> Message<'a> {
-    pub(crate) fn new(id: &'a str, model: &'a str, usage: Reported) -> Self {
+    pub(crate) fn new(id: &'a str, model: &'a str, usage: UsageForm) -> Self {
         Self {
             id,
             kind: "message",
@@ -35,35 +33,79 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Counts in their two forms.
+/// `usage` as a stream writes it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Counts {
+    input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+    output_tokens: u64,
+}
+
+impl From<Usage> for Counts {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            cache_creation_input_tokens: usage.cache_write,
+            cache_read_input_tokens: usage.cached,
+            output_tokens: usage.output,
+        }
+    }
+}
+
+/// `usage` in its two forms: short in a stream, full in a whole answer.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum Reported {
+pub(crate) enum UsageForm {
     Short(Counts),
-    Full(FullCounts),
+    Full {
+        #[serde(flatten)]
+        counts: Counts,
+        cache_creation: CacheCreation,
+        service_tier: &'static str,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct CacheCreation {
+    ephemeral_5m_input_tokens: u64,
+    ephemeral_1h_input_tokens: u64,
+}
+
+impl UsageForm {
+    pub(crate) fn full(usage: Usage) -> Self {
+        Self::Full {
+            counts: usage.into(),
+            cache_creation: CacheCreation {
+                ephemeral_5m_input_tokens: usage.cache_write,
+                ephemeral_1h_input_tokens: 0,
+            },
+            service_tier: "standard",
+        }
+    }
 }
 
 /// A content block; in a stream, as it opens.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Content<'a> {
+pub(crate) enum ContentBlock<'a> {
     Text { text: &'a str },
     Thinking { thinking: &'a str, signature: &'a str },
     ToolUse { id: &'a str, name: &'a str, input: &'a RawValue },
 }
 
-/// Why the model stopped, as far as a chat provider can tell: it does not say which stop sequence it met.
+/// `stop_reason`, as far as a chat provider reports it; it does not report a stop sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     EndTurn,
     MaxTokens,
     Refusal,
     ToolUse,
 }
 
-impl Stop {
-    /// From a chat provider's `finish_reason`. Some say `stop` after a tool call.
+impl StopReason {
+    /// From `finish_reason`. Some providers send `stop` after a tool call.
     pub(crate) fn of_chat(reason: &str, called: bool) -> Self {
         match reason {
             "length" | "max_tokens" => Self::MaxTokens,
@@ -80,7 +122,7 @@ impl Stop {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Event<'a> {
     MessageStart { message: Message<'a> },
-    ContentBlockStart { index: u32, content_block: Content<'a> },
+    ContentBlockStart { index: u32, content_block: ContentBlock<'a> },
     Ping,
     ContentBlockDelta { index: u32, delta: Delta<'a> },
     ContentBlockStop { index: u32 },
@@ -88,7 +130,7 @@ pub(crate) enum Event<'a> {
     MessageStop,
 }
 
-/// What a block grows by.
+/// What is added to a block.
 #[derive(Serialize)]
 #[serde(tag = "type")]
 pub(crate) enum Delta<'a> {
@@ -103,12 +145,12 @@ pub(crate) enum Delta<'a> {
 /// How a message ends.
 #[derive(Serialize)]
 pub(crate) struct Ending {
-    pub(crate) stop_reason: Stop,
+    pub(crate) stop_reason: StopReason,
     pub(crate) stop_sequence: Option<&'static str>,
 }
 
 impl Event<'_> {
-    /// As it is sent.
+    /// The event as it is sent.
     pub(crate) fn sse(&self) -> Sse {
         let name = match self {
             Self::MessageStart { .. } => "message_start",
@@ -121,4 +163,9 @@ impl Event<'_> {
         };
         Sse { event: Some(name.to_owned()), data: serde_json::to_string(self).expect("an event is JSON") }
     }
+}
+
+/// A count of bytes as the contract has it.
+pub(crate) fn clamp(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }

@@ -1,27 +1,25 @@
-//! A stream of a provider that speaks Messages: every event keeps its bytes, but for the model's name. Two
-//! things are put in order: a `ping` never comes before the first block, and no block stays open. A provider
-//! that sends the whole message instead is relayed as if it had streamed.
+//! A Messages provider's stream: every event keeps its bytes, but for the model's name. Two things are
+//! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
+//! a stream is relayed as a stream.
 
 use gatehouse_sdk::{Chunk, Sse, TextFailure};
-use serde_json::value::RawValue;
+use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::usage::TokenCounts;
 
-use crate::State;
-use crate::answer::clamp;
+use super::whole_message;
 use crate::errors;
-use crate::raw::{Edits, Fields, Raw, quoted, text_len};
-use crate::shapes::Event;
-use crate::unfold;
-use crate::usage::Tally;
+use crate::response::message::{Event, clamp};
+use crate::state::State;
 
 /// The stream so far.
 pub(crate) struct FromMessages {
     model: String,
-    tally: Tally,
+    counts: TokenCounts,
     /// The block that is open.
     open: Option<u32>,
     /// Whether the first block has been opened.
     begun: bool,
-    /// A `ping` that waits for it.
+    /// A `ping` held back until then.
     early: Option<Sse>,
     last: bool,
 }
@@ -30,7 +28,7 @@ impl FromMessages {
     pub(crate) fn new(state: State) -> Self {
         Self {
             model: state.model,
-            tally: Tally::default(),
+            counts: TokenCounts::default(),
             open: None,
             begun: false,
             early: None,
@@ -41,25 +39,25 @@ impl FromMessages {
     /// The provider's next event.
     ///
     /// # Errors
-    /// The provider's `error` event, and what does not read.
+    /// The provider's `error` event, and an unreadable event.
     pub(crate) fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if self.last || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
         let raw: Raw<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
-        let fields: Fields<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        let fields: UniqueObject<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
         if kind == "error" || (fields.get("error").is_some() && fields.get("type").is_none()) {
             return Err(errors::inside(data));
         }
         if kind == "message" && fields.get("content").is_some() {
-            for event in unfold::events(&fields)? {
+            for event in whole_message::events(&fields)? {
                 self.event(event, chunk)?;
             }
             if fields.get("usage").is_none() {
-                // The client was given zeros; to the host nothing was reported.
-                (self.tally, chunk.usage) = (Tally::default(), None);
+                // The client reads zeros; for the host nothing was reported.
+                (self.counts, chunk.usage) = (TokenCounts::default(), None);
             }
             return Ok(());
         }
@@ -75,9 +73,9 @@ impl FromMessages {
             "content_block_delta" => written = fields.get("delta").map_or(0, grown_by),
             "content_block_stop" => self.open = None,
             "message_delta" => {
-                // When the limit cuts a tool's JSON, the upstream has been seen to leave its block open.
+                // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
-                self.count(fields.get("usage"), chunk);
+                self.count(fields.object("usage"), chunk);
             }
             "message_stop" => {
                 self.last = true;
@@ -103,22 +101,23 @@ impl FromMessages {
 
     fn start(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &UniqueObject<'_>,
         edits: &mut Edits,
         chunk: &mut Chunk,
     ) -> Result<(), TextFailure> {
         let message = fields.get("message").ok_or_else(errors::unreadable)?;
-        let message: Fields<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
-        let (_, model) = message.0.iter().find(|(name, _)| name == "model").ok_or_else(errors::unreadable)?;
+        let message: UniqueObject<'_> =
+            serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
+        let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
         edits.replace(model, quoted(&self.model));
-        self.count(message.get("usage"), chunk);
+        self.count(message.object("usage"), chunk);
         Ok(())
     }
 
-    fn count(&mut self, usage: Option<&RawValue>, chunk: &mut Chunk) {
+    fn count(&mut self, usage: Option<Object<'_>>, chunk: &mut Chunk) {
         if let Some(usage) = usage {
-            self.tally.messages(usage);
-            chunk.usage = self.tally.reported();
+            self.counts.read_messages(&usage);
+            chunk.usage = self.counts.reported();
         }
     }
 
@@ -129,7 +128,7 @@ impl FromMessages {
     }
 }
 
-/// Bytes of text a block brings along when it opens: usually none.
+/// Bytes of text in an opening block: usually none.
 fn opened_with(block: Raw<'_>) -> u64 {
     texts(block, &["text", "thinking"])
 }
@@ -140,6 +139,6 @@ fn grown_by(delta: Raw<'_>) -> u64 {
 }
 
 fn texts(raw: Raw<'_>, names: &[&str]) -> u64 {
-    let fields: Fields<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-    names.iter().filter_map(|name| fields.get(name)).map(text_len).sum()
+    let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    names.iter().filter_map(|name| fields.string(name)).map(JsonString::len).sum()
 }

@@ -1,8 +1,8 @@
-//! Ids of messages and tools that come from a chat provider: made from its own, so that both logs agree.
+//! Ids of messages and tool calls, made from the chat provider's own, so that both logs agree.
 
 use gatehouse_sdk::Context;
 
-/// A `msg_...` from a chat completion's id; where there is none, from what the host fixes for the call.
+/// A `msg_...` from a chat completion's id; without one, from the time and the seed of the call.
 pub(crate) fn message(id: &str, cx: &Context) -> String {
     if id.starts_with("msg_") && id.len() > 4 {
         return clean(id);
@@ -11,11 +11,11 @@ pub(crate) fn message(id: &str, cx: &Context) -> String {
     if rest.is_empty() { format!("msg_{:016x}{:016x}", cx.now.0, cx.seed) } else { format!("msg_{rest}") }
 }
 
-/// A tool call's own id, or one made from the message's and its place.
-pub(crate) fn tool(id: Option<&str>, message: &str, place: usize) -> String {
+/// A tool call's own id, or one made from the message's id and the call's index.
+pub(crate) fn tool(id: Option<&str>, message: &str, index: usize) -> String {
     match id.map(clean).filter(|id| !id.is_empty()) {
         Some(id) => id,
-        None => format!("toolu_{}_{place}", message.strip_prefix("msg_").unwrap_or(message)),
+        None => format!("toolu_{}_{index}", message.strip_prefix("msg_").unwrap_or(message)),
     }
 }
 
