@@ -7,6 +7,8 @@ use crate::json::Object;
 
 /// The longest provider text a client reads, in characters.
 const MAX_MESSAGE_CHARS: usize = 2000;
+/// Ends a text that was cut.
+const ELLIPSIS: &str = "...";
 /// Prefixes of account names and keys.
 const ACCOUNT_PREFIXES: [&str; 7] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_", "key-"];
 /// Types and codes that concern the operator's account.
@@ -129,13 +131,18 @@ fn status(error: &Object<'_>) -> Option<u16> {
 #[must_use]
 pub fn redact(text: &str) -> String {
     let in_word = |letter: char| letter.is_alphanumeric() || "-_*".contains(letter);
-    let cut = text.char_indices().nth(MAX_MESSAGE_CHARS).map_or(text, |(at, _)| &text[..at]);
+    let is_long = text.chars().nth(MAX_MESSAGE_CHARS).is_some();
+    let end = text.char_indices().nth(MAX_MESSAGE_CHARS - ELLIPSIS.len()).map_or(text.len(), |(at, _)| at);
+    let cut = if is_long { &text[..end] } else { text };
     let mut redacted = String::with_capacity(cut.len());
     for piece in cut.split_inclusive(|letter: char| !in_word(letter)) {
         let (word, rest) = piece.split_at(piece.trim_end_matches(|letter: char| !in_word(letter)).len());
         let is_account = ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
         redacted.push_str(if is_account && word.len() > 8 { "***" } else { word });
         redacted.push_str(rest);
+    }
+    if is_long {
+        redacted.push_str(ELLIPSIS);
     }
     redacted
 }
