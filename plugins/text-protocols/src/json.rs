@@ -7,6 +7,6 @@ mod string;
 mod writer;
 
 pub use edits::Edits;
-pub use object::{Object, Raw, UniqueObject, is_null, items};
-pub use string::JsonString;
+pub use object::{Object, UniqueObject, is_null, items};
+pub use string::{JsonString, Raw};
 pub use writer::{Writer, quote, quoted};

@@ -1,6 +1,6 @@
 //! Replaces values inside a JSON text and copies everything else byte for byte.
 
-use super::object::Raw;
+use super::string::Raw;
 
 /// Replacements of values inside one text: start and end address of the old value, and the new value.
 #[derive(Debug, Default)]

@@ -5,12 +5,8 @@ use std::fmt;
 use std::ops::Deref;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use super::string::JsonString;
-
-/// A value as written.
-pub type Raw<'a> = &'a RawValue;
+use super::string::{JsonString, Raw};
 
 /// An object's members in their order.
 #[derive(Debug, Default)]
@@ -145,6 +141,8 @@ pub fn items(raw: Raw<'_>) -> Option<Vec<Raw<'_>>> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::RawValue;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::object::Raw;
+/// A value as written.
+pub type Raw<'a> = &'a RawValue;
 
 /// A JSON string as written, quotes and escapes included.
 #[derive(Clone, Copy, Debug, Serialize)]
