@@ -1,6 +1,6 @@
-//! The binary as an operator meets it: starts, banner, commands beside a running gateway and without one,
-//! restarts, signals, exit codes.
-#![expect(clippy::unwrap_used, reason = "where a step cannot go on, the test ends there")]
+//! The binary from the command line: start, banner, commands with and without a running gateway, restarts, signals,
+//! exit codes.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -42,8 +42,10 @@ struct Running {
 
 impl Running {
     fn start(folder: &Path) -> Self {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("log")).unwrap();
         let mut command = gatehouse(folder, &["serve", "--listen", "127.0.0.1:0"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command.env("GATEHOUSE__LOG__LEVEL", "debug");
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let (mut lines, mut banner) = (BufReader::new(child.stdout.take().unwrap()), String::new());
         while !banner.contains("ready in") {
             let read = lines.read_line(&mut banner).unwrap();
@@ -61,18 +63,41 @@ impl Running {
         self.word_after("KEY=")
     }
 
-    fn ask(&self, lead: &str, path: &str, more: &str) -> String {
+    fn bare_key(&self) -> &str {
+        self.word_after("OPENAI_API_KEY=")
+    }
+
+    /// Sends a request to the listener that the banner names after `lead`; the whole response.
+    fn send(&self, lead: &str, line: &str, more: &str) -> String {
         let address: SocketAddr = self.word_after(lead).parse().unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{more}\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        write!(stream, "{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{more}").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+
+    fn get(&self, lead: &str, path: &str) -> String {
+        self.send(lead, &format!("GET {path}"), "\r\n")
     }
 
     fn status(&self, path: &str, key: &str) -> String {
-        let answer = self.ask("listens on http://", path, &format!("authorization: Bearer {key}\r\n"));
-        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+        let authorization = format!("authorization: Bearer {key}\r\n\r\n");
+        let response = self.send("listens on http://", &format!("GET {path}"), &authorization);
+        response.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+
+    /// A chat completion with `key`, read as JSON.
+    fn chat(&self, key: &str) -> serde_json::Value {
+        let body = r#"{"model":"sim-chat","messages":[{"role":"user","content":"Say hello"}]}"#;
+        let more = format!(
+            "authorization: Bearer {key}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let response = self.send("listens on http://", "POST /v1/chat/completions", &more);
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{response}");
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {response}"))
     }
 
     fn signal(&self, name: &str) {
@@ -88,7 +113,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A failed test must not leave a gateway behind; one that has ended already does not mind.
+        // A failed test must not leave a gateway running; to kill an ended one does nothing.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -99,29 +124,45 @@ fn folder() -> TempDir {
 }
 
 #[test]
-fn a_fresh_machine_gets_a_gateway_a_key_and_a_clean_end() {
+fn sandbox_mode_keeps_its_keys_across_restarts() {
     let folder = folder();
     let gateway = Running::start(folder.path());
-    let first = gateway.key().to_owned();
+    let (first, bare) = (gateway.key().to_owned(), gateway.bare_key().to_owned());
+    assert_ne!(first, bare);
+    let address = gateway.word_after("listens on ").to_owned();
+    assert_eq!(gateway.word_after("ANTHROPIC_BASE_URL="), address);
+    assert_eq!(gateway.word_after("ANTHROPIC_API_KEY="), first);
+    assert_eq!(gateway.word_after("OPENAI_BASE_URL="), format!("{address}/v1"));
     assert_eq!(gateway.status("/v1/models", &first), "200");
     assert_eq!(gateway.status("/v1/models", "sk-wrong"), "401");
-    assert!(gateway.ask("health on http://", "/readyz", "").starts_with("HTTP/1.1 200"));
-    let metrics = gateway.ask("health on http://", "/metrics", "");
+    assert!(gateway.get("health on http://", "/readyz").starts_with("HTTP/1.1 200"));
+    let metrics = gateway.get("health on http://", "/metrics");
     assert!(metrics.contains("gatehouse_http_requests_total"), "{metrics}");
     assert!(!metrics.contains(&first[3..13]), "a key's id in the metrics");
     assert_eq!(gateway.stop(), Some(0));
     assert!(!folder.path().join("gatehouse-data/admin.json").exists());
 
     let again = Running::start(folder.path());
-    assert_ne!(again.key(), first);
-    assert_eq!(again.status("/v1/models", &first), "401");
-    assert_eq!(again.status("/v1/models", again.key()), "200");
+    assert_eq!((again.key(), again.bare_key()), (first.as_str(), bare.as_str()));
+    assert!(again.banner.contains("The keys are the same at every start"), "{}", again.banner);
+    assert_eq!(again.chat(&first)["data"]["object"], "chat.completion");
+    assert_eq!(again.chat(&bare)["object"], "chat.completion");
     assert_eq!(again.stop(), Some(0));
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(log.contains("INFO") && !log.contains(&first) && !log.contains(&bare), "a key in the log");
+
+    done(folder.path(), &["key", "revoke", &bare]);
+    let replaced = Running::start(folder.path());
+    assert_eq!(replaced.key(), first);
+    assert_ne!(replaced.bare_key(), bare);
+    assert!(replaced.banner.contains("New keys: "), "{}", replaced.banner);
+    assert_eq!(replaced.status("/v1/models", replaced.bare_key()), "200");
+    assert_eq!(replaced.stop(), Some(0));
     assert!(done(folder.path(), &["doctor"]).contains("imbalance 0\nnothing is wrong"));
 }
 
 #[test]
-fn commands_work_beside_a_running_gateway_and_without_one() {
+fn commands_work_with_and_without_a_running_gateway() {
     let folder = folder();
     let path = folder.path();
     let gateway = Running::start(path);
@@ -133,7 +174,7 @@ fn commands_work_beside_a_running_gateway_and_without_one() {
     assert_eq!(gateway.status("/v1/models", &key), "200");
     assert!(done(path, &["plugin", "list"]).contains("context-image"));
     assert!(done(path, &["doctor"]).contains("imbalance 0"));
-    // The whole key is as good a name as its id, and a cached key ends at once.
+    // The whole key names it as well as its id does, and a cached key is refused at once.
     done(path, &["key", "revoke", &key]);
     assert_eq!(gateway.status("/v1/models", &key), "401");
     assert!(refused(path, &["account", "withdraw", "alice", "99"], 1).contains("12.5"));
@@ -148,7 +189,7 @@ fn commands_work_beside_a_running_gateway_and_without_one() {
 }
 
 #[test]
-fn a_crash_leaves_nothing_in_the_way() {
+fn the_gateway_starts_again_after_a_crash() {
     let folder = folder();
     let mut gateway = Running::start(folder.path());
     gateway.child.kill().unwrap();
@@ -159,12 +200,19 @@ fn a_crash_leaves_nothing_in_the_way() {
 }
 
 #[test]
-fn the_data_folder_is_its_owners_alone() {
+fn the_data_folder_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
     let gateway = Running::start(folder.path());
     let data = folder.path().join("gatehouse-data");
-    for (part, expected) in [(".", 0o700), ("pepper", 0o600), ("admin.json", 0o600), ("plugins", 0o700)] {
+    for (part, expected) in [
+        (".", 0o700),
+        ("pepper", 0o600),
+        ("admin.json", 0o600),
+        ("plugins", 0o700),
+        ("plugins/embedded.json", 0o600),
+        ("sandbox-keys.json", 0o600),
+    ] {
         let mode = std::fs::metadata(data.join(part)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, expected, "{part}");
     }
@@ -172,7 +220,7 @@ fn the_data_folder_is_its_owners_alone() {
 }
 
 #[test]
-fn commands_without_a_store_say_so_and_make_none() {
+fn commands_without_a_store_fail_and_create_none() {
     let folder = folder();
     for words in
         [&["doctor"][..], &["audit"], &["key", "list"], &["account", "show", "a"], &["plugin", "list"]]
@@ -191,6 +239,12 @@ fn a_component_is_checked_without_a_gateway() {
     let folder = folder();
     std::fs::write(folder.path().join("no.wasm"), b"not a component").unwrap();
     assert!(refused(folder.path(), &["plugin", "check", "no.wasm"], 1).contains("admit"));
+    let refused_check = run(folder.path(), &["plugin", "check", "no.wasm"]);
+    let (table, error) = (refused_check.stdout, String::from_utf8(refused_check.stderr).unwrap());
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("REFUSED"), "{table}");
+    let reason = error.trim().rsplit(": ").next().unwrap();
+    assert_eq!(format!("{table}{error}").matches(reason).count(), 1, "the reason twice: {table}{error}");
     assert!(refused(folder.path(), &["plugin", "check", "missing.wasm"], 2).contains("missing.wasm"));
 }
 
@@ -225,13 +279,32 @@ fn the_configuration_is_checked_and_shown() {
 }
 
 #[test]
-fn a_wrong_command_line_is_a_mistake() {
+fn a_missing_secret_is_reported_before_anything_is_opened() {
+    let folder = folder();
+    let config = "[providers.bfl.accounts.main]\nsecret = { env = \"GATEHOUSE_TEST_SECRET\" }\n";
+    std::fs::write(folder.path().join("gatehouse.toml"), config).unwrap();
+    let words = &["serve", "--listen", "127.0.0.1:0"];
+    assert!(refused(folder.path(), words, 2).contains("GATEHOUSE_TEST_SECRET is not set"));
+    assert!(!folder.path().join("gatehouse-data").exists(), "the data folder was created first");
+    // A plugin folder that cannot be opened would end the start, if it came first.
+    std::fs::create_dir(folder.path().join("gatehouse-data")).unwrap();
+    std::fs::write(folder.path().join("gatehouse-data/plugins"), b"no folder").unwrap();
+    let error = refused(folder.path(), words, 2);
+    assert!(error.contains("gatehouse.toml:2:1") && error.contains("GATEHOUSE_TEST_SECRET"), "{error}");
+    let set = gatehouse(folder.path(), words).env("GATEHOUSE_TEST_SECRET", "hunter2").output().unwrap();
+    assert!(String::from_utf8(set.stderr).unwrap().contains("plugins: cannot be created"));
+}
+
+#[test]
+fn a_wrong_command_line_exits_with_2() {
     let folder = folder();
     for words in [&["sreve"][..], &["key", "create", "n"], &["account", "deposit", "a", "1e3"]] {
         refused(folder.path(), words, 2);
     }
     assert!(done(folder.path(), &["--version"]).starts_with("gatehouse "));
     assert!(done(folder.path(), &["--help"]).contains("Exit codes:"));
+    done(folder.path(), &["customer", "open", "alice"]);
+    done(folder.path(), &["key", "create", "n", "--customer", "alice", "--unlimited"]);
 }
 
 #[test]
