@@ -104,7 +104,7 @@ impl From<Key> for KeyView {
     fn from(key: Key) -> Self {
         Self {
             id: key.id,
-            customer: key.account,
+            customer: key.customer,
             name: key.name,
             created: key.created,
             quota: key.quota,

@@ -6,7 +6,7 @@ use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError};
-use gatehouse_tasks::{Answer, Command, Rejection};
+use gatehouse_tasks::{Applied, Command, Rejection};
 
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
@@ -46,7 +46,7 @@ impl AdminService {
     /// Why nothing was changed.
     pub async fn perform(&self, operation: Operation) -> Result<OperationResult, OperationError> {
         // An operator sees everything that clients were told.
-        self.store.catch_up().await.map_err(store_failed)?;
+        self.store.flush().await.map_err(store_failed)?;
         let changes_keys = matches!(operation, Operation::KeyCreate(_) | Operation::KeyRevoke { .. });
         let result = self.dispatch(operation).await;
         if let (true, Backend::Running { driver, .. }) = (changes_keys, &self.backend) {
@@ -83,7 +83,7 @@ impl AdminService {
         }
     }
 
-    pub(super) async fn send(&self, command: Command) -> Result<Answer, OperationError> {
+    pub(super) async fn send(&self, command: Command) -> Result<Applied, OperationError> {
         self.store.execute(command).await.map_err(store_failed)?.map_err(rejected)
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn store_failed(error: StoreError) -> OperationError {
 fn rejected(rejection: Rejection) -> OperationError {
     let text = rejection.to_string();
     match rejection {
-        Rejection::NoAccount(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
+        Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
         _ => OperationError::Refused(text),
     }

@@ -10,18 +10,18 @@ use crate::api::result::OperationResult;
 impl AdminService {
     pub(super) async fn open_customer(&self, id: CustomerId) -> Result<OperationResult, OperationError> {
         check_id(&id)?;
-        self.send(Command::OpenAccount { id: id.clone(), at: self.clock.now() }).await?;
+        self.send(Command::AddCustomer { id: id.clone(), at: self.clock.now() }).await?;
         self.show_customer(&id)
     }
 
     pub(super) async fn list_customers(&self) -> Result<OperationResult, OperationError> {
         let store = self.store.clone();
-        let customers = on_blocking_thread(move || store.accounts()).await?.map_err(store_failed)?;
+        let customers = on_blocking_thread(move || store.customers()).await?.map_err(store_failed)?;
         Ok(OperationResult::Customers { customers })
     }
 
     pub(super) fn show_customer(&self, id: &CustomerId) -> Result<OperationResult, OperationError> {
-        let found = self.store.account(id).map_err(store_failed)?;
+        let found = self.store.customer(id).map_err(store_failed)?;
         found
             .map(OperationResult::Customer)
             .ok_or_else(|| OperationError::NotFound(format!("no account {id}")))
@@ -50,13 +50,13 @@ impl AdminService {
 
     async fn book(
         &self,
-        account: CustomerId,
+        customer: CustomerId,
         amount: Credits,
         memo: String,
     ) -> Result<OperationResult, OperationError> {
-        let deposit = Command::Deposit { account: account.clone(), amount, memo, at: self.clock.now() };
+        let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: self.clock.now() };
         self.send(deposit).await?;
-        self.show_customer(&account)
+        self.show_customer(&customer)
     }
 }
 

@@ -35,7 +35,7 @@ fn examination(report: Report) -> Examination {
         findings.push(format!("and {} more", report.found - listed));
     }
     let counts = [
-        ("accounts", report.accounts),
+        ("accounts", report.customers),
         ("keys", report.keys),
         ("ledger entries", report.entries),
         ("open holds", report.holds),

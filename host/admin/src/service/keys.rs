@@ -15,7 +15,7 @@ impl AdminService {
         let secret = ApiKey::mint(self.seed.as_ref());
         let key = Key {
             id: secret.id(),
-            account: new.customer,
+            customer: new.customer,
             name: new.name,
             digest: secret.digest(&self.pepper),
             created: now,

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(formats, ["bare", "wrapped"]);
         let mode = std::fs::metadata(&first.file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600);
-        let found = service.store.account(&CustomerId::from(CUSTOMER)).unwrap().unwrap();
+        let found = service.store.customer(&CustomerId::from(CUSTOMER)).unwrap().unwrap();
         assert_eq!(found.available, CREDIT);
     }
 

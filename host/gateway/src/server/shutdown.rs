@@ -67,7 +67,7 @@ impl Gateway {
         // First, so that `/readyz` refuses while the listeners still accept.
         self.driver.leave();
         if !skip_lame_duck {
-            self.edge.leave().await;
+            self.edge.lame_duck().await;
         }
         // New connections wait for the next process from here on, so steps and requests end in parallel.
         self.driver.drain();
