@@ -27,7 +27,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model"]),
-    ("gatehouse-admin", &["gatehouse-files", "gatehouse-model"]),
+    (
+        "gatehouse-admin",
+        &[
+            "gatehouse-driver",
+            "gatehouse-files",
+            "gatehouse-model",
+            "gatehouse-runtime",
+            "gatehouse-store",
+            "gatehouse-tasks",
+        ],
+    ),
     ("gatehouse-sandbox", &[]),
     (
         "gatehouse",
