@@ -258,10 +258,10 @@ async fn https_speaks_http2_where_the_provider_does() {
         let names = HashMap::from([("provider.test", vec!["127.0.0.1".parse().unwrap()])]);
         let resolver = Arc::new(Table { names, ..Table::default() });
         let trusting = format!("{}[fetch]\nextra_roots_file = {roots:?}\n", provider(&base, ""));
-        let trusted = upstream_with(&trusting, Hand::at(0), resolver.clone());
+        let trusted = upstream_with(&trusting, TestClock::skipping_pauses_at(0), resolver.clone());
         call(&trusted, &post("{}"), &Memory::default()).await.unwrap();
         assert_eq!(server.only().version, version);
-        let doubting = upstream_with(&provider(&base, ""), Hand::at(0), resolver);
+        let doubting = upstream_with(&provider(&base, ""), TestClock::skipping_pauses_at(0), resolver);
         assert_eq!(call(&doubting, &post("{}"), &Memory::default()).await, Err(Outage::Unreachable));
         assert_eq!(server.seen().len(), 1);
     }

@@ -32,7 +32,7 @@ async fn urls_that_lead_to_private_places_are_refused() {
         ("empty.test", vec![]),
     ]);
     let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with("", Hand::at(0), resolver);
+    let upstream = upstream_with("", TestClock::skipping_pauses_at(0), resolver);
     let bad = FetchError::BadUrl;
     let closed = |host: &str| FetchError::NotPublic(host.to_owned());
     for (url, expected) in [
@@ -79,7 +79,7 @@ async fn a_host_the_operator_named_may_be_private() {
     let names = HashMap::from([("cdn.internal", vec!["127.0.0.1".parse().unwrap()])]);
     let resolver = Arc::new(Table { names, ..Table::default() });
     let config = format!("[fetch]\nallow_private = [\"cdn.internal:{port}\", \"other.internal\"]\n");
-    let upstream = upstream_with(&config, Hand::at(0), resolver.clone());
+    let upstream = upstream_with(&config, TestClock::skipping_pauses_at(0), resolver.clone());
     let fetched = upstream.fetch(&format!("http://cdn.internal:{port}/a#b"), &user(10)).await.unwrap();
     assert_eq!(fetched.mime(), Some("image/png"));
     assert_eq!(fetched.collect().await.unwrap(), "bytes");
@@ -147,7 +147,7 @@ async fn results_come_from_the_providers_media_origins_only() {
     let more = format!("media_origins = [\"{}\", \"https://*.bfl.ai\"]", server.url());
     let names = HashMap::from([("delivery.bfl.ai", vec!["10.1.2.3".parse().unwrap()])]);
     let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with(&provider("https://api.example.com", &more), Hand::at(0), resolver);
+    let upstream = upstream_with(&provider("https://api.example.com", &more), TestClock::skipping_pauses_at(0), resolver);
     let results = Policy::new(Origins::Results("p"), 100, PATIENCE);
     let from = |url: String| fetch_owned(&upstream, url, results);
     assert_eq!(from(format!("{}/r", server.url())).await.unwrap(), "result");
@@ -220,11 +220,11 @@ async fn a_trickle_is_cut_off() {
         stream.readable().await.unwrap();
     })
     .await;
-    let clock = Hand::at(0);
+    let clock = TestClock::skipping_pauses_at(0);
     let config = format!("[fetch]\nallow_private = [\"{address}\"]\n");
     let upstream = upstream_with(&config, clock.clone(), Arc::new(SystemResolver));
     let mut fetched = upstream.fetch(&format!("http://{address}/"), &user(1000)).await.unwrap();
-    clock.advance(11_000);
+    clock.advance_ms(11_000);
     assert_eq!(fetched.next().await, Err(FetchError::Timeout));
 }
 

@@ -26,7 +26,7 @@ async fn a_closed_port_is_unreachable() {
 #[tokio::test]
 async fn a_name_without_address_is_unreachable() {
     let upstream =
-        upstream_with(&provider("https://nowhere.test", ""), Hand::at(0), Arc::new(Table::default()));
+        upstream_with(&provider("https://nowhere.test", ""), TestClock::skipping_pauses_at(0), Arc::new(Table::default()));
     assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
 }
 
@@ -36,7 +36,7 @@ async fn an_address_behind_a_pattern_must_be_public() {
     let names = HashMap::from([("evil.bfl.ai", vec!["127.0.0.1".parse().unwrap()])]);
     let more = format!("origins = [\"https://*.bfl.ai:{}\"]", server.address.port());
     let config = provider("https://api.example.com", &more);
-    let upstream = upstream_with(&config, Hand::at(0), Arc::new(Table { names, ..Table::default() }));
+    let upstream = upstream_with(&config, TestClock::skipping_pauses_at(0), Arc::new(Table { names, ..Table::default() }));
     let url = format!("https://evil.bfl.ai:{}/", server.address.port());
     assert_eq!(outcome(&upstream, &get(Target::Url(url)), NEVER).await, Err(Outage::Unreachable));
     assert!(server.seen().is_empty());
@@ -118,7 +118,7 @@ async fn answers_tell_the_account_what_to_do() {
         (402, vec![], 9, None),
     ] {
         let server = serve(move |_| answer(status, &headers, "")).await;
-        let clock = Hand::at(1_000_000);
+        let clock = TestClock::skipping_pauses_at(1_000_000);
         let upstream = upstream_with(&provider(&server.url(), ""), clock.clone(), Arc::new(SystemResolver));
         for _ in 0..calls {
             assert_eq!(outcome(&upstream, &get(path("/")), NEVER).await, Ok(status));

@@ -56,7 +56,7 @@ impl Stage {
     pub(super) fn upstream(&self, providers: &str, fetch: &str) -> Upstream {
         let roots = self.folder.path().join("roots.pem");
         let text = format!("{providers}\n[fetch]\nextra_roots_file = {roots:?}\n{fetch}\n");
-        let (clock, seed) = (Hand::at(1_000_000), Arc::new(Counting::default()));
+        let (clock, seed) = (TestClock::skipping_pauses_at(1_000_000), Arc::new(TestSeed::default()));
         let (names, dials) = (Arc::clone(&self.names) as _, Arc::clone(&self.dials) as _);
         Upstream::dialling(&config(&text), &secrets, clock, seed, names, dials).unwrap()
     }
