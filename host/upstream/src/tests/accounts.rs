@@ -53,8 +53,10 @@ fn what_is_not_configured_is_unknown() {
 
 #[test]
 fn a_lower_priority_number_goes_first() {
-    let upstream =
-        pool(&TestClock::skipping_pauses_at(0), &[("spare", "priority = 5"), ("first", "priority = 1\nconcurrency = 1")]);
+    let upstream = pool(
+        &TestClock::skipping_pauses_at(0),
+        &[("spare", "priority = 5"), ("first", "priority = 1\nconcurrency = 1")],
+    );
     let (held, _) = upstream.enter("p", None).unwrap();
     assert_eq!(held.account(), "first");
     assert_eq!(name(&upstream).unwrap(), "spare");

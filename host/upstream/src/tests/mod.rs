@@ -1,5 +1,5 @@
-//! What the tests of this room share: a clock and a seed by hand, blobs in memory, a resolver that says what it is
-//! told, and a real HTTP server on a loopback port of its own.
+//! What the tests of this crate share: blobs in memory, a resolver with a table, and a server for raw bytes. Clock, seed
+//! and the scripted provider come from the harness.
 
 mod accounts;
 mod calls;
@@ -10,23 +10,17 @@ mod ssrf;
 mod streams;
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Call, Clock, Pause, Payload, Replay, Secret, Seed, Target, UnixMs};
-use http::{HeaderMap, Method, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
+use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, serve_connections};
+use gatehouse_model::{BlobId, Call, Clock as _, Payload, Replay, Secret, Target, UnixMs};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -22,7 +22,7 @@ pub(super) struct Stage {
     pub(super) names: Arc<Names>,
     pub(super) dials: Arc<Dials>,
     script: Script,
-    server: Server,
+    server: Provider,
     folder: tempfile::TempDir,
 }
 
@@ -39,11 +39,11 @@ impl Stage {
         let acceptor = acceptor(&made.cert.pem(), &made.signing_key.serialize_pem());
         let script = Script::default();
         let lines = Arc::clone(&script);
-        let server = serve_over(
+        let server = Provider::start_over(
             move |_| match lines.lock().unwrap().pop_front() {
                 // Closed after each answer, so that each hop has to connect and shows.
-                Some((status, to)) => answer(status, &[("location", &to), ("connection", "close")], "moved"),
-                None => answer(200, &[("connection", "close")], "file"),
+                Some((status, to)) => reply(status, &[("location", &to), ("connection", "close")], "moved"),
+                None => reply(200, &[("connection", "close")], "file"),
             },
             move |stream| plain_or_tls(stream, acceptor.clone()),
         )
@@ -77,8 +77,8 @@ impl Stage {
     }
 
     /// Every request that reached the server.
-    pub(super) fn seen(&self) -> Vec<Seen> {
-        self.server.seen()
+    pub(super) fn received(&self) -> Vec<Received> {
+        self.server.received()
     }
 }
 
