@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use gatehouse_driver::{CancelError, MediaRefusal, Request, SubmitError, TaskFilter};
+use gatehouse_driver::{CancelError, CheckedBody, MediaRefusal, Request, SubmitError, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
 use object_store::ObjectStore;
 use serde_json::json;
@@ -68,9 +68,8 @@ fn request(wish: &Wish) -> Request {
     Request {
         key: Arc::clone(&keys()[wish.key]),
         surface: "images.generate",
-        model: None,
         parent: None,
-        body: Bytes::from(body.to_string()),
+        body: CheckedBody::parse(Bytes::from(body.to_string()), None).expect("a JSON object"),
         idempotency: wish.token.clone(),
     }
 }

@@ -6,14 +6,15 @@
 //! status code (edge does), never decides what is true of a task (`tasks` does).
 //! Called by `edge` and `admin`.
 
+mod api;
+mod body;
 mod call;
 mod cancel;
 mod commit;
 mod config;
+mod detached;
 mod driver;
-mod face;
 mod house;
-mod intake;
 mod live;
 mod read;
 mod recover;
@@ -21,11 +22,13 @@ mod result;
 mod save;
 mod schedule;
 mod step;
+mod submit;
 mod text;
 
+pub use api::{CancelError, ModelListing, Receipt, Request, SubmitError, TaskFilter};
+pub use body::CheckedBody;
 pub use config::{Config, TextConfig};
 pub use driver::{Driver, Parts, StartError};
-pub use face::{CancelError, ModelListing, Receipt, Request, SubmitError, TaskFilter};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::StoreError;
 pub use text::{

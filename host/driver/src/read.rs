@@ -11,8 +11,8 @@ use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskQuery};
 
 use crate::driver::Stage;
-use crate::face::{ModelListing, TaskFilter};
-use crate::intake::may_use;
+use crate::api::{ModelListing, TaskFilter};
+use crate::submit::may_use;
 use crate::{Driver, result};
 
 impl Driver {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream};
+use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
     ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pause, Pepper, RequestId, Secret, Seed, Sse, UnixMs,
@@ -152,7 +152,7 @@ impl Scene {
             id: RequestId::from_bits(self.requests.fetch_add(1, Ordering::Relaxed).into()),
             key: Arc::clone(&self.key),
             surface: "messages.create",
-            body: body.to_string().into(),
+            body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
             headers: vec![],
         };
         let driver = self.driver.clone();

@@ -14,8 +14,9 @@ use super::blobs::Embedded;
 use super::models::TextModel;
 use super::pump::{AHEAD, Pump};
 use super::{Bill, CompletionRequest, CompletionResponse, TextError};
+use crate::detached::detached;
 use crate::driver::{Inner, Stage};
-use crate::intake::{asked_model, may_use, refused, settle_refusal};
+use crate::submit::{may_use, refused, settle_refusal};
 use crate::{Driver, SubmitError};
 
 /// What the hold outlives the request by, so that the sweep never takes it from under a settlement.
@@ -40,8 +41,8 @@ impl Driver {
         }
         let inner = Arc::clone(&self.inner);
         let under_way = inner.enter_text();
-        let running = tokio::spawn(async move { inner.ask(request, under_way).await });
-        running.await.unwrap_or_else(|error| Err(SubmitError::Internal(error.to_string()).into()))
+        let body = request.body.bytes().clone();
+        detached(body, async move { inner.ask(request, under_way).await }).await
     }
 }
 
@@ -66,12 +67,12 @@ impl Inner {
         mut request: CompletionRequest,
         under_way: UnderWay,
     ) -> Result<CompletionResponse, TextError> {
-        let cut = self.cut(std::mem::take(&mut request.body)).await?;
-        let (model, version) = self.text_model(&request, &cut.json)?;
+        let (model, version) = self.text_model(&request)?;
+        let cut = self.cut(request.body.bytes().clone()).await?;
         let cx = self.text_context(&version);
         let inquiry = TextRequest {
             surface: request.surface.to_owned(),
-            body: cut.json.to_vec(),
+            body: cut.json,
             headers: std::mem::take(&mut request.headers),
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             route: model.route.clone(),
@@ -137,9 +138,8 @@ impl Inner {
     fn text_model(
         &self,
         request: &CompletionRequest,
-        json: &[u8],
     ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
-        let asked = asked_model(None, json)?;
+        let asked = request.body.model().map(str::to_owned);
         let version = self.families.registry().text(request.surface);
         let default = || {
             let surfaces = &version.as_ref()?.about().surfaces;

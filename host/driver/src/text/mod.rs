@@ -29,11 +29,10 @@ pub(crate) use models::TextModels;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use gatehouse_model::{Header, Key, Obstacle, RequestId, Sse};
 use tokio::sync::mpsc;
 
-use crate::SubmitError;
+use crate::{CheckedBody, SubmitError};
 
 /// A text request as it came off the wire.
 pub struct CompletionRequest {
@@ -43,8 +42,8 @@ pub struct CompletionRequest {
     pub key: Arc<Key>,
     /// "messages.create" or "chat.completions".
     pub surface: &'static str,
-    /// The JSON body, untouched.
-    pub body: Bytes,
+    /// What the client sent.
+    pub body: CheckedBody,
     /// The client's headers a family may see.
     pub headers: Vec<Header>,
 }

@@ -180,7 +180,7 @@ impl Backend for Fake {
         self.generation.load(Ordering::SeqCst)
     }
     async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         self.asked.lock().unwrap().push(request);
         match body["refuse"].as_str() {
             Some("hang") => std::future::pending().await,
@@ -193,7 +193,7 @@ impl Backend for Fake {
         }
     }
     async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         let rejected = |trouble| TextError::Rejected {
             obstacle: trouble,
             message: "the provider's words".to_owned(),

@@ -1,12 +1,13 @@
-//! The words of the driver's face: what `edge` and `admin` say to it and are answered with. The calls
-//! themselves stand in `intake`, `read` and `cancel`.
+//! The types of the driver's interface: what `edge` and `admin` hand in and what they get back. The calls
+//! themselves are methods of `Driver`, in `submit`, `queries`, `cancel` and `text`.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use gatehouse_model::{Credits, Key, Status, TaskId, UnixMs};
 
-use crate::StoreError;
+use gatehouse_store::StoreError;
+
+use crate::body::CheckedBody;
 
 /// An asynchronous submission as it came off the wire.
 pub struct Request {
@@ -14,12 +15,10 @@ pub struct Request {
     pub key: Arc<Key>,
     /// "images.generate", ...
     pub surface: &'static str,
-    /// Set by routes that imply the model; otherwise the body's `model`.
-    pub model: Option<&'static str>,
     /// The task a follow-up names in its path.
     pub parent: Option<TaskId>,
-    /// The JSON body, untouched.
-    pub body: Bytes,
+    /// What the client sent.
+    pub body: CheckedBody,
     /// The `Idempotency-Key` header.
     pub idempotency: Option<String>,
 }

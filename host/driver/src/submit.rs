@@ -3,6 +3,7 @@
 //! The receipt means task, hold and intent are on disk; the provider is called only after it. Nothing is
 //! looked up twice: one registry snapshot decides model, version and price key.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,13 +15,14 @@ use gatehouse_model::{
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
-use serde::Deserialize;
 
+use crate::detached::detached;
 use crate::driver::{Inner, Stage};
 use crate::{Driver, Receipt, Request, SubmitError};
 
 impl Driver {
-    /// Accepts a job: the receipt means task, hold and intent are durable.
+    /// Accepts a job: the receipt means task, hold and intent are durable. Runs to its end even if the caller
+    /// goes away meanwhile: a client that hangs up must not cut a submission in half.
     ///
     /// # Errors
     /// [`SubmitError`]; nothing was charged and nothing will happen.
@@ -28,18 +30,17 @@ impl Driver {
         if self.inner.has_reached(Stage::Stopped) {
             return Err(SubmitError::Draining);
         }
-        self.inner.submit(request).await
+        let (inner, body) = (Arc::clone(&self.inner), request.body.bytes().clone());
+        detached(body, async move { inner.submit(request).await }).await
     }
 }
 
 impl Inner {
-    async fn submit(&self, mut request: Request) -> Result<Receipt, SubmitError> {
+    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
         let now = self.now();
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
-        // Not held a moment longer than it is needed: it may be 30 MB of pictures.
-        let cut = self.cut(std::mem::take(&mut request.body)).await?;
-        let asked = asked_model(request.model, &cut.json)?;
-        let found = self.resolve(&request, asked)?;
+        let found = self.resolve(&request)?;
+        let cut = self.cut(request.body.bytes().clone()).await?;
         let parent = self.parent(&request)?;
         let seed = self.seed.word();
         let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
@@ -84,11 +85,12 @@ impl Inner {
         })
     }
 
-    fn resolve(&self, request: &Request, asked: Option<String>) -> Result<Resolved, SubmitError> {
+    fn resolve(&self, request: &Request) -> Result<Resolved, SubmitError> {
         let registry = self.families.registry();
-        let (asked, resolved) = match asked {
+        let (asked, resolved) = match request.body.model() {
             Some(asked) => {
-                let resolved = registry.resolve(request.surface, &asked);
+                let resolved = registry.resolve(request.surface, asked);
+                let asked = asked.to_owned();
                 (asked.clone(), resolved.ok_or(SubmitError::UnknownModel(asked))?)
             }
             None => {
@@ -139,7 +141,7 @@ impl Inner {
         };
         let submission = Submission {
             surface: request.surface.to_owned(),
-            body: cut.json.to_vec(),
+            body: cut.json,
             parent,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
@@ -210,46 +212,6 @@ impl Inner {
     }
 }
 
-/// The body's `model`, and the proof that the body is one JSON object.
-pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<String>, SubmitError> {
-    #[derive(Deserialize)]
-    struct Head {
-        model: Option<serde_json::Value>,
-    }
-    let first = json.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first.is_some_and(|&byte| byte != b'{') {
-        // A whole parse first: broken JSON deserves its position, not "expected an object".
-        serde_json::from_slice::<serde::de::IgnoredAny>(json).map_err(|error| broken_json(&error))?;
-        return Err(SubmitError::Invalid {
-            field: None,
-            message: "the request body must be a JSON object".to_owned(),
-        });
-    }
-    let head: Head = serde_json::from_slice(json).map_err(|error| broken_json(&error))?;
-    if let Some(model) = implied {
-        return Ok(Some(model.to_owned()));
-    }
-    match head.model {
-        None | Some(serde_json::Value::Null) => Ok(None),
-        Some(serde_json::Value::String(model)) if !model.trim().is_empty() => Ok(Some(model)),
-        Some(other) => Err(invalid("model", &format!("expected the id of a model as a string, got {other}"))),
-    }
-}
-
-fn broken_json(error: &serde_json::Error) -> SubmitError {
-    SubmitError::Invalid { field: None, message: format!("the request body is not valid JSON: {error}") }
-}
-
-impl SubmitError {
-    pub(crate) fn no_model() -> Self {
-        invalid("model", "expected the id of a model, nothing came")
-    }
-}
-
-fn invalid(field: &str, message: &str) -> SubmitError {
-    SubmitError::Invalid { field: Some(field.to_owned()), message: format!("{field}: {message}") }
-}
-
 /// A key's model list may name a model by its own id or by any alias.
 pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
     key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
@@ -266,7 +228,7 @@ pub(crate) fn refused(refusal: Refusal) -> SubmitError {
 /// A digest of everything that makes two submissions the same request.
 fn fingerprint(request: &Request) -> Digest {
     let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
-    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), &request.body])
+    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), request.body.bytes()])
 }
 
 pub(crate) fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, SubmitError> {
