@@ -11,9 +11,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-model", &[]),
     ("gatehouse-tasks", &["gatehouse-model"]),
     ("gatehouse-store", &["gatehouse-model", "gatehouse-tasks"]),
-    ("gatehouse-runtime", &["gatehouse-model"]),
+    ("gatehouse-files", &[]),
+    ("gatehouse-runtime", &["gatehouse-files", "gatehouse-model"]),
     ("gatehouse-upstream", &["gatehouse-model"]),
-    ("gatehouse-media", &["gatehouse-model", "gatehouse-upstream"]),
+    ("gatehouse-media", &["gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
     (
         "gatehouse-driver",
         &[
@@ -26,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model"]),
-    ("gatehouse-admin", &["gatehouse-model"]),
+    ("gatehouse-admin", &["gatehouse-files", "gatehouse-model"]),
     ("gatehouse-sandbox", &[]),
     (
         "gatehouse",
@@ -35,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-build",
             "gatehouse-driver",
             "gatehouse-edge",
+            "gatehouse-files",
             "gatehouse-runtime",
             "gatehouse-media",
             "gatehouse-model",

@@ -12,12 +12,12 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::auth::Auth;
 use crate::backend::Backend;
 use crate::config::{Config, count};
-use crate::front::Front;
-use crate::listen::{Door, Stage};
-use crate::tls::{Certificates, TlsError};
+use crate::http::auth::Auth;
+use crate::http::pipeline::Front;
+use crate::net::listen::{Door, Stage};
+use crate::net::tls::{Certificates, TlsError};
 
 /// Why the edge cannot stand.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gatehouse_model::RequestId;
 use http_body_util::BodyExt;
 
-use crate::envelope::{Form, Kind, Problem, error_table};
+use crate::errors::{Form, Kind, Problem, error_table};
 
 const EVERY: [Kind; 26] = [
     Kind::Invalid,

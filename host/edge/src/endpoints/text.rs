@@ -9,14 +9,14 @@ use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, Submi
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
 use http::{HeaderMap, Response, header};
 
-use crate::answer::{self, Content};
 use crate::backend::Backend;
-use crate::body;
-use crate::envelope::{Form, Kind, Problem};
-use crate::events::EventBody;
-use crate::front::{Front, Visit};
-use crate::query::quoted;
-use crate::surfaces::jobs;
+use crate::endpoints::jobs;
+use crate::errors::{Form, Kind, Problem};
+use crate::http::body;
+use crate::http::pipeline::{Front, Visit};
+use crate::http::query::quoted;
+use crate::http::response::{self as answer, Content};
+use crate::sse::EventBody;
 
 /// What of a client's headers a family may see.
 const SEEN: [&str; 2] = ["anthropic-version", "anthropic-beta"];

@@ -11,8 +11,8 @@ use gatehouse_driver::{TextError, TextStream};
 use gatehouse_model::{Clock, Pause, RequestId, Sse};
 use http::{HeaderValue, Response, header};
 
-use crate::answer::Content;
-use crate::envelope::{Form, Problem};
+use crate::errors::{Form, Problem};
+use crate::http::response::Content;
 
 /// A comment line: every client skips it, and none takes it for an event.
 const COMMENT: &[u8] = b": ping\n\n";

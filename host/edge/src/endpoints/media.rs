@@ -3,11 +3,11 @@
 use gatehouse_driver::{MediaFile, MediaRefusal};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-use crate::answer::Content;
 use crate::backend::Backend;
-use crate::envelope::{Kind, Problem};
-use crate::front::{Front, Visit};
-use crate::query::Query;
+use crate::errors::{Kind, Problem};
+use crate::http::pipeline::{Front, Visit};
+use crate::http::query::Query;
+use crate::http::response::Content;
 
 /// The file behind a link, or the part of it that is asked for.
 pub(super) async fn read<B: Backend>(

@@ -6,8 +6,8 @@ use http::uri::Authority;
 use http::{HeaderMap, Method, Version, header};
 
 use crate::config::{Limits, count, kib};
-use crate::envelope::{Kind, Problem};
-use crate::wire::Signs;
+use crate::errors::{Kind, Problem};
+use crate::net::transport::Signs;
 
 /// Checks the head and gives the authority the client asked for.
 pub(crate) fn check(parts: &Parts, signs: &Signs, limits: &Limits) -> Result<Authority, Problem> {

@@ -8,11 +8,11 @@ use http::Response;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
-use crate::answer::{self, Content};
 use crate::backend::Backend;
-use crate::envelope::{Kind, Problem};
-use crate::front::{Front, Visit};
-use crate::query::quoted;
+use crate::errors::{Kind, Problem};
+use crate::http::pipeline::{Front, Visit};
+use crate::http::query::quoted;
+use crate::http::response::{self as answer, Content};
 
 #[derive(Serialize)]
 struct Models {

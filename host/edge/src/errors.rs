@@ -10,7 +10,7 @@ use gatehouse_model::RequestId;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
-use crate::answer::{Content, json_bytes};
+use crate::http::response::{Content, json_bytes};
 
 /// What went wrong, as far as a client can tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

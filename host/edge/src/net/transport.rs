@@ -14,7 +14,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, Pause};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::framing::Framing;
+use crate::net::framing::Framing;
 
 /// Enough to let a client finish writing and read the answer that refused it, and no more: many read nothing
 /// before they have written a whole body, and what is too large is seldom twice the limit.

@@ -3,11 +3,11 @@
 use http::Response;
 use serde_json::json;
 
-use crate::answer::{self, Content};
 use crate::backend::Backend;
-use crate::envelope::{Kind, Problem};
-use crate::front::Front;
-use crate::listen::Stage;
+use crate::errors::{Kind, Problem};
+use crate::http::pipeline::Front;
+use crate::http::response::{self as answer, Content};
+use crate::net::listen::Stage;
 
 /// The process answers.
 pub(super) fn live() -> Response<Content> {

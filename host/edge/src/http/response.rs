@@ -1,4 +1,4 @@
-//! Answers and their bodies. Knows no error (see `envelope`) and no surface.
+//! Answers and their bodies. Knows no error (see `errors`) and no endpoint.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use http::{HeaderValue, Response, header};
 use http_body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
-use crate::events::EventBody;
+use crate::sse::EventBody;
 
 /// What follows an answer's head.
 pub(crate) enum Content {

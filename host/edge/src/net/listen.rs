@@ -1,6 +1,6 @@
 //! Listeners and connections: accepting within limits, TLS, the protocol, and the end of each connection.
 //!
-//! Owns sockets and their fate; never looks into a request (see `front`).
+//! Owns sockets and their fate; never looks into a request (see `http/pipeline`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,13 +19,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::address;
 use crate::backend::Backend;
 use crate::config::{Limits, count, kib, seconds};
-use crate::front::{Front, Peer};
-use crate::record::Busy;
-use crate::tally::{Place, Tally};
-use crate::wire::{Signs, Wire};
+use crate::http::access_log::Busy;
+use crate::http::client_address;
+use crate::http::pipeline::{Front, Peer};
+use crate::net::connection_limits::{Place, Tally};
+use crate::net::transport::{Signs, Wire};
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -117,10 +117,10 @@ impl<B: Backend> Door<B> {
     fn admit(self: &Arc<Self>, permit: OwnedSemaphorePermit, stream: TcpStream, peer: SocketAddr) {
         let ip = peer.ip().to_canonical();
         // A trusted proxy speaks for many clients.
-        let place = if address::is_within(ip, &self.front.config.trusted_proxies) {
+        let place = if client_address::is_within(ip, &self.front.config.trusted_proxies) {
             None
         } else {
-            let Some(place) = self.per_ip.enter(&address::neighbourhood(ip)) else {
+            let Some(place) = self.per_ip.enter(&client_address::neighbourhood(ip)) else {
                 tracing::debug!(%peer, "too many connections of one address");
                 return;
             };

@@ -7,14 +7,14 @@ use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
-use crate::answer::{self, Content};
 use crate::backend::{Backend, trouble};
-use crate::body;
-use crate::envelope::{Kind, Problem};
-use crate::front::{Front, Visit};
-use crate::query::quoted;
-use crate::routes::Submit;
-use crate::surfaces::tasks;
+use crate::endpoints::tasks;
+use crate::errors::{Kind, Problem};
+use crate::http::body;
+use crate::http::pipeline::{Front, Visit};
+use crate::http::query::quoted;
+use crate::http::response::{self as answer, Content};
+use crate::http::routes::Submit;
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]

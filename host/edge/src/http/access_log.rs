@@ -13,8 +13,8 @@ use gatehouse_model::{KeyId, RequestId, metric};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::answer::Content;
-use crate::tally::Place;
+use crate::http::response::Content;
+use crate::net::connection_limits::Place;
 
 /// Logged as the status of a request whose client left before an answer began.
 const CLIENT_GONE: u16 = 499;

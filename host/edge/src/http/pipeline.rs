@@ -1,7 +1,7 @@
 //! One request's way through the edge: checked, routed, identified, answered, sealed.
 //!
 //! Owns the order of these steps and what every answer carries (request ids, connection fate, the record).
-//! Never knows an endpoint's shape (`surfaces`) or a status code (`envelope`).
+//! Never knows an endpoint's shape (`endpoints`) or a status code (`errors`).
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -14,21 +14,21 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 
-use crate::address;
-use crate::answer::Content;
-use crate::auth::Auth;
 use crate::backend::Backend;
-use crate::body::{self, Unread};
 use crate::config::{Config, count, mib};
-use crate::envelope::{Form, Kind, Problem};
-use crate::head;
-use crate::listen::Stage;
-use crate::query::quoted;
-use crate::record::{Busy, Record, Recorded};
-use crate::routes::{self, Entry, Found, Route};
-use crate::surfaces;
-use crate::tally::Tally;
-use crate::wire::Signs;
+use crate::endpoints;
+use crate::errors::{Form, Kind, Problem};
+use crate::http::access_log::{Busy, Record, Recorded};
+use crate::http::auth::Auth;
+use crate::http::body::{self, Unread};
+use crate::http::client_address;
+use crate::http::head;
+use crate::http::query::quoted;
+use crate::http::response::Content;
+use crate::http::routes::{self, Entry, Found, Route};
+use crate::net::connection_limits::Tally;
+use crate::net::listen::Stage;
+use crate::net::transport::Signs;
 
 /// Everything a request meets; one for all listeners.
 pub(crate) struct Front<B> {
@@ -129,8 +129,8 @@ impl<B: Backend> Front<B> {
         };
         let visit = Visit { parts, body, entry, id: record.id, open, base };
         match key {
-            Some(key) => surfaces::answer(self, visit, key).await,
-            None => surfaces::answer_open(self, visit).await,
+            Some(key) => endpoints::answer(self, visit, key).await,
+            None => endpoints::answer_open(self, visit).await,
         }
     }
 
@@ -141,7 +141,7 @@ impl<B: Backend> Front<B> {
         peer: &Peer,
         record: &mut Record,
     ) -> Result<Arc<Key>, Problem> {
-        let client = address::client(peer.address, &parts.headers, &self.config.trusted_proxies);
+        let client = client_address::client(peer.address, &parts.headers, &self.config.trusted_proxies);
         let either = route.is_anthropics() || Form::of(parts.uri.path()) == Form::Messages;
         let key = self.auth.identify(&*self.backend, &parts.headers, either, client, self.clock.now())?;
         record.key = Some(key.id.clone());

@@ -14,7 +14,7 @@ use hyper::body::{Frame, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::{Limits, mib, seconds};
-use crate::envelope::{Kind, Problem};
+use crate::errors::{Kind, Problem};
 
 /// A body this short is taken off the connection even when nobody wants it, so that the connection lives.
 const WORTH_DRAINING: u64 = 64 * 1024;
@@ -225,7 +225,7 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    let came = announced.map_or_else(|| "none".to_owned(), crate::query::quoted);
+    let came = announced.map_or_else(|| "none".to_owned(), crate::http::query::quoted);
     let message = format!("Content-Type: expected application/json, not {came}");
     Err(Problem::new(Kind::WrongMediaType, message))
 }

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use gatehouse_model::Key;
 use http::Response;
 
-use crate::answer::Content;
 use crate::backend::Backend;
-use crate::envelope::{Kind, Problem};
-use crate::front::{Front, Visit};
-use crate::routes::Route;
+use crate::errors::{Kind, Problem};
+use crate::http::pipeline::{Front, Visit};
+use crate::http::response::Content;
+use crate::http::routes::Route;
 
 /// The routes that need a key.
 pub(crate) async fn answer<B: Backend>(

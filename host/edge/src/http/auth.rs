@@ -11,9 +11,9 @@ use gatehouse_model::{ApiKey, Key, KeyDigest, Pepper, UnixMs};
 use http::{HeaderMap, header};
 use moka::sync::Cache;
 
-use crate::address;
 use crate::backend::{Backend, trouble};
-use crate::envelope::{Kind, Problem};
+use crate::errors::{Kind, Problem};
+use crate::http::client_address;
 
 /// Keys in use at once before the store is asked again.
 const KNOWN: u64 = 65_536;
@@ -111,7 +111,7 @@ fn admit(key: Arc<Key>, client: IpAddr, now: UnixMs) -> Result<Arc<Key>, Problem
     if key.expires.is_some_and(|end| end <= now) {
         return Err(Problem::new(Kind::Unauthenticated, "this API key has expired"));
     }
-    if !key.networks.is_empty() && !address::is_within(client, &key.networks) {
+    if !key.networks.is_empty() && !client_address::is_within(client, &key.networks) {
         let message = format!("this API key may not be used from {client}");
         return Err(Problem::new(Kind::NetworkForbidden, message));
     }

@@ -9,12 +9,12 @@ use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::answer::{self, Content};
 use crate::backend::{Backend, trouble};
-use crate::envelope::{Kind, Problem};
-use crate::front::{Front, Visit};
-use crate::listen::{Stage, reached};
-use crate::query::{Query, quoted};
+use crate::errors::{Kind, Problem};
+use crate::http::pipeline::{Front, Visit};
+use crate::http::query::{Query, quoted};
+use crate::http::response::{self as answer, Content};
+use crate::net::listen::{Stage, reached};
 
 /// The longest a client may have its look-up held open, in seconds.
 const LONGEST_WAIT: u64 = 60;

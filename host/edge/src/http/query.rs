@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::envelope::Problem;
+use crate::errors::Problem;
 
 /// A decoded query string.
 pub(crate) struct Query(Vec<(String, String)>);

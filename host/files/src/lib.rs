@@ -1,0 +1,99 @@
+//! Files written whole and durably: a reader, or the next process after a crash, finds the old content or the
+//! new one, never a part.
+//!
+//! Owns the one order of steps that promises it (temporary file in the same folder, fsync, rename, fsync of the
+//! folder). Every file it writes is readable by its owner alone. Never decides what is written or where; calls
+//! block, so an async caller runs them on a blocking thread.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The end of a temporary file's name.
+const TEMPORARY: &str = ".tmp";
+
+/// Writes `bytes` to `path`, in place of what the file held before. Durable when it returns.
+///
+/// # Errors
+/// The file system's. The file is then as it was, or, when only the last fsync failed, holds the new content.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Mode 0600 from its first moment; removed again when a step fails.
+    let mut file = tempfile::Builder::new().prefix(".").suffix(TEMPORARY).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(folder)?.sync_all()
+}
+
+/// Removes the temporary files that a crash left in `folder`. Only for a folder without a writer, before its first
+/// write.
+///
+/// # Errors
+/// The file system's.
+pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().ends_with(TEMPORARY) && entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn replaces_the_content_and_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        for bytes in [&b"old"[..], b"", b"new"] {
+            write_atomic(&path, bytes).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+        assert_eq!(names(folder.path()), ["record.json"]);
+    }
+
+    #[test]
+    fn a_failed_write_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder cannot be replaced by a file.
+        fs::create_dir_all(folder.path().join("taken/inside")).unwrap();
+        assert!(write_atomic(&folder.path().join("taken"), b"new").is_err());
+        assert!(write_atomic(&folder.path().join("missing/record.json"), b"new").is_err());
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_for_their_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        fs::write(&path, b"open to all").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        write_atomic(&path, b"secret").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn only_temporary_files_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".x1.tmp"), b"half").unwrap();
+        fs::write(folder.path().join("a.wasm.tmp"), b"half").unwrap();
+        fs::write(folder.path().join("a.wasm"), b"whole").unwrap();
+        fs::create_dir(folder.path().join("folder.tmp")).unwrap();
+        remove_unfinished(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), ["a.wasm", "folder.tmp"]);
+    }
+}
