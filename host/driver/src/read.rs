@@ -10,8 +10,8 @@ use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskQuery};
 
-use crate::driver::Stage;
 use crate::api::{ModelListing, TaskFilter};
+use crate::driver::Stage;
 use crate::submit::may_use;
 use crate::{Driver, result};
 

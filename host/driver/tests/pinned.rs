@@ -100,13 +100,8 @@ impl Life {
     async fn submit(&self, key: &Arc<Key>, prompt: &str) -> TaskId {
         let body = json!({"model": "ctx-pro", "prompt": prompt}).to_string().into();
         let body = CheckedBody::parse(body, None).expect("an object");
-        let request = Request {
-            key: key.clone(),
-            surface: "images.generate",
-            parent: None,
-            body,
-            idempotency: None,
-        };
+        let request =
+            Request { key: key.clone(), surface: "images.generate", parent: None, body, idempotency: None };
         self.driver.submit(request).await.expect("a receipt").task
     }
 

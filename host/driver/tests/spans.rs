@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream};
+use gatehouse_driver::{
+    CheckedBody, CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream,
+};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
     ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pause, Pepper, RequestId, Secret, Seed, Sse, UnixMs,

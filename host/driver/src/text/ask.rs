@@ -135,10 +135,7 @@ impl Inner {
     }
 
     /// The model the body names, or the surface's own, and the version that translates for it.
-    fn text_model(
-        &self,
-        request: &CompletionRequest,
-    ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
+    fn text_model(&self, request: &CompletionRequest) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
         let asked = request.body.model().map(str::to_owned);
         let version = self.families.registry().text(request.surface);
         let default = || {

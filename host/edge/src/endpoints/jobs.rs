@@ -57,13 +57,7 @@ pub(super) async fn submit<B: Backend>(
     let parent = if submit.follow_up { Some(parent(visit.open)?) } else { None };
     let body = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
     let body = CheckedBody::parse(body, submit.model).map_err(|error| refusal(error, None))?;
-    let request = Request {
-        key: Arc::clone(&key),
-        surface: visit.entry.surface,
-        parent,
-        body,
-        idempotency,
-    };
+    let request = Request { key: Arc::clone(&key), surface: visit.entry.surface, parent, body, idempotency };
     let receipt = front.backend.submit(request).await;
     let receipt = receipt.map_err(|error| refusal(error, submit.model.map(|_| visit.entry.pattern)))?;
     if submit.asset { asset_receipt(front, &key, receipt) } else { Ok(plain_receipt(receipt)) }

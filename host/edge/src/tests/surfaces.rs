@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use gatehouse_driver::Request;
 use gatehouse_model::{FailureKind, Status, TaskId};
 use serde_json::json;
 
@@ -25,8 +26,9 @@ async fn a_submission_is_answered_with_a_receipt() {
         r#"{"code":200,"data":[{"status":"submitted","task_id":"task_000000000000000000000SG000"}]}"#
     );
     let asked = stand.house.asked.lock().unwrap();
-    assert_eq!((asked[0].surface, asked[0].model, asked[0].parent), ("images.generate", None, None));
-    assert_eq!((&asked[0].body[..], asked[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
+    let Request { surface, parent, body: sent, .. } = &asked[0];
+    assert_eq!((*surface, sent.model(), *parent), ("images.generate", Some("ctx-pro"), None));
+    assert_eq!((&sent.bytes()[..], asked[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
 }
 
 #[tokio::test]
@@ -58,7 +60,7 @@ async fn paths_choose_surface_model_and_parent() {
     ] {
         assert_eq!(ask(&stand, stand.post(&path, "{}")).await.status, 200);
         let asked = stand.house.asked.lock().unwrap().pop().unwrap();
-        assert_eq!((asked.surface, asked.model, asked.parent), (surface, model, follows));
+        assert_eq!((asked.surface, asked.body.model(), asked.parent), (surface, model, follows));
     }
     let reply = ask(&stand, stand.post("/v1/clip2/private-avatar", "{}")).await;
     let id = "task_000000000000000000000SG000";
