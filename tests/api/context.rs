@@ -2,7 +2,7 @@
 //! each limit from both sides.
 
 use base64::Engine as _;
-use gatehouse_tests::{run, send_to};
+use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
 use crate::{Scene, request};

@@ -5,7 +5,7 @@
 //! account, a secret, or the provider's trouble as the client's fault.
 
 use gatehouse_sandbox::Settings;
-use gatehouse_tests::{run, send_to};
+use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
 use crate::{Scene, request};
@@ -65,7 +65,7 @@ fn every_fault_ends_as_promised() {
         let broken: Vec<String> =
             futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
         assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), FAULTS.len(), broken.join("\n"));
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -107,7 +107,7 @@ fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
             );
             assert_eq!(task["cost"], 0.0);
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 

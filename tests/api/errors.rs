@@ -1,14 +1,14 @@
 //! Each row of the specification's error table that can occur on the asynchronous surfaces, and the
 //! promises every answer keeps: ids in the headers, one envelope, honest hints about retrying.
 
-use gatehouse_tests::{Answer, run, send};
+use gatehouse_harness::{Response, run, send};
 use serde_json::json;
 
 use crate::{Scene, request};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn check(answer: &Answer, status: u16, kind: &str, words: &[&str]) {
+fn check(answer: &Response, status: u16, kind: &str, words: &[&str]) {
     let error = &answer.json()["error"];
     assert_eq!((answer.status, &error["code"]), (status, &json!(status)), "{error}");
     assert_eq!(error["type"], kind, "{error}");
@@ -159,7 +159,7 @@ fn an_account_without_credit_is_told_402_and_nothing_happens() {
             poor.send("GET", "/v1/tasks", &[], "").await.json()["data"].as_array().map(Vec::len),
             Some(1)
         );
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 

@@ -1,6 +1,6 @@
 //! What a key may do: models, networks, expiry, revocation, and nobody else's tasks.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::json;
 
 use crate::{Scene, request};
@@ -37,7 +37,7 @@ fn a_revoked_key_is_refused_at_once() {
         let scene = Scene::start().await;
         let key = scene.house.make_key("acme", &["--unlimited"]).await;
         assert_eq!(key.post(IMAGES, &request(json!({}))).await.status, 200);
-        scene.house.gatehouse(&["key", "revoke", key.id()]).await;
+        scene.house.command(&["key", "revoke", key.id()]).await;
         let refused = key.post(IMAGES, &request(json!({}))).await;
         assert_eq!((refused.status, &refused.json()["error"]["type"]), (401, &json!("authentication_error")));
         assert_eq!(scene.submit(&request(json!({}))).await.status, 200, "other keys are untouched");

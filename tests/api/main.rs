@@ -13,12 +13,12 @@ mod tasks;
 use std::time::Duration;
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Answer, Caller, House, Setup};
+use gatehouse_harness::{Response, Caller, Gateway, Setup};
 use serde_json::{Value, json};
 
 /// A gateway with one account and an unlimited key, and the provider it talks to.
 struct Scene {
-    house: House,
+    house: Gateway,
     sandbox: Sandbox,
     caller: Caller,
 }
@@ -38,12 +38,12 @@ impl Scene {
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         )
         .with(more);
-        let house = House::start(setup).await;
+        let house = Gateway::start(setup).await;
         let caller = house.open_account("acme", "100000").await;
         Self { house, sandbox, caller }
     }
 
-    async fn submit(&self, body: &Value) -> Answer {
+    async fn submit(&self, body: &Value) -> Response {
         self.caller.post("/v1/images/generations", body).await
     }
 

@@ -1,6 +1,6 @@
 //! Result links: signed, of the right type, in ranges, and not for anybody who changed a letter.
 
-use gatehouse_tests::{run, send_to};
+use gatehouse_harness::{run, send_to};
 use serde_json::json;
 
 use crate::{Scene, request};

@@ -1,7 +1,7 @@
 //! The task endpoint and what stands beside it: fields, waiting, lists, cancelling, models, health.
 
 use gatehouse_sandbox::Settings;
-use gatehouse_tests::{run, send};
+use gatehouse_harness::{run, send};
 use serde_json::{Value, json};
 
 use crate::{Scene, request};
@@ -122,7 +122,7 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
         assert_eq!(cancelled.json()["data"]["cost"], 0.0);
         assert_eq!(cancel(&second).await.status, 409, "it has ended");
         assert_eq!(scene.sandbox.context_truth().submits.len(), 1);
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 

@@ -19,21 +19,21 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Caller, House, Setup};
+use gatehouse_harness::{Caller, Gateway, Setup};
 
 /// Longer than any limit configured here: whoever still waits then would wait for ever.
 const FOR_EVER: Duration = Duration::from_secs(120);
 
 /// Runs a test whose failure may be that something is never ended.
 fn run(test: impl Future<Output = ()>) {
-    gatehouse_tests::run(async {
+    gatehouse_harness::run(async {
         tokio::time::timeout(FOR_EVER, test).await.expect("an end of all waiting");
     });
 }
 
 /// A gateway with one account and an unlimited key, and the provider it talks to.
 struct Scene {
-    house: House,
+    house: Gateway,
     caller: Caller,
     _provider: Sandbox,
 }
@@ -44,7 +44,7 @@ impl Scene {
         let provider = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let addresses = serde_json::to_value(provider.context()).expect("addresses");
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more);
-        let house = House::start(setup).await;
+        let house = Gateway::start(setup).await;
         let caller = house.open_account("acme", "1000").await;
         Self { house, caller, _provider: provider }
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
-use gatehouse_tests::send;
+use gatehouse_harness::send;
 use tokio::task::JoinHandle;
 
 use crate::raw::Raw;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::Setup;
+use gatehouse_harness::Setup;
 use serde_json::{Value, json};
 
 async fn sandbox(job_time: Duration) -> Sandbox {
