@@ -250,7 +250,7 @@ fn the_provider_is_asked_for_what_the_client_meant() {
         scene.finish(&json!({"model": "ctx-max", "prompt": "first", "size": "9:21", "seed": 5, "safety_tolerance": 6,
             "prompt_upsampling": true, "output_format": "webp", "n": 1, "resolution": "2K"})).await;
         scene.finish(&json!({"model": "ctx-pro", "prompt": "second"})).await;
-        let truth = serde_json::to_value(scene.sandbox.context_truth()).expect("plain data");
+        let truth = serde_json::to_value(scene.sandbox.context_record()).expect("plain data");
         let sent = |prompt: &str| {
             let submits = truth["submits"].as_array().expect("a list");
             submits.iter().find(|submit| submit["prompt"] == prompt).cloned().expect("the submit arrived")["body"].clone()

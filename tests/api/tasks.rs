@@ -104,7 +104,7 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
         let scene = Scene::start_with(Settings::default(), "[providers.bfl]\nconcurrency = 1\n").await;
         let first = scene.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
         let first = first["data"][0]["task_id"].as_str().expect("an id").to_owned();
-        while scene.sandbox.context_truth().submits.is_empty() {
+        while scene.sandbox.context_record().submits.is_empty() {
             scene.caller.send("GET", &format!("/v1/tasks/{first}"), &[("prefer", "wait=1")], "").await;
         }
         let second = scene.submit(&request(json!({"prompt": "waits"}))).await.json();
@@ -121,7 +121,7 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
         );
         assert_eq!(cancelled.json()["data"]["cost"], 0.0);
         assert_eq!(cancel(&second).await.status, 409, "it has ended");
-        assert_eq!(scene.sandbox.context_truth().submits.len(), 1);
+        assert_eq!(scene.sandbox.context_record().submits.len(), 1);
         scene.house.expect_sound_ledger().await;
     });
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_sandbox::text::{Received, TextTruth};
+use gatehouse_sandbox::text::{Received, TextRecord};
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::{Caller, Gateway, Setup, send};
 use serde_json::{Map, Value, json};
@@ -124,16 +124,16 @@ impl Scene {
         }
     }
 
-    pub(crate) fn truth(&self, wire: &str) -> TextTruth {
+    pub(crate) fn truth(&self, wire: &str) -> TextRecord {
         match wire {
-            "messages" => self.sandbox.messages_truth(),
-            "chat" => self.sandbox.chat_truth(),
+            "messages" => self.sandbox.messages_record(),
+            "chat" => self.sandbox.chat_record(),
             other => panic!("no provider speaks {other:?}"),
         }
     }
 
     pub(crate) fn held(&self) -> u64 {
-        (self.sandbox.messages_truth().held + self.sandbox.chat_truth().held) as u64
+        (self.sandbox.messages_record().held + self.sandbox.chat_record().held) as u64
     }
 
     /// Requests of a surface by status, those in `above` taken off, once there are `until` of them: a

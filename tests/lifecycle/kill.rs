@@ -135,7 +135,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             moments.len() - kills,
             receipts as f64 / took.as_secs_f64(),
             load.lost_answers.load(Ordering::SeqCst),
-            sandbox.context_truth().accepted,
+            sandbox.context_record().accepted,
             verdict.completed,
             verdict.refused,
             verdict.in_doubt,
@@ -250,7 +250,7 @@ impl Verdict {
     /// Compares the clients' receipts, the gateway's tasks, the provider's jobs and the audit record.
     fn of(load: &Load, reader: &Reader, sandbox: &Sandbox, audit: &[Value], moments: &[u64]) -> Self {
         let receipts = load.receipts.lock().expect("no panic");
-        let truth = sandbox.context_truth();
+        let truth = sandbox.context_record();
         let accepted: BTreeSet<&str> = truth.submits.iter().map(|submit| submit.prompt.as_str()).collect();
         assert_eq!(accepted.len() as u64, truth.accepted, "the provider remembers every job, and none twice");
         assert_eq!(reader.tasks.len(), receipts.len(), "a task for each prompt, and no other");

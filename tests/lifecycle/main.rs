@@ -44,7 +44,7 @@ fn request(prompt: &str) -> Value {
 /// How often the provider was asked for each prompt.
 fn submits(sandbox: &Sandbox) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for submit in sandbox.context_truth().submits {
+    for submit in sandbox.context_record().submits {
         *counts.entry(submit.prompt).or_default() += 1;
     }
     counts

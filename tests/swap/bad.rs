@@ -71,7 +71,7 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
         // A live task whose state every candidate is rehearsed on.
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
-        while sandbox.context_truth().submits.is_empty() {
+        while sandbox.context_record().submits.is_empty() {
             caller.send("GET", "/v1/tasks", &[], "").await;
         }
         let over = Arc::new(AtomicBool::new(false));

@@ -132,7 +132,7 @@ fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted()
         let first = versions(&house).await[0].0.clone();
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
-        while sandbox.context_truth().submits.is_empty() {
+        while sandbox.context_record().submits.is_empty() {
             caller.send("GET", "/v1/tasks", &[], "").await;
         }
         let build = builds.build(9).display().to_string();

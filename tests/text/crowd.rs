@@ -159,7 +159,7 @@ fn a_thousand_streams_leak_no_hold() {
         drop(left);
         // Whoever was left is read on for a second and then given up; the others go on.
         let mut account = house.account("crowd").await;
-        while sandbox.messages_truth().held + sandbox.chat_truth().held > held - leaving {
+        while sandbox.messages_record().held + sandbox.chat_record().held > held - leaving {
             account = house.account("crowd").await;
         }
         assert_ne!(account["reserved"], 0, "the others are still paid for in advance");

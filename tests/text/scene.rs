@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_sandbox::text::TextTruth;
+use gatehouse_sandbox::text::TextRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::{Caller, Gateway, Setup};
 use serde_json::{Value, json};
@@ -64,8 +64,8 @@ impl Scene {
         Self { house, sandbox, caller }
     }
 
-    pub(crate) fn truth(&self, wire: Wire) -> TextTruth {
-        if wire == Wire::Chat { self.sandbox.chat_truth() } else { self.sandbox.messages_truth() }
+    pub(crate) fn truth(&self, wire: Wire) -> TextRecord {
+        if wire == Wire::Chat { self.sandbox.chat_record() } else { self.sandbox.messages_record() }
     }
 
     /// Lets go once so many answers are held up, by either provider.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use gatehouse_driver::{CancelError, CheckedBody, MediaRefusal, Request, SubmitError, TaskFilter};
+use gatehouse_driver::{CancelError, CheckedBody, MediaRefusal, SubmitError, SubmitRequest, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
 use object_store::ObjectStore;
 use serde_json::json;
@@ -58,14 +58,14 @@ pub(crate) async fn run(house: Arc<House>, act: Act) {
     }
 }
 
-fn request(wish: &Wish) -> Request {
+fn request(wish: &Wish) -> SubmitRequest {
     let body = match wish.kind {
         Kind::Good(model) => json!({"model": model, "prompt": wish.prompt}),
         Kind::Doomed => json!({"model": "ctx-pro", "prompt": wish.prompt, "safety_tolerance": 9}),
         Kind::Invalid => json!({"model": "ctx-pro"}),
         Kind::Unknown => json!({"model": "ctx-none", "prompt": wish.prompt}),
     };
-    Request {
+    SubmitRequest {
         key: Arc::clone(&keys()[wish.key]),
         surface: "images.generate",
         parent: None,
@@ -195,9 +195,9 @@ fn list(house: &House, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
     let (tasks, more) = house.driver.tasks(&keys()[key], &filter).map_err(|error| error.to_string())?;
     let book = house.world.book();
-    let mine = |seen: &&crate::book::Seen| seen.task.account == keys()[key].account;
+    let mine = |seen: &&crate::book::Seen| seen.task.customer == keys()[key].customer;
     let expected = book.seen.values().filter(mine).count();
-    if more || tasks.len() != expected || tasks.iter().any(|task| task.account != keys()[key].account) {
+    if more || tasks.len() != expected || tasks.iter().any(|task| task.customer != keys()[key].customer) {
         return Err(format!("I9: key {key} lists {} tasks of {expected}", tasks.len()));
     }
     Ok(())
@@ -206,7 +206,7 @@ fn list(house: &House, key: usize) -> Result<(), String> {
 async fn cancel(house: &House, prompt: &str) -> Result<(), String> {
     let Some(promise) = promise(house, prompt) else { return Ok(()) };
     let world = &house.world;
-    let stranger = keys().iter().find(|key| key.account != keys()[promise.key].account);
+    let stranger = keys().iter().find(|key| key.customer != keys()[promise.key].customer);
     let theirs = house.driver.cancel(stranger.ok_or("one account only")?, promise.task).await;
     if house.is_open() && !matches!(theirs, Err(CancelError::NotFound)) {
         return Err(format!("I9: a stranger's cancel was answered {theirs:?}"));

@@ -98,7 +98,7 @@ impl From<Key> for KeyView {
     fn from(key: Key) -> Self {
         Self {
             id: key.id,
-            account: key.account,
+            account: key.customer,
             name: key.name,
             created: key.created,
             quota: key.quota,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::SubmitError;
+use crate::errors::SubmitError;
 
 /// Characters of a bad `model` that an error repeats.
 const SHOWN: usize = 200;

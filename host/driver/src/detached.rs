@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::SubmitError;
+use crate::errors::SubmitError;
 
 /// Runs `work` on a task of its own, to its end, even if its caller goes away meanwhile.
 ///

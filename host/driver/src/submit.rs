@@ -1,7 +1,7 @@
-//! Intake: a request becomes a durable task, or is refused with nothing charged.
+//! Submission: a request becomes a durable task, or is refused with nothing charged.
 //!
-//! The receipt means task, hold and intent are on disk; the provider is called only after it. Nothing is
-//! looked up twice: one registry snapshot decides model, version and price key.
+//! The receipt means that task, hold and intent are on disk; the provider is called only after it. One snapshot of
+//! the registry decides model, version and price key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,37 +14,39 @@ use gatehouse_model::{
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
 
+use crate::api::{Receipt, SubmitRequest};
 use crate::detached::detached;
-use crate::driver::{Inner, Stage};
-use crate::{Driver, Receipt, Request, SubmitError};
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+use crate::state::{DriverState, ShutdownState};
 
 impl Driver {
-    /// Accepts a job: the receipt means task, hold and intent are durable. Runs to its end even if the caller
-    /// goes away meanwhile: a client that hangs up must not cut a submission in half.
+    /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
+    /// client disconnects meanwhile: a submission must not be cut in half.
     ///
     /// # Errors
     /// [`SubmitError`]; nothing was charged and nothing will happen.
-    pub async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
-        if self.inner.has_reached(Stage::Stopped) {
+    pub async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        if self.state.has_reached(ShutdownState::Stopped) {
             return Err(SubmitError::Draining);
         }
-        let (inner, body) = (Arc::clone(&self.inner), request.body.bytes().clone());
-        detached(body, async move { inner.submit(request).await }).await
+        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+        detached(body, async move { state.submit(request).await }).await
     }
 }
 
-impl Inner {
-    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
+impl DriverState {
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let now = self.now();
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.bytes().clone()).await?;
         let parent = self.parent(&request)?;
-        let seed = self.seed.word();
+        let seed = self.seed.next_u64();
         let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
-        // The plugin may answer with another of its models; the key's list holds for that one too.
+        // The plugin may choose another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
@@ -66,14 +68,18 @@ impl Inner {
                 error => error.into(),
             })?;
         match outcome {
-            Ok(Answer::Submitted(id)) => {
+            Ok(Applied::Submitted(id)) => {
                 self.live.add(id, Some(resolved.version), None, now);
                 metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })
             }
+            Ok(Applied::Repeated(task)) => {
+                self.media.drop_blobs(&kept).await;
+                Ok(Receipt { task, repeated: true })
+            }
             other => {
                 self.media.drop_blobs(&kept).await;
-                settle_refusal(other)
+                Err(rejection_error(&other))
             }
         }
     }
@@ -85,8 +91,8 @@ impl Inner {
         })
     }
 
-    fn resolve(&self, request: &Request) -> Result<Resolved, SubmitError> {
-        let registry = self.families.registry();
+    fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
+        let registry = self.plugins.registry();
         let (asked, resolved) = match request.body.model() {
             Some(asked) => {
                 let resolved = registry.resolve(request.surface, asked);
@@ -104,12 +110,12 @@ impl Inner {
         Ok(resolved)
     }
 
-    fn parent(&self, request: &Request) -> Result<Option<Parent>, SubmitError> {
+    fn parent(&self, request: &SubmitRequest) -> Result<Option<Parent>, SubmitError> {
         let Some(id) = request.parent else { return Ok(None) };
         let task = self
             .store
             .task(id)?
-            .filter(|task| task.account == request.key.account)
+            .filter(|task| task.customer == request.key.customer)
             .ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))?;
         Ok(Some(Parent {
             task: task.id,
@@ -120,11 +126,10 @@ impl Inner {
         }))
     }
 
-    /// The task belongs to the version that accepted it, which is not the one found where that one faulted
-    /// and another stood by.
+    /// The task belongs to the version that accepted it: the standby, where the version found faulted.
     async fn judge(
         &self,
-        request: &Request,
+        request: &SubmitRequest,
         found: Resolved,
         parent: Option<Parent>,
         cut: Cut,
@@ -137,7 +142,7 @@ impl Inner {
             task: None,
             accepted_at: now,
             deadline: now.plus(self.time_limit(&found.model)),
-            settings: self.families.settings(found.version.family()),
+            settings: self.plugins.settings(found.version.family()),
         };
         let submission = Submission {
             surface: request.surface.to_owned(),
@@ -145,25 +150,21 @@ impl Inner {
             parent,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.families.judge(&found, request.surface, context, submission).await {
+        match self.plugins.judge(&found, request.surface, context, submission).await {
             Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }
-            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refused(refusal)),
-            Err(Fault::Busy) => Err(SubmitError::Busy),
-            Err(fault @ (Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. })) => {
-                Err(SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") })
-            }
-            Err(fault) => {
-                tracing::error!(family = found.version.family(), %fault, "plugin fault while judging a request");
-                Err(SubmitError::Plugin(found.model))
-            }
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
+            Err(fault) => Err(fault_error(fault, |fault| {
+                tracing::error!(family = found.version.family(), %fault, "plugin fault in a submission");
+                SubmitError::Plugin(found.model)
+            })),
         }
     }
 
     fn new_task(
         &self,
-        request: &Request,
+        request: &SubmitRequest,
         resolved: &Resolved,
         accepted: Accepted,
         seed: u64,
@@ -176,7 +177,7 @@ impl Inner {
         Ok(Task {
             id: TaskId::new(now, &*self.seed),
             revision: 0,
-            account: request.key.account.clone(),
+            customer: request.key.customer.clone(),
             key: request.key.id.clone(),
             family: resolved.version.family().to_owned(),
             digest: resolved.version.digest(),
@@ -192,7 +193,7 @@ impl Inner {
             finished: None,
             expected_ms: accepted.expected_ms,
             phase: Phase::Run(Event::Start),
-            seat: None,
+            assignment: None,
             blobs: Vec::new(),
             charge: accepted.charge,
             unit_price: quote.unit,
@@ -217,7 +218,7 @@ pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
     key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
 }
 
-pub(crate) fn refused(refusal: Refusal) -> SubmitError {
+pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
     match refusal {
         Refusal::Invalid { field, message } => SubmitError::Invalid { field, message },
         Refusal::NotFound(message) => SubmitError::NotFound(message),
@@ -225,25 +226,36 @@ pub(crate) fn refused(refusal: Refusal) -> SubmitError {
     }
 }
 
+/// Why a plugin gave no answer about a request; `plugin` handles the faults that are its own.
+pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitError) -> SubmitError {
+    match fault {
+        Fault::Busy => SubmitError::Busy,
+        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } => {
+            SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
+        }
+        fault => plugin(fault),
+    }
+}
+
 /// A digest of everything that makes two submissions the same request.
-fn fingerprint(request: &Request) -> Digest {
+fn fingerprint(request: &SubmitRequest) -> Digest {
     let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
     Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), request.body.bytes()])
 }
 
-pub(crate) fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, SubmitError> {
-    match outcome {
-        Ok(Answer::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+/// Why a submission or a hold is not in the store.
+pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitError {
+    match *outcome {
         Err(Rejection::InsufficientBalance { needed, available }) => {
-            Err(SubmitError::InsufficientBalance { needed, available })
+            SubmitError::InsufficientBalance { needed, available }
         }
         Err(Rejection::QuotaExceeded { needed, remaining }) => {
-            Err(SubmitError::QuotaExceeded { needed, remaining })
+            SubmitError::QuotaExceeded { needed, remaining }
         }
-        Err(Rejection::IdempotencyConflict) => Err(SubmitError::IdempotencyConflict),
+        Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
         Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
-            Err(SubmitError::KeyGone)
+            SubmitError::KeyGone
         }
-        other => Err(SubmitError::Internal(format!("the store answered a submission with {other:?}"))),
+        ref other => SubmitError::Internal(format!("the store answered a submission with {other:?}")),
     }
 }

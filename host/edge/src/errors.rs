@@ -1,7 +1,7 @@
-//! The one place where status codes and error envelopes exist (spec "Errors"; decisions "Envelope").
+//! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
 //!
-//! Everything else names a [`Kind`]; the table says what a client reads for it. Three forms: the generic
-//! envelope, the journey family's (two other `type` words), and the messages endpoint's.
+//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic envelope, the
+//! journey family's (two other `type` words), and the messages endpoint's. Never decides which error a request gets.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use gatehouse_model::RequestId;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
-use crate::http::response::{Content, json_bytes};
+use crate::http::response::{ResponseBody, json_bytes};
 
 /// What went wrong, as far as a client can tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,10 +182,9 @@ impl Problem {
     }
 
     /// The answer in the form of its endpoint family.
-    pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<Content> {
-        let row = TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row");
-        let body = self.body(row, form, id);
-        let mut response = Response::new(Content::Whole(body));
+    pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
+        let (row, body) = (self.row(), self.body(form, id));
+        let mut response = Response::new(ResponseBody::Whole(body));
         *response.status_mut() = StatusCode::from_u16(row.status).expect("the table holds valid statuses");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -205,15 +204,13 @@ impl Problem {
         response
     }
 
-    /// The same as the last event of a stream whose head has long been sent.
-    pub(crate) fn into_event(self, form: Form, id: RequestId) -> Bytes {
-        let row = TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row");
-        let data = self.body(row, form, id);
-        let name: &[u8] = if form == Form::Messages { b"event: error\n" } else { b"" };
-        [name, b"data: ", &data, b"\n\n"].concat().into()
+    fn row(&self) -> &'static ErrorRow {
+        TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
     }
 
-    fn body(&self, row: &ErrorRow, form: Form, id: RequestId) -> Bytes {
+    /// The envelope as JSON.
+    pub(crate) fn body(&self, form: Form, id: RequestId) -> Bytes {
+        let row = self.row();
         if form == Form::Messages {
             let message = format!("{} (request id: {id})", self.0.message);
             return json_bytes(&MessagesError {

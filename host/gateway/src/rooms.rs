@@ -68,7 +68,7 @@ impl Rooms {
         tasks.models.clone_from(&config.models);
         let driver = Driver::start(Parts {
             store: self.store.clone(),
-            families: self.families.clone(),
+            plugins: self.families.clone(),
             upstream,
             media,
             config: tasks,

@@ -64,9 +64,9 @@ impl House {
     /// given time to go elsewhere first.
     pub(crate) async fn close(self, hurry: bool) {
         // First, so that `/readyz` says so while the listeners still answer.
-        self.driver.leave();
+        self.driver.enter_lame_duck();
         if !hurry {
-            self.edge.leave().await;
+            self.edge.lame_duck().await;
         }
         // From here on new connections wait for the next process, so steps and requests end side by side.
         self.driver.drain();

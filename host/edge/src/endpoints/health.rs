@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::backend::Backend;
 use crate::errors::{Kind, Problem};
-use crate::http::pipeline::Front;
-use crate::http::response::{self as answer, Content};
-use crate::net::listen::Stage;
+use crate::http::context::EdgeContext as Front;
+use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::net::shutdown::ShutdownPhase;
 
 /// The process answers.
 pub(super) fn live() -> Response<Content> {
@@ -16,7 +16,7 @@ pub(super) fn live() -> Response<Content> {
 
 /// The house takes work.
 pub(super) fn ready<B: Backend>(front: &Front<B>) -> Result<Response<Content>, Problem> {
-    if *front.stage.borrow() == Stage::Open && front.backend.is_ready() {
+    if *front.shutdown.borrow() == ShutdownPhase::Serving && front.backend.is_ready() {
         return Ok(answer::json(&json!({ "status": "ready" })));
     }
     Err(Problem::new(Kind::Draining, "the gateway takes no new work at the moment"))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{CheckedBody, Receipt, Request, SubmitError};
+use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest};
 use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
@@ -11,9 +11,9 @@ use crate::backend::{Backend, trouble};
 use crate::endpoints::tasks;
 use crate::errors::{Kind, Problem};
 use crate::http::body;
-use crate::http::pipeline::{Front, Visit};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, Content};
+use crate::http::response::{self as answer, ResponseBody as Content};
 use crate::http::routes::Submit;
 
 /// Spec "Submission receipt".
@@ -57,7 +57,8 @@ pub(super) async fn submit<B: Backend>(
     let parent = if submit.follow_up { Some(parent(visit.open)?) } else { None };
     let body = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
     let body = CheckedBody::parse(body, submit.model).map_err(|error| refusal(error, None))?;
-    let request = Request { key: Arc::clone(&key), surface: visit.entry.surface, parent, body, idempotency };
+    let request =
+        SubmitRequest { key: Arc::clone(&key), surface: visit.entry.surface, parent, body, idempotency };
     let receipt = front.backend.submit(request).await;
     let receipt = receipt.map_err(|error| refusal(error, submit.model.map(|_| visit.entry.pattern)))?;
     if submit.asset { asset_receipt(front, &key, receipt) } else { Ok(plain_receipt(receipt)) }

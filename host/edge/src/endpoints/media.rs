@@ -5,9 +5,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use crate::backend::Backend;
 use crate::errors::{Kind, Problem};
-use crate::http::pipeline::{Front, Visit};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
 use crate::http::query::Query;
-use crate::http::response::Content;
+use crate::http::response::ResponseBody as Content;
 
 /// The file behind a link, or the part of it that is asked for.
 pub(super) async fn read<B: Backend>(
@@ -38,7 +38,7 @@ pub(super) async fn read<B: Backend>(
 }
 
 fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap) -> Response<Content> {
-    let mut response = Response::new(Content::Empty);
+    let mut response = Response::new(Content::empty());
     let length = file.range.end.saturating_sub(file.range.start);
     let unchanged = asked.get_all(header::IF_NONE_MATCH).iter().any(|value| names(value, tag));
     if unchanged {

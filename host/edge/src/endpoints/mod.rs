@@ -15,8 +15,8 @@ use http::Response;
 
 use crate::backend::Backend;
 use crate::errors::{Kind, Problem};
-use crate::http::pipeline::{Front, Visit};
-use crate::http::response::Content;
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::http::response::ResponseBody as Content;
 use crate::http::routes::Route;
 
 /// The routes that need a key.

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::backend::Backend;
 use crate::errors::{Kind, Problem};
-use crate::http::pipeline::{Front, Visit};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, Content};
+use crate::http::response::{self as answer, ResponseBody as Content};
 
 #[derive(Serialize)]
 struct Models {

@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 
 use crate::backend::{Backend, trouble};
 use crate::errors::{Kind, Problem};
-use crate::http::pipeline::{Front, Visit};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
 use crate::http::query::{Query, quoted};
-use crate::http::response::{self as answer, Content};
-use crate::net::listen::{Stage, reached};
+use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::net::shutdown::{ShutdownPhase, reached};
 
 /// The longest a client may have its look-up held open, in seconds.
 const LONGEST_WAIT: u64 = 60;
@@ -82,7 +82,7 @@ pub(super) async fn read<B: Backend>(
                 biased;
                 task = front.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
                 // A shutdown does not wait for anybody's patience.
-                () = reached(front.stage.clone(), Stage::Leaving) => front.backend.task(key, id),
+                () = reached(front.shutdown.clone(), ShutdownPhase::LameDuck) => front.backend.task(key, id),
             }
         }
     };

@@ -13,9 +13,9 @@ use crate::backend::Backend;
 use crate::endpoints::jobs;
 use crate::errors::{Form, Kind, Problem};
 use crate::http::body;
-use crate::http::pipeline::{Front, Visit};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, Content};
+use crate::http::response::{self as answer, ResponseBody as Content};
 use crate::sse::EventBody;
 
 /// What of a client's headers a family may see.
@@ -44,7 +44,7 @@ pub(super) async fn ask<B: Backend>(
         body,
         headers: SEEN.iter().filter_map(|name| seen(headers, name)).collect(),
     };
-    match front.backend.ask(request).await.map_err(problem)? {
+    match front.backend.complete(request).await.map_err(problem)? {
         CompletionResponse::Whole(body) if wrapped => Ok(answer::json_text(wrap(&body))),
         CompletionResponse::Whole(body) => Ok(answer::json_text(body)),
         CompletionResponse::Stream(stream) => {

@@ -1,4 +1,4 @@
-//! The query string as named parameters, each at most once. Unknown names are left alone.
+//! The query string as named parameters, each at most once. Unknown names are ignored.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ impl Query {
         Self(pairs.into_owned().collect())
     }
 
-    /// The value of `name`; twice is a mistake, because two readers would pick different ones.
+    /// The value of `name`. A repeated name is an error, because two readers would pick different values.
     pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let first = values.next();
@@ -35,16 +35,16 @@ impl Query {
         read(text).map(Some).ok_or_else(wrong)
     }
 
-    /// The value of `name` in the form its type reads.
+    /// The value of `name` parsed into its type.
     pub(crate) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<Option<T>, Problem> {
         self.read(name, expected, |text| text.parse().ok())
     }
 }
 
-/// Someone else's text inside one of our messages: quoted, escaped, and short.
+/// A client's text inside one of our messages: quoted, escaped, and cut.
 pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 120;
-    match text.char_indices().nth(LONGEST) {
+    const MAX_CHARS: usize = 120;
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{:?}...", &text[..end]),
         None => format!("{text:?}"),
     }

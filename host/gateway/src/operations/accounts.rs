@@ -9,12 +9,12 @@ use super::{Desk, Way, broken};
 impl Desk {
     pub(super) async fn open_account(&self, account: CustomerId) -> Result<Outcome, OperationError> {
         check_account(&account)?;
-        self.send(Command::OpenAccount { id: account.clone(), at: self.clock.now() }).await?;
+        self.send(Command::AddCustomer { id: account.clone(), at: self.clock.now() }).await?;
         self.show_account(&account)
     }
 
     pub(super) fn show_account(&self, account: &CustomerId) -> Result<Outcome, OperationError> {
-        let found = self.store.account(account).map_err(broken)?;
+        let found = self.store.customer(account).map_err(broken)?;
         found.map(Outcome::Customer).ok_or_else(|| OperationError::NotFound(format!("no account {account}")))
     }
 
@@ -35,7 +35,7 @@ impl Desk {
         }
         let signed = if way == Way::In { Some(amount) } else { amount.checked_neg() };
         let amount = signed.ok_or_else(|| OperationError::Invalid("amount: it does not fit".to_owned()))?;
-        let deposit = Command::Deposit { account: account.clone(), amount, memo, at: self.clock.now() };
+        let deposit = Command::Deposit { customer: account.clone(), amount, memo, at: self.clock.now() };
         self.send(deposit).await?;
         self.show_account(&account)
     }

@@ -13,7 +13,7 @@ impl Desk {
         let secret = ApiKey::mint(self.seed.as_ref());
         let key = Key {
             id: secret.id(),
-            account: new.account,
+            customer: new.account,
             name: new.name,
             digest: secret.digest(&self.pepper),
             created: now,

@@ -20,7 +20,7 @@ use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Digest, Pepper, Seed, TaskId};
 use gatehouse_runtime::{PluginService, Supplies, Trust};
 use gatehouse_store::{Store, StoreError};
-use gatehouse_tasks::{Answer, Command, Rejection, Report};
+use gatehouse_tasks::{Applied, Command, Rejection, Report};
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::config::Config;
@@ -57,11 +57,11 @@ impl Desk {
     /// Why nothing was changed.
     pub(crate) async fn perform(&self, operation: Operation) -> Result<Outcome, OperationError> {
         // An operator sees what clients were told.
-        self.store.catch_up().await.map_err(broken)?;
+        self.store.flush().await.map_err(broken)?;
         match operation {
             Operation::AccountOpen { account } => self.open_account(account).await,
             Operation::AccountList => {
-                Ok(Outcome::Accounts { accounts: self.store.accounts().map_err(broken)? })
+                Ok(Outcome::Accounts { accounts: self.store.customers().map_err(broken)? })
             }
             Operation::AccountShow { account } => self.show_account(&account),
             Operation::AccountDeposit { account, amount, memo } => {
@@ -100,7 +100,7 @@ impl Desk {
         Ok(Outcome::Audit { notes: notes.collect() })
     }
 
-    async fn send(&self, command: Command) -> Result<Answer, OperationError> {
+    async fn send(&self, command: Command) -> Result<Applied, OperationError> {
         self.store.execute(command).await.map_err(broken)?.map_err(rejected)
     }
 }
@@ -150,7 +150,7 @@ fn examination(report: Report) -> Examination {
         findings.push(format!("and {} more", report.found - kept));
     }
     let counts = [
-        ("accounts", report.accounts),
+        ("accounts", report.customers),
         ("keys", report.keys),
         ("ledger entries", report.entries),
         ("open holds", report.holds),
@@ -178,7 +178,7 @@ fn broken(error: StoreError) -> OperationError {
 fn rejected(rejection: Rejection) -> OperationError {
     let text = rejection.to_string();
     match rejection {
-        Rejection::NoAccount(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
+        Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
         _ => OperationError::Refused(text),
     }

@@ -140,6 +140,6 @@ async fn each_start_prints_a_fresh_key_and_fills_the_account_up() {
     let alive: Vec<_> = keys.iter().filter(|key| key.revoked.is_none()).collect();
     assert_eq!(alive.len(), 1);
     assert_eq!(alive[0].id, ApiKey::parse(&second).unwrap().id());
-    let account = desk.store.account(&CustomerId::from("sandbox")).unwrap().unwrap();
+    let account = desk.store.customer(&CustomerId::from("sandbox")).unwrap().unwrap();
     assert_eq!(account.available, Credits(1_000_000_000));
 }
