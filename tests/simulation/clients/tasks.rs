@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{CancelError, Request, SubmitError, TaskFilter};
+use gatehouse_driver::{CancelError, CheckedBody, SubmitError, SubmitRequest, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::plan::requests::{Submission, SubmissionKind};
 use crate::simulation::Simulation;
 use crate::system::under_test::System;
 
-fn request(submission: &Submission) -> Request {
+fn request(submission: &Submission) -> SubmitRequest {
     let body = match submission.kind {
         SubmissionKind::Good(model) => json!({"model": model, "prompt": submission.prompt}),
         SubmissionKind::Doomed => {
@@ -24,12 +24,11 @@ fn request(submission: &Submission) -> Request {
         SubmissionKind::Invalid => json!({"model": "ctx-pro"}),
         SubmissionKind::Unknown => json!({"model": "ctx-none", "prompt": submission.prompt}),
     };
-    Request {
+    SubmitRequest {
         key: Arc::clone(&keys()[submission.key]),
         surface: "images.generate",
-        model: None,
         parent: None,
-        body: Bytes::from(body.to_string()),
+        body: CheckedBody::parse(Bytes::from(body.to_string()), None).expect("a JSON object"),
         idempotency: submission.token.clone(),
     }
 }

@@ -83,7 +83,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
 }
 
 async fn receive(system: &System, text: &TextCall, request: CompletionRequest) -> Result<(), TextError> {
-    match system.driver.ask(request).await? {
+    match system.driver.complete(request).await? {
         CompletionResponse::Whole(_) => Ok(()),
         CompletionResponse::Stream(stream) => read(text, stream).await,
     }

@@ -1,6 +1,6 @@
 //! The requests of a plan: submissions of tasks, and text requests of both client APIs.
 
-use bytes::Bytes;
+use gatehouse_driver::CheckedBody;
 use gatehouse_model::Protocol;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn body(self, model: &str, prompt: &str, streaming: bool) -> Bytes {
+    pub(crate) fn body(self, model: &str, prompt: &str, streaming: bool) -> CheckedBody {
         let mut body = json!({
             "model": model, "max_tokens": 400, "stream": streaming,
             "messages": [{"role": "user", "content": prompt}],
@@ -54,7 +54,7 @@ impl Client {
         if self == Self::Chat && streaming {
             body["stream_options"] = json!({"include_usage": true});
         }
-        body.to_string().into()
+        CheckedBody::parse(body.to_string().into(), None).expect("a JSON object")
     }
 
     /// Whether an event tells the client that its answer is complete.

@@ -121,7 +121,7 @@ impl StreamRunner {
         let config = Config { models: models.into(), ..Config::default() };
         let driver = Driver::start(Parts {
             store: store.clone(),
-            families: self.0.service().clone(),
+            plugins: self.0.service().clone(),
             upstream,
             media,
             config,
@@ -139,7 +139,7 @@ impl StreamRunner {
             headers: vec![],
         };
         let (mut events, mut error) = (vec![], None);
-        match driver.ask(request).await {
+        match driver.complete(request).await {
             Ok(CompletionResponse::Stream(mut stream)) => {
                 while let Some(batch) = poll_fn(|cx| stream.poll_next(cx)).await {
                     match batch {

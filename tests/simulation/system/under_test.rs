@@ -77,7 +77,7 @@ impl System {
         };
         let parts = Parts {
             store: store.clone(),
-            families: plugins.service().clone(),
+            plugins: plugins.service().clone(),
             upstream: upstream.clone(),
             media,
             config,
