@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::common::{self, Constant, NOW, flawed, rebuilt, unruly};
+use crate::common::{self, NOW, flawed, rebuilt, unruly};
 use gatehouse_model::{Digest, Event, TaskId};
 use gatehouse_runtime::{
     Config, LiveSample, LiveState, LiveStates, Offer, PluginService, SigningKey, StageVerdict, Supplies,
@@ -24,8 +24,10 @@ fn refusal(families: &PluginService, wasm: &[u8], signature: Option<&str>) -> St
 #[test]
 fn where_signatures_are_required_nothing_serves_without_one() {
     let dir = tempfile::tempdir().unwrap();
-    let (acme, other) =
-        (SigningKey::mint(&Constant), SigningKey::parse(&Digest::of(b"o").to_string()).unwrap());
+    let (acme, other) = (
+        SigningKey::mint(&gatehouse_harness::TestSeed::constant(3)),
+        SigningKey::parse(&Digest::of(b"o").to_string()).unwrap(),
+    );
     let mut config = config(dir.path());
     config.trust.required = true;
     config.trust.keys.insert("acme".to_owned(), acme.public());
@@ -102,7 +104,7 @@ impl LiveStates for Tasks {
 
 fn task(number: u64, state_version: u32, state: &str) -> LiveState {
     LiveState {
-        task: TaskId::new(gatehouse_model::UnixMs(NOW.0 + number), &Constant),
+        task: TaskId::new(gatehouse_model::UnixMs(NOW.0 + number), &gatehouse_harness::TestSeed::constant(3)),
         digest: Digest::of(unruly()),
         state_version,
         state: state.as_bytes().to_vec(),

@@ -7,7 +7,7 @@ use gatehouse_harness::Caller;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::scene::{IMAGES, end_of};
+use super::gateway::{IMAGES, end_of};
 
 /// Two clients that never stop asking.
 pub(crate) struct Honest {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::canary;
+use super::secret_forms;
 
 /// One pixel.
 const PICTURE: &str =
@@ -107,7 +107,7 @@ impl Shared {
     fn sent_with(&self, request: &[u8]) -> Vec<&String> {
         let head = request.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
         let with = |secret: &&String| {
-            let forms = canary::forms(secret.as_bytes());
+            let forms = secret_forms::forms(secret.as_bytes());
             head.iter().any(|line| {
                 forms.iter().any(|(_, form)| line.windows(form.len()).any(|window| window == &form[..]))
             })
@@ -119,10 +119,10 @@ impl Shared {
     fn tell_tales(&self, request: &[u8]) -> String {
         let mut headers = String::new();
         for secret in self.sent_with(request) {
-            for (at, (_, form)) in canary::forms(secret.as_bytes()).iter().enumerate() {
+            for (at, (_, form)) in secret_forms::forms(secret.as_bytes()).iter().enumerate() {
                 headers += &format!("x-tale-{at}: it is {}\r\n", String::from_utf8_lossy(form));
             }
-            let (_, percent) = &canary::forms(secret.as_bytes())[4];
+            let (_, percent) = &secret_forms::forms(secret.as_bytes())[4];
             let percent = String::from_utf8_lossy(percent);
             headers += &format!("location: /landing?key={percent}\r\nset-cookie: session={percent}\r\n");
         }
@@ -146,7 +146,7 @@ impl Shared {
             serde_json::to_string(&text).expect("a string").replace('/', "\\/"),
         ];
         for secret in self.sent_with(request) {
-            let forms = canary::forms(secret.as_bytes());
+            let forms = secret_forms::forms(secret.as_bytes());
             lines.extend(
                 forms.iter().map(|(name, form)| format!("{name}: <{}>", String::from_utf8_lossy(form))),
             );

@@ -1,4 +1,4 @@
-//! A house with the puppet installed, its provider that records, and another server that must never be talked to.
+//! A gateway with the puppet installed, its provider that records, and another server that must never be talked to.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Recorder, canary, puppet};
+use super::recorder::Recorder;
+use super::{fixture, secret_forms};
 
 pub(crate) const IMAGES: &str = "/v1/images/generations";
 
 /// Everything one test needs.
 pub(crate) struct Scene {
-    pub(crate) house: Gateway,
+    pub(crate) gateway: Gateway,
     pub(crate) caller: Caller,
     /// The puppet's provider.
     pub(crate) trap: Recorder,
@@ -26,10 +27,10 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// A house whose configuration has these tables on top.
+    /// A gateway whose configuration has these tables on top.
     pub(crate) async fn start(more: &str) -> Self {
         let files = tempfile::tempdir().expect("a folder");
-        let honest = canary::letters();
+        let honest = secret_forms::letters();
         let settings = Settings {
             keys: vec![honest.clone()],
             job_time: Duration::ZERO,
@@ -39,7 +40,7 @@ impl Scene {
         };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-        let secrets: Vec<String> = (0..3).map(|_| canary::any()).chain([honest]).collect();
+        let secrets: Vec<String> = (0..3).map(|_| secret_forms::any()).chain([honest]).collect();
         let (trap, evil) = (Recorder::start(&secrets).await, Recorder::start(&secrets).await);
         let mut tables = format!("[prices]\npuppet = \"2\"\n\"puppet.dear\" = \"9000000000\"\n\n{more}\n\n");
         for ((name, auth), secret) in PROVIDERS.iter().zip(&secrets) {
@@ -53,10 +54,10 @@ impl Scene {
             tables += &format!("[providers.{name}.accounts.main]\nsecret = {{ file = \"{file}\" }}\n\n");
         }
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(&tables);
-        let house = Gateway::start(setup).await;
-        let caller = house.open_account("acme", "100000").await;
-        let scene = Self { house, caller, trap, evil, secrets, files, _sandbox: sandbox };
-        scene.install(&puppet::truthful()).await;
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("acme", "100000").await;
+        let scene = Self { gateway, caller, trap, evil, secrets, files, _sandbox: sandbox };
+        scene.install(fixture::puppet()).await;
         scene
     }
 
@@ -68,7 +69,7 @@ impl Scene {
     }
 
     pub(crate) async fn install(&self, wasm: &[u8]) {
-        self.house.command(&["plugin", "install", &self.component(wasm)]).await;
+        self.gateway.command(&["plugin", "install", &self.component(wasm)]).await;
     }
 
     pub(crate) async fn submit(&self, script: &Value) -> Response {

@@ -58,11 +58,11 @@ pub(crate) fn forms(secret: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
 
 /// Many secrets in all their forms, looked for at once.
 #[derive(Default)]
-pub(crate) struct Hunt {
+pub(crate) struct SecretSearch {
     by_start: HashMap<[u8; 4], Vec<(String, Vec<u8>)>>,
 }
 
-impl Hunt {
+impl SecretSearch {
     /// One more secret, under a name that may be printed.
     pub(crate) fn also_for(mut self, name: &str, secret: &[u8]) -> Self {
         for (form, bytes) in forms(secret) {

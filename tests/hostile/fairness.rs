@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::{Scene, honest};
+use crate::scene::gateway::{IMAGES, Scene, end_of};
+use crate::scene::honest;
 
 const HOSTILE: usize = 120;
 const HONEST: usize = 10;
@@ -22,9 +23,9 @@ fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
             .map(|_| {
                 let (caller, answered) = (scene.caller.clone(), Arc::clone(&answered));
                 tokio::spawn(async move {
-                    let script = json!({"submit": {"deed": "loop"}});
+                    let script = json!({"submit": {"attack": "loop"}});
                     let body = json!({"model": "puppet-1", "prompt": "", "script": script});
-                    let answer = caller.post(crate::scene::IMAGES, &body).await;
+                    let answer = caller.post(IMAGES, &body).await;
                     answered.fetch_add(1, Ordering::SeqCst);
                     answer.status
                 })
@@ -42,9 +43,9 @@ fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
         for one in crowd {
             assert_eq!(one.await.expect("an answer"), 500);
         }
-        let funds = scene.house.account("acme").await;
+        let funds = scene.gateway.account("acme").await;
         assert_eq!(funds["spent"], 10 * 4_000_000, "{funds}");
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
 
@@ -54,7 +55,7 @@ fn a_crowd_of_slow_steps_does_not_hold_the_steps_of_others() {
         let scene = Scene::start("[tasks]\nconcurrency = 8\n").await;
         let first = scene.finish(&json!({})).await;
         let together = first["created"].as_u64().expect("a moment") * 1000 + 4000;
-        let script = json!({"steps": [{"wait-at": together}, {"deed": "loop"}]});
+        let script = json!({"steps": [{"wait-at": together}, {"attack": "loop"}]});
         let crowd = (0..SLOW).map(|_| scene.submit(&script));
         let crowd = futures_util::future::join_all(crowd).await;
         let receipts: Vec<_> = crowd.into_iter().map(|answer| answer.json()).collect();
@@ -68,8 +69,8 @@ fn a_crowd_of_slow_steps_does_not_hold_the_steps_of_others() {
         let over = failed().await;
         assert!(over < SLOW - 10, "the honest one came after the whole crowd: {over}");
         for receipt in &receipts {
-            assert_eq!(crate::scene::end_of(&scene.caller, receipt).await["status"], "failed");
+            assert_eq!(end_of(&scene.caller, receipt).await["status"], "failed");
         }
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
