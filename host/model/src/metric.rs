@@ -33,9 +33,9 @@ pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
 /// Seconds of a plugin call, by `family`.
 pub const PLUGIN_SECONDS: &str = "gatehouse_plugin_call_seconds";
 /// Calls that faulted in a fresh version and were answered by another one, by `family` and `function`.
-pub const PLUGIN_RESCUED: &str = "gatehouse_plugin_rescued_total";
-/// Versions withdrawn because they failed their watch, by `family`.
-pub const PLUGIN_WITHDRAWN: &str = "gatehouse_plugin_withdrawn_total";
+pub const PLUGIN_FALLBACK: &str = "gatehouse_plugin_fallback_total";
+/// Versions rolled back because of too many faults, by `family`.
+pub const PLUGIN_ROLLED_BACK: &str = "gatehouse_plugin_rolled_back_total";
 /// Batches committed.
 pub const COMMITS: &str = "gatehouse_store_commits_total";
 /// Commands in one batch.
