@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_sandbox::text::{Received, TextTruth};
+use gatehouse_sandbox::text::{Received, TextRecord};
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Caller, House, Setup, send};
+use gatehouse_harness::{Caller, Gateway, Setup, send};
 use serde_json::{Map, Value, json};
 
 /// How long anything may take to become true.
@@ -42,7 +42,7 @@ const ADAPTIVE: &str = "max_output = 128000, sampling = \"none\", thinking = [\"
 
 /// A gateway, its providers, and everybody who asks it.
 pub(crate) struct Scene {
-    pub(crate) house: House,
+    pub(crate) house: Gateway,
     pub(crate) sandbox: Sandbox,
     keys: Map<String, Value>,
 }
@@ -56,7 +56,7 @@ impl Scene {
             .with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n")
             .with(&tables(&sandbox))
             .with(more);
-        let house = House::start(setup).await;
+        let house = Gateway::start(setup).await;
         let mut scene = Self { house, sandbox, keys: Map::new() };
         let main = scene.house.open_account("main", "1000").await;
         scene.keep("main", &main);
@@ -124,16 +124,16 @@ impl Scene {
         }
     }
 
-    pub(crate) fn truth(&self, wire: &str) -> TextTruth {
+    pub(crate) fn truth(&self, wire: &str) -> TextRecord {
         match wire {
-            "messages" => self.sandbox.messages_truth(),
-            "chat" => self.sandbox.chat_truth(),
+            "messages" => self.sandbox.messages_record(),
+            "chat" => self.sandbox.chat_record(),
             other => panic!("no provider speaks {other:?}"),
         }
     }
 
     pub(crate) fn held(&self) -> u64 {
-        (self.sandbox.messages_truth().held + self.sandbox.chat_truth().held) as u64
+        (self.sandbox.messages_record().held + self.sandbox.chat_record().held) as u64
     }
 
     /// Requests of a surface by status, those in `above` taken off, once there are `until` of them: a

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
@@ -37,7 +37,7 @@ impl Script {
         let said = run(async move {
             let scene = Scene::start("").await;
             let said = perform(&scene, command, self.set.name).await;
-            scene.house.expect_clean_books().await;
+            scene.house.expect_sound_ledger().await;
             said
         });
         self.judge(&said);

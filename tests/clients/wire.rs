@@ -1,7 +1,7 @@
 //! What no SDK shows: the order of events on the wire, a hold after a provider that never ends, and connections.
 
 use bytes::Bytes;
-use gatehouse_tests::{House, run, send};
+use gatehouse_harness::{Gateway, run, send};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ fn a_provider_that_never_ends_keeps_no_hold() {
             assert!(charged > 0, "{path}: what was delivered is paid, {after}");
             until("the provider is let go", async || scene.held() == 0).await;
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -171,8 +171,8 @@ fn one_connection_carries_two_hundred_requests() {
 }
 
 /// What is in effect, as the operator's own command says it.
-async fn idle_seconds(house: &House) -> u64 {
-    let shown = house.gatehouse(&["check-config"]).await;
+async fn idle_seconds(house: &Gateway) -> u64 {
+    let shown = house.command(&["check-config"]).await;
     let line = shown.lines().find(|line| line.starts_with("idle_seconds")).expect("the limit");
     line.split('=').nth(1).and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }

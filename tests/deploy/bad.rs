@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_tests::{Caller, House, run};
+use gatehouse_harness::{Caller, Gateway, run};
 use serde_json::{Value, json};
 
 use crate::{Builds, IMAGES, component, start, versions};
@@ -57,7 +57,7 @@ async fn load(
 }
 
 /// Waits until the version last installed is withdrawn; requests go on meanwhile.
-async fn withdrawn(house: &House, count: usize) {
+async fn withdrawn(house: &Gateway, count: usize) {
     while versions(house).await.iter().filter(|(_, state)| state == "withdrawn").count() < count {
         tokio::task::yield_now().await;
     }
@@ -71,7 +71,7 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
         // A live task whose state every candidate is rehearsed on.
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
-        while sandbox.context_truth().submits.is_empty() {
+        while sandbox.context_record().submits.is_empty() {
             caller.send("GET", "/v1/tasks", &[], "").await;
         }
         let over = Arc::new(AtomicBool::new(false));
@@ -81,7 +81,7 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
             .collect();
         let install = async |name: String, bytes: Vec<u8>| {
             let file = builds.write(&name, &bytes).display().to_string();
-            house.try_gatehouse(&["plugin", "install", &file, "--json"]).await
+            house.try_command(&["plugin", "install", &file, "--json"]).await
         };
         let mut gone = 0;
         for (step, kind) in "gcglysgclg".bytes().enumerate() {
@@ -135,7 +135,7 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
         let last = gatehouse_model::Digest::of(&std::fs::read(builds.build(9)).expect("a build")).to_string();
         assert_eq!(serving, [&last], "the last good one serves: {states:?}");
         assert_eq!(states.iter().filter(|(_, state)| state == "withdrawn").count(), 4, "{states:?}");
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
     });
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Caller, House, Setup, run};
+use gatehouse_harness::{Caller, Gateway, Setup, run};
 use serde_json::{Value, json};
 
 const IMAGES: &str = "/v1/images/generations";
@@ -45,7 +45,7 @@ fn component(folder: &str) -> Vec<u8> {
     std::fs::read(wasm).expect("a component")
 }
 
-async fn start(more: &str) -> (House, Sandbox, Caller) {
+async fn start(more: &str) -> (Gateway, Sandbox, Caller) {
     let settings = Settings {
         job_time: Duration::from_millis(20),
         retry_after_s: 0,
@@ -54,15 +54,15 @@ async fn start(more: &str) -> (House, Sandbox, Caller) {
     };
     let sandbox = Sandbox::start(settings).await.expect("a sandbox");
     let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let house = House::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
+    let house = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
     let caller = house.open_account("acme", "1000000").await;
     (house, sandbox, caller)
 }
 
 /// Digest and state of every version of the family swapped here.
-async fn versions(house: &House) -> Vec<(String, String)> {
+async fn versions(house: &Gateway) -> Vec<(String, String)> {
     let list: Value =
-        serde_json::from_str(&house.gatehouse(&["plugin", "list", "--json"]).await).expect("a list as JSON");
+        serde_json::from_str(&house.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let plugins = list["plugins"].as_array().expect("a list");
     let images = plugins.iter().filter(|one| one["family"] == "context-image");
@@ -95,15 +95,15 @@ fn swaps_under_load_fail_no_request_and_lose_no_task() {
             .collect();
         let path = |path: PathBuf| path.display().to_string();
         for mark in 1..=3 {
-            house.gatehouse(&["plugin", "install", &path(builds.build(mark))]).await;
+            house.command(&["plugin", "install", &path(builds.build(mark))]).await;
         }
-        house.gatehouse(&["plugin", "rollback", "context-image"]).await;
+        house.command(&["plugin", "rollback", "context-image"]).await;
         let bad = [
             (path(builds.write("text.wasm", b"no component at all")), "admit"),
             (path(builds.write("cut.wasm", &builds.1[..builds.1.len() / 2])), ""),
         ];
         for (file, stage) in &bad {
-            let refused = house.try_gatehouse(&["plugin", "install", file]).await;
+            let refused = house.try_command(&["plugin", "install", file]).await;
             let text = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert!(refused.status.code() == Some(1) && text.contains(stage), "{text}");
         }
@@ -117,7 +117,7 @@ fn swaps_under_load_fail_no_request_and_lose_no_task() {
             let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
         }
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
         let states: Vec<String> = versions(&house).await.into_iter().map(|(_, state)| state).collect();
         let count = |word: &str| states.iter().filter(|state| *state == word).count();
         assert_eq!((states.len(), count("active"), count("kept")), (4, 1, 3), "{states:?}");
@@ -132,13 +132,13 @@ fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted()
         let first = versions(&house).await[0].0.clone();
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
-        while sandbox.context_truth().submits.is_empty() {
+        while sandbox.context_record().submits.is_empty() {
             caller.send("GET", "/v1/tasks", &[], "").await;
         }
         let build = builds.build(9).display().to_string();
-        let wrong = house.try_gatehouse(&["plugin", "install", &build, "--sha256", &first]).await;
+        let wrong = house.try_command(&["plugin", "install", &build, "--sha256", &first]).await;
         assert_eq!(wrong.status.code(), Some(1), "{}", String::from_utf8_lossy(&wrong.stderr));
-        house.gatehouse(&["plugin", "install", &build]).await;
+        house.command(&["plugin", "install", &build]).await;
         house.terminate().await;
         house.restart().await;
 
@@ -148,20 +148,20 @@ fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted()
         };
         assert_eq!(state_of(&first).await, "pinned", "a live task still needs the first build");
         for (version, reason) in [(first.as_str(), "finishes tasks"), ("0000", "no plugin version")] {
-            let refused = house.try_gatehouse(&["plugin", "remove", version]).await;
+            let refused = house.try_command(&["plugin", "remove", version]).await;
             let text = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert!(refused.status.code() == Some(1) && text.contains(reason), "{text}");
         }
         let second =
-            house.try_gatehouse(&["plugin", "install", &builds.build(10).display().to_string()]).await;
+            house.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
         assert!(second.status.success());
         let mine =
             versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
-        house.gatehouse(&["plugin", "activate", &mine[..12]]).await;
+        house.command(&["plugin", "activate", &mine[..12]]).await;
         assert_eq!(state_of(&mine).await, "active");
         let idle =
             versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
-        house.gatehouse(&["plugin", "remove", &idle]).await;
+        house.command(&["plugin", "remove", &idle]).await;
         assert_eq!(state_of(&idle).await, "");
     });
 }

@@ -1,7 +1,7 @@
 //! What a plugin may have sent, told by the bytes that arrive: a call is refused before anything leaves, or it goes
 //! where it may go and says what it may say, with the host's own headers and nothing smuggled in between.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::Scene;
@@ -213,7 +213,7 @@ fn nothing_leaves_but_what_may() {
         }
         assert!(broken.is_empty(), "{} of {}:\n{}", broken.len(), rows.len(), broken.join("\n"));
         assert!(scene.evil.seen().is_empty(), "somebody talked to a stranger");
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 

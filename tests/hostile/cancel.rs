@@ -1,13 +1,13 @@
 //! Cancelling tasks of a plugin that would let any of them end: only what it knows is put to it. A task whose call
 //! is out is not ended on paper, whatever its plugin would say.
 
-use gatehouse_tests::{Answer, run};
+use gatehouse_harness::{Response, run};
 use serde_json::{Value, json};
 
 use crate::Scene;
 use crate::scene::end_of;
 
-async fn cancel(scene: &Scene, receipt: &Value) -> Answer {
+async fn cancel(scene: &Scene, receipt: &Value) -> Response {
     let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");
     scene.caller.send("POST", &format!("/v1/tasks/{task}/cancel"), &[], "").await
 }
@@ -48,7 +48,7 @@ fn a_task_whose_call_is_out_is_not_asked() {
             (&task["error"]["type"], &task["error"]["message"]),
             (&json!("upstream_error"), &json!("stopped"))
         );
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -76,12 +76,12 @@ fn a_task_at_rest_is_asked() {
         let task = end_of(&scene.caller, &receipt).await;
         assert!(task["status"] == "failed" && task["error"]["message"] == "stopped there", "{task}");
         assert_eq!(scene.trap.seen_at("/stop").len(), 1);
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
 /// Cancels until the answer to the task's call has been told to its plugin; before that the task is not at rest.
-async fn settled(scene: &Scene, receipt: &Value) -> Answer {
+async fn settled(scene: &Scene, receipt: &Value) -> Response {
     loop {
         let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");
         let read = scene.caller.send("GET", &format!("/v1/tasks/{task}"), &[], "").await.json();

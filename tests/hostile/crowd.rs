@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::json;
 
 use crate::{Scene, honest};
@@ -44,7 +44,7 @@ fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
         }
         let funds = scene.house.account("acme").await;
         assert_eq!(funds["spent"], 10 * 4_000_000, "{funds}");
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -70,6 +70,6 @@ fn a_crowd_of_slow_steps_does_not_hold_the_steps_of_others() {
         for receipt in &receipts {
             assert_eq!(crate::scene::end_of(&scene.caller, receipt).await["status"], "failed");
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gatehouse_tests::Caller;
+use gatehouse_harness::Caller;
 use serde_json::json;
 use tokio::task::JoinHandle;
 

@@ -1,7 +1,7 @@
 //! Components that must never serve: each is turned away by the stage that should, in words an operator can act
 //! upon, while the version that serves goes on and so does every other family.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::{Honest, Scene, puppet};
@@ -67,11 +67,11 @@ const STRANGERS: &[(&str, &str, &str)] = &[
 fn liars_and_strangers_are_turned_away() {
     run(async {
         let scene = Scene::start("").await;
-        let serving = scene.house.gatehouse(&["plugin", "list", "--json"]).await;
+        let serving = scene.house.command(&["plugin", "list", "--json"]).await;
         let honest = Honest::start(&scene.caller);
         let mut broken = Vec::new();
         let mut expect = async |what: String, wasm: &[u8], words: &str| {
-            let refused = scene.house.try_gatehouse(&["plugin", "install", &scene.component(wasm)]).await;
+            let refused = scene.house.try_command(&["plugin", "install", &scene.component(wasm)]).await;
             let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
             if refused.status.code() != Some(1)
                 || !text.contains(words)
@@ -98,11 +98,11 @@ fn liars_and_strangers_are_turned_away() {
 
         assert!(honest.stop().await > 0);
         assert_eq!(
-            scene.house.gatehouse(&["plugin", "list", "--json"]).await,
+            scene.house.command(&["plugin", "list", "--json"]).await,
             serving,
             "nothing has changed"
         );
         assert_eq!(scene.finish(&json!({})).await["status"], "completed");
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }

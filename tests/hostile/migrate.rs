@@ -2,7 +2,7 @@
 //! a state went bad only after the rehearsal had its copy, the task stays with the build that admitted it. Either
 //! way they end on that one.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::scene::end_of;
@@ -46,7 +46,7 @@ async fn expect_ends(scene: &Scene, rows: &[(Value, bool, &'static str)], receip
         let seen = task["result"]["seen"].as_str().expect("what it saw");
         assert_eq!(seen.starts_with("migrated"), moves, "{migrate}: {seen}");
     }
-    scene.house.expect_clean_books().await;
+    scene.house.expect_sound_ledger().await;
 }
 
 fn newer() -> Value {
@@ -62,7 +62,7 @@ fn a_build_that_cannot_read_a_live_state_does_not_serve() {
             let receipts = under_way(&scene, &rows).await;
             let honest = Honest::start(&scene.caller);
             let component = scene.component(&puppet::saying(&newer()));
-            let refused = scene.house.try_gatehouse(&["plugin", "install", &component]).await;
+            let refused = scene.house.try_command(&["plugin", "install", &component]).await;
             let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
             let told = text.contains("rehearse") && text.contains("task_") && text.contains(rows[0].2);
             assert!(refused.status.code() == Some(1) && told, "{}: {text}", rows[0].0);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Answer, Caller, House, Setup};
+use gatehouse_harness::{Response, Caller, Gateway, Setup};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -13,7 +13,7 @@ pub(crate) const IMAGES: &str = "/v1/images/generations";
 
 /// Everything one test needs.
 pub(crate) struct Scene {
-    pub(crate) house: House,
+    pub(crate) house: Gateway,
     pub(crate) caller: Caller,
     /// The puppet's provider.
     pub(crate) trap: Recorder,
@@ -53,7 +53,7 @@ impl Scene {
             tables += &format!("[providers.{name}.accounts.main]\nsecret = {{ file = \"{file}\" }}\n\n");
         }
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(&tables);
-        let house = House::start(setup).await;
+        let house = Gateway::start(setup).await;
         let caller = house.open_account("acme", "100000").await;
         let scene = Self { house, caller, trap, evil, secrets, files, _sandbox: sandbox };
         scene.install(&puppet::truthful()).await;
@@ -68,10 +68,10 @@ impl Scene {
     }
 
     pub(crate) async fn install(&self, wasm: &[u8]) {
-        self.house.gatehouse(&["plugin", "install", &self.component(wasm)]).await;
+        self.house.command(&["plugin", "install", &self.component(wasm)]).await;
     }
 
-    pub(crate) async fn submit(&self, script: &Value) -> Answer {
+    pub(crate) async fn submit(&self, script: &Value) -> Response {
         let body = json!({"model": "puppet-1", "prompt": "a red kite", "script": script});
         self.caller.post(IMAGES, &body).await
     }

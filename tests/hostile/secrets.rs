@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatehouse_tests::{run, send, send_to};
+use gatehouse_harness::{run, send, send_to};
 use serde_json::{Value, json};
 
 use crate::canary::Hunt;
@@ -154,7 +154,7 @@ async fn everything_else(scene: &Scene, key: &str, heard: &mut Vec<(String, Vec<
         &["doctor", "--json"],
     ];
     for command in commands {
-        heard.push((format!("{command:?}"), scene.house.gatehouse(command).await.into_bytes()));
+        heard.push((format!("{command:?}"), scene.house.command(command).await.into_bytes()));
     }
 }
 

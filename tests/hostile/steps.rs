@@ -3,7 +3,7 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::honest;
@@ -222,7 +222,7 @@ fn whatever_a_plugin_does_harms_its_own_request_only() {
 
         let circles = scene.trap.seen_at("/circle").len();
         assert!((1..=256).contains(&circles), "{circles} calls of one task that never waits");
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
         let paid: f64 = ends.into_iter().map(|end| end.unwrap_or_default()).sum();
         #[expect(clippy::cast_precision_loss, reason = "some dozens")]
         let paid = paid + 4.0 * served as f64;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_tests::{House, run};
+use gatehouse_harness::{Gateway, run};
 use serde_json::json;
 
 use crate::{request, sandbox, setup, submits};
@@ -11,7 +11,7 @@ use crate::{request, sandbox, setup, submits};
 fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let mut house = House::start(setup(&sandbox)).await;
+        let mut house = Gateway::start(setup(&sandbox)).await;
         let caller = house.open_account("acme", "100").await;
         let prompt = "[[submit-hang]] a red kite";
         let receipt = caller.post("/v1/images/generations", &request(prompt)).await.json();
@@ -40,10 +40,10 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         let text = through_door[0]["text"].as_str().expect("text");
         assert!(text.contains("ambiguous POST to bfl") && text.contains("refund"), "{text}");
         assert_eq!(house.audit(&["--limit", "0"]).await.len(), 0);
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
         assert_eq!(house.account("acme").await["available"], 100_000_000);
         assert_eq!(house.terminate().await, Some(0));
         assert_eq!(house.audit(&["--task", &id]).await, through_door);
-        assert!(house.gatehouse(&["audit"]).await.contains(&id));
+        assert!(house.command(&["audit"]).await.contains(&id));
     });
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use gatehouse_tests::{House, Setup, run};
+use gatehouse_harness::{Gateway, Setup, run};
 
 use crate::{request, sandbox, setup, submits};
 
@@ -35,7 +35,7 @@ fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let tight = folder.path().join("tight");
         let setup: Setup = setup(&sandbox).run_by(&limited(folder.path(), &tight));
-        let mut house = House::start(setup).await;
+        let mut house = Gateway::start(setup).await;
         let caller = house.open_account("acme", "1000000").await;
         assert_eq!(house.terminate().await, Some(0));
 
@@ -63,7 +63,7 @@ fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
             "{} receipts before the file could not grow",
             receipts.len()
         );
-        assert_eq!(house.ended().await, Some(3), "the code of a failed store");
+        assert_eq!(house.wait_for_exit().await, Some(3), "the code of a failed store");
 
         fs::remove_file(&tight).expect("removed");
         house.restart().await;
@@ -81,6 +81,6 @@ fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
         assert!(submits(&sandbox).values().all(|count| *count == 1));
         let last = caller.post("/v1/images/generations", &request("after all")).await;
         assert_eq!(last.status, 200, "{}", last.json());
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
     });
 }

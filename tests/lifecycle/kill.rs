@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Caller, House, Line, run};
+use gatehouse_harness::{Caller, Gateway, PersistentClient, run};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
@@ -73,7 +73,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let places = format!("[providers.bfl]\nconcurrency = {PLACES}\n");
-        let mut house = House::start(setup(&sandbox).with(&places).handed_over()).await;
+        let mut house = Gateway::start(setup(&sandbox).with(&places).with_inherited_socket()).await;
         let load = Arc::new(Load {
             caller: house.open_account("acme", "10000000").await,
             turns: Semaphore::new(0),
@@ -84,9 +84,9 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         });
         let (begun, address) = (Instant::now(), house.public);
         let clients: Vec<_> =
-            (0..CLIENTS).map(|_| tokio::spawn(client(Arc::clone(&load), Line::new(address)))).collect();
+            (0..CLIENTS).map(|_| tokio::spawn(client(Arc::clone(&load), PersistentClient::new(address)))).collect();
 
-        let mut reader = Reader::new(Line::new(address), load.caller.clone());
+        let mut reader = Reader::new(PersistentClient::new(address), load.caller.clone());
         let (mut target, mut moments, mut slowest) = (0, Vec::new(), Duration::ZERO);
         for kill in 1..=kills {
             let more = random.usize(1..between);
@@ -101,7 +101,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             moments.push(now());
             if random.usize(0..6) == 0 {
                 // In the middle of a start, too.
-                house.restart_cut_short(Duration::from_millis(random.u64(1..200))).await;
+                house.restart_and_kill_after(Duration::from_millis(random.u64(1..200))).await;
                 moments.push(now());
             }
             let started = Instant::now();
@@ -112,7 +112,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             let twice: Vec<_> = submits(&sandbox).into_iter().filter(|(_, count)| *count > 1).collect();
             assert!(twice.is_empty(), "kill {kill}: asked twice: {twice:?}");
             if full {
-                house.expect_clean_books().await;
+                house.expect_sound_ledger().await;
                 println!("{kill} kills, {} receipts", load.known().len());
             }
         }
@@ -123,7 +123,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         let took = begun.elapsed();
         let account = house.settled_account(&load.caller, "acme").await;
         reader.check(&load.known(), true).await;
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
 
         let audit = house.audit(&["--limit", "1000000"]).await;
         let verdict = Verdict::of(&load, &reader, &sandbox, &audit, &moments);
@@ -135,7 +135,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             moments.len() - kills,
             receipts as f64 / took.as_secs_f64(),
             load.lost_answers.load(Ordering::SeqCst),
-            sandbox.context_truth().accepted,
+            sandbox.context_record().accepted,
             verdict.completed,
             verdict.refused,
             verdict.in_doubt,
@@ -152,7 +152,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
 }
 
 /// Asks for one picture after the other; each until there is a receipt for it.
-async fn client(load: Arc<Load>, mut line: Line) {
+async fn client(load: Arc<Load>, mut line: PersistentClient) {
     let bearer = load.caller.bearer();
     while let Ok(turn) = load.turns.acquire().await {
         turn.forget();
@@ -183,14 +183,14 @@ async fn client(load: Arc<Load>, mut line: Line) {
 
 /// Reads tasks back and remembers how they ended.
 struct Reader {
-    line: Line,
+    line: PersistentClient,
     caller: Caller,
     /// Every task ever listed, as it was last seen.
     tasks: BTreeMap<String, Value>,
 }
 
 impl Reader {
-    fn new(line: Line, caller: Caller) -> Self {
+    fn new(line: PersistentClient, caller: Caller) -> Self {
         Self { line, caller, tasks: BTreeMap::new() }
     }
 
@@ -250,7 +250,7 @@ impl Verdict {
     /// Compares the clients' receipts, the gateway's tasks, the provider's jobs and the audit record.
     fn of(load: &Load, reader: &Reader, sandbox: &Sandbox, audit: &[Value], moments: &[u64]) -> Self {
         let receipts = load.receipts.lock().expect("no panic");
-        let truth = sandbox.context_truth();
+        let truth = sandbox.context_record();
         let accepted: BTreeSet<&str> = truth.submits.iter().map(|submit| submit.prompt.as_str()).collect();
         assert_eq!(accepted.len() as u64, truth.accepted, "the provider remembers every job, and none twice");
         assert_eq!(reader.tasks.len(), receipts.len(), "a task for each prompt, and no other");

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::Setup;
+use gatehouse_harness::Setup;
 use serde_json::{Value, json};
 
 async fn sandbox(job_time: Duration) -> Sandbox {
@@ -44,7 +44,7 @@ fn request(prompt: &str) -> Value {
 /// How often the provider was asked for each prompt.
 fn submits(sandbox: &Sandbox) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for submit in sandbox.context_truth().submits {
+    for submit in sandbox.context_record().submits {
         *counts.entry(submit.prompt).or_default() += 1;
     }
     counts

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_tests::{Answer, Caller, House, Line, run};
+use gatehouse_harness::{Response, Caller, Gateway, PersistentClient, run};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 
@@ -45,7 +45,7 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         let restarts = setting("GATEHOUSE_RESTARTS", 5);
         let rate = setting("GATEHOUSE_RATE", 200);
         let sandbox = sandbox(Duration::from_millis(300)).await;
-        let mut house = House::start(setup(&sandbox).handed_over()).await;
+        let mut house = Gateway::start(setup(&sandbox).with_inherited_socket()).await;
         let load = Arc::new(Load {
             caller: house.open_account("acme", "1000000").await,
             over: AtomicBool::new(false),
@@ -57,7 +57,7 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         let begun = Instant::now();
         let address = house.public;
         let clients: Vec<_> =
-            (0..CLIENTS).map(|n| tokio::spawn(client(n, Arc::clone(&load), Line::new(address)))).collect();
+            (0..CLIENTS).map(|n| tokio::spawn(client(n, Arc::clone(&load), PersistentClient::new(address)))).collect();
         for restart in 1..=restarts {
             while load.answers.load(Ordering::SeqCst) < restart * BETWEEN {
                 load.more.notified().await;
@@ -80,7 +80,7 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         }
         let took = begun.elapsed();
 
-        let mut ends = Line::new(address);
+        let mut ends = PersistentClient::new(address);
         let mut lost = Vec::new();
         for task in &all.tasks {
             let end = ask(&mut ends, &load.caller, "GET", &format!("/v1/tasks/{task}"), "30", "").await;
@@ -103,12 +103,12 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         assert!(lost.is_empty(), "lost tasks: {lost:?}");
         assert!(submits(&sandbox).values().all(|count| *count == 1), "a job was asked for twice");
         assert_eq!(house.audit(&[]).await.len(), 0, "a restart on purpose leaves nothing ambiguous");
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
     });
 }
 
 /// Asks at its pace, on a connection it keeps: submissions, looks at the last task, and waits for its end.
-async fn client(number: usize, load: Arc<Load>, mut line: Line) -> Seen {
+async fn client(number: usize, load: Arc<Load>, mut line: PersistentClient) -> Seen {
     let mut seen = Seen::default();
     let mut pace = tokio::time::interval(load.pace);
     // Who had to wait asks the sooner for it: the rate is the load's, not the gateway's.
@@ -121,7 +121,7 @@ async fn client(number: usize, load: Arc<Load>, mut line: Line) -> Seen {
         if number.is_multiple_of(5) {
             // Some never keep a connection.
             seen.connections += line.connections();
-            line = line.afresh();
+            line = line.fresh();
         }
         let asked = Instant::now();
         let patient = turn % PATIENT == PATIENT - 1;
@@ -154,13 +154,13 @@ async fn client(number: usize, load: Arc<Load>, mut line: Line) -> Seen {
 }
 
 async fn ask(
-    line: &mut Line,
+    line: &mut PersistentClient,
     caller: &Caller,
     method: &str,
     path: &str,
     wait: &str,
     body: &str,
-) -> Result<Answer, String> {
+) -> Result<Response, String> {
     let (bearer, prefer) = (caller.bearer(), format!("wait={wait}"));
     let mut headers = vec![("authorization", bearer.as_str()), ("prefer", &prefer)];
     if !body.is_empty() {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gatehouse_tests::{House, run};
+use gatehouse_harness::{Gateway, run};
 use tokio::io;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -14,7 +14,7 @@ use crate::{request, sandbox, setup, submits};
 fn a_restart_goes_on_where_the_last_process_stopped() {
     run(async {
         let sandbox = sandbox(Duration::from_millis(300)).await;
-        let mut house = House::start(setup(&sandbox)).await;
+        let mut house = Gateway::start(setup(&sandbox)).await;
         let caller = house.open_account("acme", "1000").await;
         let mut tasks = Vec::new();
         for n in 0..12 {
@@ -30,7 +30,7 @@ fn a_restart_goes_on_where_the_last_process_stopped() {
             assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
         }
         assert!(submits(&sandbox).values().all(|count| *count == 1));
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
     });
 }
 
@@ -64,7 +64,7 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         let provider = sandbox.context().submit.trim_start_matches("http://").parse().expect("an address");
         let (address, released) = hold_answers(provider).await;
         let held = format!("[providers.bfl]\nbase_url = \"http://{address}\"\n");
-        let mut house = House::start(setup(&sandbox).with(&held)).await;
+        let mut house = Gateway::start(setup(&sandbox).with(&held)).await;
         let caller = house.open_account("acme", "100").await;
         let receipt = caller.post("/v1/images/generations", &request("a red kite")).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
@@ -77,9 +77,9 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
             tokio::task::yield_now().await;
         }
         // Longer than anything else is given: only the call can hold the process now.
-        assert!(!house.ends_within(Duration::from_secs(4)).await, "the answer was not waited for");
+        assert!(!house.exits_within(Duration::from_secs(4)).await, "the answer was not waited for");
         released.send_replace(true);
-        assert_eq!(house.ended().await, Some(0));
+        assert_eq!(house.wait_for_exit().await, Some(0));
         house.restart().await;
         let caller = caller.at(house.public);
         let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
@@ -92,14 +92,14 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
 fn operators_commands_work_with_and_without_a_running_gateway() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let mut house = House::start(setup(&sandbox)).await;
+        let mut house = Gateway::start(setup(&sandbox)).await;
         house.open_account("acme", "12.5").await;
         let running = house.account("acme").await;
         house.terminate().await;
         assert_eq!(house.account("acme").await, running);
         assert_eq!(running["available"], 12_500_000);
-        house.expect_clean_books().await;
-        let plugins = house.gatehouse(&["plugin", "list"]).await;
+        house.expect_sound_ledger().await;
+        let plugins = house.command(&["plugin", "list"]).await;
         assert!(plugins.contains("context-image"), "{plugins}");
     });
 }
@@ -108,8 +108,8 @@ fn operators_commands_work_with_and_without_a_running_gateway() {
 fn a_second_process_on_the_same_data_says_so() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let house = House::start(setup(&sandbox)).await;
-        let refused = house.try_gatehouse(&["serve"]).await;
+        let house = Gateway::start(setup(&sandbox)).await;
+        let refused = house.try_command(&["serve"]).await;
         assert!(!refused.status.success());
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(text.contains("another gatehouse process has this store open"), "{text}");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gatehouse_tests::{House, run};
+use gatehouse_harness::{Gateway, run};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, StatusCode};
@@ -138,7 +138,7 @@ fn a_certificate_is_replaced_under_load_without_a_failed_handshake() {
             files.key().display()
         );
         let sandbox = sandbox(Duration::ZERO).await;
-        let house = House::start(setup(&sandbox).with(&table)).await;
+        let house = Gateway::start(setup(&sandbox).with(&table)).await;
         let address = house.public;
 
         let over = Arc::new(AtomicBool::new(false));
@@ -171,7 +171,7 @@ fn a_certificate_is_replaced_under_load_without_a_failed_handshake() {
             way.shake(address).await.expect("a handshake").certificate
         };
         let until_said = async |words: &[&str], times: usize| {
-            while words.iter().any(|word| house.said().matches(word).count() < times) {
+            while words.iter().any(|word| house.log_text().matches(word).count() < times) {
                 shown().await;
             }
         };

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Caller, House, Setup, run};
+use gatehouse_harness::{Caller, Gateway, Setup, run};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -140,7 +140,7 @@ fn a_thousand_streams_leak_no_hold() {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let context = serde_json::to_value(sandbox.context()).expect("addresses");
         let house =
-            House::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context).with(&tables(&sandbox))).await;
+            Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context).with(&tables(&sandbox))).await;
         let caller = house.open_account("crowd", "100000").await;
         let before = resident(house.pid());
         let mut clients = Vec::with_capacity(STREAMS);
@@ -159,7 +159,7 @@ fn a_thousand_streams_leak_no_hold() {
         drop(left);
         // Whoever was left is read on for a second and then given up; the others go on.
         let mut account = house.account("crowd").await;
-        while sandbox.messages_truth().held + sandbox.chat_truth().held > held - leaving {
+        while sandbox.messages_record().held + sandbox.chat_record().held > held - leaving {
             account = house.account("crowd").await;
         }
         assert_ne!(account["reserved"], 0, "the others are still paid for in advance");
@@ -173,6 +173,6 @@ fn a_thousand_streams_leak_no_hold() {
             account = house.account("crowd").await;
         }
         assert_ne!(account["spent"], 0, "{account}");
-        house.expect_clean_books().await;
+        house.expect_sound_ledger().await;
     });
 }

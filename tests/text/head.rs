@@ -1,7 +1,7 @@
 //! A stream whose provider is slow to answer: its client has the head and keep-alives after a while, and accounts
 //! are tried behind them as before.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::json;
 
 use crate::scene::{CROSSINGS, Scene, Wire, asked, until};
@@ -37,7 +37,7 @@ fn keep_alives_come_before_a_slow_providers_first_event() {
             );
             assert!(scene.spent().await > before, "{client:?} over {provider:?}");
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -57,7 +57,7 @@ fn another_account_is_tried_behind_the_head() {
             assert_eq!(said.streamed_text().split(' ').count(), 9, "{said:?}");
             assert_eq!(statuses(&scene, provider, 0), [Some(503), Some(200)]);
             assert!(scene.spent().await > 0);
-            scene.house.expect_clean_books().await;
+            scene.house.expect_sound_ledger().await;
         }
     });
 }
@@ -82,7 +82,7 @@ fn a_failure_behind_the_head_is_an_error_event_and_free() {
             assert!(!said.body.contains("[DONE]"), "{said:?}");
             assert_eq!(statuses(&scene, provider, 0), [Some(503), Some(503)]);
             assert_eq!(scene.spent().await, 0, "{client:?} over {provider:?}");
-            scene.house.expect_clean_books().await;
+            scene.house.expect_sound_ledger().await;
         }
     });
 }
@@ -114,7 +114,7 @@ fn a_whole_answer_is_waited_for_in_silence() {
             assert_eq!((said.status, said.whole_text().split(' ').count()), (200, 9), "{said:?}");
             stream.end().await.streamed_text();
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -133,6 +133,6 @@ fn a_client_that_leaves_before_the_first_event_leaves_no_hold() {
             assert!(spent > 0, "{client:?} over {provider:?}");
             assert_eq!(scene.truth(provider).count, before, "it is asked once");
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }

@@ -1,7 +1,7 @@
 //! Texts of some megabytes: models read a million tokens. And bodies that are worse than they are long, which are
 //! the client's doing and never count against a plugin.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::scene::{CROSSINGS, Scene, Wire, asked};
@@ -18,7 +18,7 @@ fn a_text_of_some_megabytes_is_answered() {
             assert!(!said.whole_text().is_empty(), "{client:?} over {provider:?}");
             assert!(scene.spent().await > before);
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -43,10 +43,10 @@ fn what_no_plugin_can_hold_is_the_clients_to_change() {
             let message = error["message"].as_str().unwrap_or_default();
             assert!(answer.status == 400 && message.contains(expected), "{client:?}: {error}");
         }
-        let metrics = gatehouse_tests::send(scene.house.admin(), "GET", "/metrics", &[], "").await;
+        let metrics = gatehouse_harness::send(scene.house.admin(), "GET", "/metrics", &[], "").await;
         let page = String::from_utf8_lossy(&metrics.body).into_owned();
         assert!(!page.contains("outcome=\"memory\"") && !page.contains("outcome=\"deadline\""), "{page}");
         assert_eq!(scene.spent().await, 0);
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_sandbox::text::TextTruth;
+use gatehouse_sandbox::text::TextRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_tests::{Caller, House, Setup};
+use gatehouse_harness::{Caller, Gateway, Setup};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -45,7 +45,7 @@ pub(crate) fn asked(provider: Wire, text: &str, streaming: bool) -> Value {
 }
 
 pub(crate) struct Scene {
-    pub(crate) house: House,
+    pub(crate) house: Gateway,
     pub(crate) sandbox: Sandbox,
     pub(crate) caller: Caller,
 }
@@ -59,13 +59,13 @@ impl Scene {
             .with("[server.limits]\nkeep_alive_seconds = 1\n\n")
             .with(&tables(&sandbox))
             .with(more);
-        let house = House::start(setup).await;
+        let house = Gateway::start(setup).await;
         let caller = house.open_account("main", "1000").await;
         Self { house, sandbox, caller }
     }
 
-    pub(crate) fn truth(&self, wire: Wire) -> TextTruth {
-        if wire == Wire::Chat { self.sandbox.chat_truth() } else { self.sandbox.messages_truth() }
+    pub(crate) fn truth(&self, wire: Wire) -> TextRecord {
+        if wire == Wire::Chat { self.sandbox.chat_record() } else { self.sandbox.messages_record() }
     }
 
     /// Lets go once so many answers are held up, by either provider.

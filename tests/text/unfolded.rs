@@ -1,7 +1,7 @@
 //! A provider that answers a request for a stream with one body: its client reads the stream it asked for, at the
 //! same price.
 
-use gatehouse_tests::run;
+use gatehouse_harness::run;
 use serde_json::Value;
 
 use crate::scene::{CROSSINGS, Said, Scene, Wire, asked};
@@ -43,7 +43,7 @@ fn one_body_is_read_as_the_stream_that_was_asked_for() {
             assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
             assert_eq!(shapes[0], shapes[1], "{client:?} over {provider:?}");
         }
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }
 
@@ -59,6 +59,6 @@ fn what_is_no_answer_stays_an_error() {
             }
         }
         assert_eq!(scene.spent().await, 0);
-        scene.house.expect_clean_books().await;
+        scene.house.expect_sound_ledger().await;
     });
 }

@@ -5,6 +5,8 @@ use crate::{assert_none, files_below, root, shown};
 /// Lines of a source file, and of a file of tests.
 const LIMIT: usize = 400;
 const TEST_LIMIT: usize = 600;
+/// Source files in one folder, `lib.rs`, `main.rs` and `mod.rs` not counted.
+const FLAT: usize = 12;
 
 /// A word, and the places (path prefixes) that may write it.
 const WORDS: &[(&str, &[&str])] = &[
@@ -38,6 +40,23 @@ fn no_file_hides_a_second_noun() {
         }
     }
     assert_none("files over the limit", &broken);
+}
+
+#[test]
+fn folders_stay_small_enough_to_read() {
+    let mut flat: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for (path, _) in sources() {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if !["lib.rs", "main.rs", "mod.rs"].contains(&name) {
+            *flat.entry(folder.to_owned()).or_default() += 1;
+        }
+    }
+    let broken: Vec<String> = flat
+        .into_iter()
+        .filter(|(_, files)| *files > FLAT)
+        .map(|(folder, files)| format!("{folder}: {files} files, at most {FLAT}"))
+        .collect();
+    assert_none("folders with too many flat files", &broken);
 }
 
 #[test]

@@ -136,7 +136,7 @@ async fn a_task_finishes_on_the_build_that_admitted_it() {
     let before = life.submit(&key, "before the swap").await;
     life.families.install(&new).expect("the new build");
     let after = life.submit(&key, "after the swap").await;
-    while sandbox.context_truth().submits.len() < 2 {
+    while sandbox.context_record().submits.len() < 2 {
         // Both have reached the provider before the process ends.
         tokio::task::yield_now().await;
     }

@@ -162,7 +162,7 @@ impl Scene {
     /// Returns once the provider has had so many requests and holds up the last.
     async fn held_up(&self, requests: u64) {
         loop {
-            let truth = self.sandbox.messages_truth();
+            let truth = self.sandbox.messages_record();
             if truth.count == requests && truth.held == 1 {
                 return;
             }

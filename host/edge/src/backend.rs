@@ -10,7 +10,7 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
-use crate::envelope::{Kind, Problem};
+use crate::errors::{Kind, Problem};
 
 /// What a client reads when the store could not work: two of its troubles pass by themselves.
 pub(crate) fn trouble(error: StoreError) -> Problem {

@@ -7,34 +7,22 @@
 //! Started by `gateway`.
 //!
 //! ```text
-//! socket -> listen (limits, tls) -> wire (timers) -> front: head -> routes -> auth -> surfaces
-//!                                                      `-- record (log line, metrics) <--'
+//! socket -> net/listen (limits, tls) -> net/transport (timers) -> http/pipeline: head -> routes -> auth -> endpoints
+//!                                                                   `-- access_log (log line, metrics) <--'
 //! ```
 
-mod address;
-mod answer;
-mod auth;
 mod backend;
-mod body;
 mod config;
 mod edge;
-mod envelope;
-mod events;
-mod framing;
-mod front;
-mod head;
-mod listen;
-mod query;
-mod record;
-mod routes;
-mod surfaces;
-mod tally;
+mod endpoints;
+mod errors;
+mod http;
+mod net;
+mod sse;
 #[cfg(test)]
 mod tests;
-mod tls;
-mod wire;
 
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use edge::{Edge, Error};
-pub use envelope::{ErrorRow, error_table};
-pub use tls::{Certificates, TlsError};
+pub use errors::{ErrorRow, error_table};
+pub use net::tls::{Certificates, TlsError};

@@ -66,7 +66,7 @@ impl House {
         // First, so that `/readyz` says so while the listeners still answer.
         self.driver.leave();
         if !hurry {
-            self.edge.leave().await;
+            self.edge.lame_duck().await;
         }
         // From here on new connections wait for the next process, so steps and requests end side by side.
         self.driver.drain();

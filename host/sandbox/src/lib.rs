@@ -1,28 +1,22 @@
-//! The simulated providers: what a fresh install runs against, and what tests call "the outside".
+//! The simulated providers: a fresh install and the tests run against them.
 //!
-//! Owns loopback listeners that speak the providers' real wire protocols strictly: they refuse what the real
-//! ones refuse, with the same status codes and bodies, make real files, let links die, and fail on demand by
-//! markers in the prompt. Never opens an outgoing socket, never binds anything but 127.0.0.1, and shares no
-//! code with a plugin or a room of the gateway: a mistake in one must not be repeated by the other.
+//! Owns loopback listeners that speak the providers' real wire protocols strictly. They refuse what the real ones
+//! refuse, with the same status codes and bodies, make real files, expire links, and fail on demand by markers in
+//! the prompt. Never opens an outgoing socket, never binds anything but 127.0.0.1, and shares no code with a
+//! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
 //! One module a provider: [`context`] (FLUX.1 Kontext), [`messages`] (Anthropic's Messages API) and [`chat`]
-//! (OpenAI's chat completions); what the two text providers share is in [`text`]. All share [`Settings`], the HTTP
-//! server, the picture maker and the sample files.
+//! (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod chat;
-mod clock;
+mod common;
 pub mod context;
-mod line;
 pub mod messages;
-mod pixels;
-mod samples;
 mod sandbox;
-mod server;
-mod settings;
 pub mod text;
 
-pub use clock::Now;
+pub use common::clock::Now;
+pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;
 pub use sandbox::Sandbox;
-pub use settings::{Ports, Settings};
 pub use text::TextAddresses;

@@ -1,27 +1,32 @@
 //! The whole sandbox: starts every simulated provider and stops them again.
 //!
-//! Knows which listeners there are and who answers on them, and nothing of what they say.
+//! Knows the listeners and the handler behind each. Knows nothing of their wire formats.
 
 use std::io;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::chat::ChatSite;
-use crate::context::{ContextAddresses, Provider, Truth};
-use crate::messages::MessagesSite;
-use crate::samples::Samples;
-use crate::server::Door;
-use crate::settings::Settings;
-use crate::text::desk::Desk;
-use crate::text::{TextAddresses, TextTruth, TruthSite};
+use crate::chat::ChatEndpoint;
+use crate::common::records::RecordsEndpoint;
+use crate::common::samples::Samples;
+use crate::common::server::Listener;
+use crate::common::settings::Settings;
+use crate::context::delivery::endpoint::DeliveryEndpoint;
+use crate::context::poll::PollEndpoint;
+use crate::context::provider::{ContextAddresses, Provider};
+use crate::context::record::ContextRecord;
+use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::messages::MessagesEndpoint;
+use crate::text::provider::{TextAddresses, TextProvider};
+use crate::text::record::TextRecord;
 
 /// The simulated providers, running. Dropping it closes every listener and connection.
 pub struct Sandbox {
     context: Arc<Provider>,
-    messages: Arc<Desk>,
-    chat: Arc<Desk>,
-    doors: JoinSet<()>,
+    messages: Arc<TextProvider>,
+    chat: Arc<TextProvider>,
+    listeners: JoinSet<()>,
 }
 
 impl Sandbox {
@@ -31,74 +36,87 @@ impl Sandbox {
     /// A port that cannot be bound, a key of the wrong form, or no random source.
     pub async fn start(settings: Settings) -> io::Result<Self> {
         let ports = settings.ports;
-        let (submit, poll) = (Door::bind(ports.submit).await?, Door::bind(ports.poll).await?);
-        let (delivery, samples) = (Door::bind(ports.delivery).await?, Door::bind(ports.samples).await?);
-        let truth = Door::bind(ports.truth).await?;
+        let (submit, poll) = (Listener::bind(ports.submit).await?, Listener::bind(ports.poll).await?);
+        let (delivery, samples) =
+            (Listener::bind(ports.delivery).await?, Listener::bind(ports.samples).await?);
+        let (messages, chat) = (Listener::bind(ports.messages).await?, Listener::bind(ports.chat).await?);
+        let record = Listener::bind(ports.record).await?;
+        let text_record = Listener::bind(ports.text_record).await?;
         let addresses = ContextAddresses {
             submit: submit.origin.clone(),
             poll: poll.origin.clone(),
             delivery: delivery.origin.clone(),
             samples: samples.origin.clone(),
-            truth: truth.origin.clone(),
+            record: record.origin.clone(),
         };
-        let sample_files = Arc::new(Samples::new(samples.origin.clone()));
-        let (messages_door, chat_door) = (Door::bind(ports.messages).await?, Door::bind(ports.chat).await?);
-        let text_truth = Door::bind(ports.text_truth).await?;
-        let desk = |door: &Door, name: &str| {
-            let truth = format!("{}/truth/{name}", text_truth.origin);
-            Desk::new(settings.clone(), TextAddresses { origin: door.origin.clone(), truth })
+        let provider = |listener: &Listener, path: &str| {
+            let (origin, record) = (listener.origin.clone(), format!("{}{path}", text_record.origin));
+            TextProvider::new(settings.clone(), TextAddresses { origin, record })
         };
-        let (messages, chat) = (desk(&messages_door, "messages"), desk(&chat_door, "chat"));
+        let messages_provider = provider(&messages, "/truth/messages");
+        let chat_provider = provider(&chat, "/truth/chat");
         let context = Arc::new(Provider::new(settings, addresses)?);
-        let mut doors = JoinSet::new();
-        doors.spawn(submit.serve(Arc::new(context.submit_site())));
-        doors.spawn(poll.serve(Arc::new(context.poll_site())));
-        doors.spawn(delivery.serve(Arc::new(context.delivery_site())));
-        doors.spawn(truth.serve(Arc::new(context.truth_site())));
-        doors.spawn(samples.serve(sample_files));
-        doors.spawn(messages_door.serve(Arc::new(MessagesSite(Arc::clone(&messages)))));
-        doors.spawn(chat_door.serve(Arc::new(ChatSite(Arc::clone(&chat)))));
-        doors.spawn(text_truth.serve(Arc::new(TruthSite(vec![Arc::clone(&messages), Arc::clone(&chat)]))));
-        Ok(Self { context, messages, chat, doors })
+
+        let records = RecordsEndpoint::default().with("/truth", {
+            let context = Arc::clone(&context);
+            move || serde_json::to_vec(&context.record())
+        });
+        let text_records = [("/truth/messages", &messages_provider), ("/truth/chat", &chat_provider)]
+            .into_iter()
+            .fold(RecordsEndpoint::default(), |records, (path, provider)| {
+                let provider = Arc::clone(provider);
+                records.with(path, move || serde_json::to_vec(&provider.record()))
+            });
+        let mut listeners = JoinSet::new();
+        let sample_files = Samples::new(samples.origin.clone());
+        listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
+        listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
+        listeners.spawn(delivery.serve(Arc::new(DeliveryEndpoint(Arc::clone(&context)))));
+        listeners.spawn(record.serve(Arc::new(records)));
+        listeners.spawn(samples.serve(Arc::new(sample_files)));
+        listeners.spawn(messages.serve(Arc::new(MessagesEndpoint(Arc::clone(&messages_provider)))));
+        listeners.spawn(chat.serve(Arc::new(ChatEndpoint(Arc::clone(&chat_provider)))));
+        listeners.spawn(text_record.serve(Arc::new(text_records)));
+        Ok(Self { context, messages: messages_provider, chat: chat_provider, listeners })
     }
 
-    /// Where the context-image provider listens.
+    /// The addresses of the context-image provider.
     #[must_use]
     pub fn context(&self) -> &ContextAddresses {
         self.context.addresses()
     }
 
-    /// What the context-image provider knows to be true.
+    /// The jobs and refusals of the context-image provider.
     #[must_use]
-    pub fn context_truth(&self) -> Truth {
-        self.context.truth()
+    pub fn context_record(&self) -> ContextRecord {
+        self.context.record()
     }
 
-    /// Where the Messages API is simulated.
+    /// The addresses of the simulated Messages API.
     #[must_use]
     pub fn messages(&self) -> &TextAddresses {
         &self.messages.addresses
     }
 
-    /// What the Messages API's simulation knows to be true.
+    /// The requests of the simulated Messages API.
     #[must_use]
-    pub fn messages_truth(&self) -> TextTruth {
-        self.messages.truth()
+    pub fn messages_record(&self) -> TextRecord {
+        self.messages.record()
     }
 
-    /// Where chat completions are simulated.
+    /// The addresses of the simulated chat completions.
     #[must_use]
     pub fn chat(&self) -> &TextAddresses {
         &self.chat.addresses
     }
 
-    /// What the chat completions' simulation knows to be true.
+    /// The requests of the simulated chat completions.
     #[must_use]
-    pub fn chat_truth(&self) -> TextTruth {
-        self.chat.truth()
+    pub fn chat_record(&self) -> TextRecord {
+        self.chat.record()
     }
 
-    /// Lets every text answer go on that a marker holds up at this moment. The truth says how many there are.
+    /// Releases every text answer that a marker holds at this moment. The record says how many there are.
     pub fn release(&self) {
         self.messages.release();
         self.chat.release();
@@ -106,6 +124,6 @@ impl Sandbox {
 
     /// Closes every listener and connection, without waiting for requests under way: a hung one never ends.
     pub async fn stop(mut self) {
-        self.doors.shutdown().await;
+        self.listeners.shutdown().await;
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_tests::{Caller, House, Setup};
+use gatehouse_harness::{Caller, Gateway, Setup};
 use http_body_util::Full;
 use hyper::Request;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::provider::{Jobs, Provider};
 
 /// A running gateway with everything around it.
 pub(crate) struct Stand {
-    pub(crate) house: House,
+    pub(crate) house: Gateway,
     pub(crate) provider: Arc<Provider>,
     pub(crate) caller: Caller,
     connections: usize,
@@ -46,7 +46,7 @@ impl Stand {
              [plugins.settings.context-image.pace]\nshortest_ms = {pace}\nlongest_ms = {pace}\n\n{more}"
         );
         let setup = Setup::new(&binary.to_string_lossy(), &provider.addresses()).with(&more);
-        let house = House::start(setup).await;
+        let house = Gateway::start(setup).await;
         let caller = house.open_account("bench", "1000000000").await;
         Self { house, provider, caller, connections: arguments.connections(connections) }
     }

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    gatehouse_tests::run(async {
+    gatehouse_harness::run(async {
         match arguments.figure {
             Figure::Crowd => figures::crowd::measure(&arguments).await,
             Figure::Image => figures::image::measure(&arguments).await,

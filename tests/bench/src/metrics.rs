@@ -9,7 +9,7 @@ pub(crate) struct Metrics(String);
 impl Metrics {
     /// Asks the operators' listener.
     pub(crate) async fn read(admin: SocketAddr) -> Self {
-        let answer = gatehouse_tests::send(admin, "GET", "/metrics", &[], "").await;
+        let answer = gatehouse_harness::send(admin, "GET", "/metrics", &[], "").await;
         Self(String::from_utf8(answer.body.to_vec()).expect("a page of text"))
     }
 

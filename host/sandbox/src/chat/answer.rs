@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use super::order::{Format, Order};
 use super::tools::Choice;
-use crate::text::Usage;
-use crate::text::faults::{Faults, Mark};
-use crate::text::sample;
-use crate::text::seed::Seed;
-use crate::text::speech::{self, Asked};
-use crate::text::words;
+use crate::text::answer::answer_text::{self, AnswerInput};
+use crate::text::answer::json_sample;
+use crate::text::answer::seed::Seed;
+use crate::text::answer::words;
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::Usage;
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,10 +77,10 @@ struct Speaker<'a> {
 
 impl Speaker<'_> {
     fn speak(&mut self) {
-        if self.faults.has(Mark::NoOutput) {
+        if self.faults.has(Marker::NoOutput) {
             return;
         }
-        if self.faults.has(Mark::Refusal) {
+        if self.faults.has(Marker::Refusal) {
             let words = "I'm sorry, I can't help with that.";
             self.said.refusal = Some(words.to_owned());
             self.spend(words::count(words));
@@ -98,7 +99,7 @@ impl Speaker<'_> {
                 return;
             }
         }
-        if self.faults.has(Mark::Filtered) {
+        if self.faults.has(Marker::Filtered) {
             self.said.finish = "content_filter";
         }
     }
@@ -134,11 +135,11 @@ impl Speaker<'_> {
     fn write(&mut self) -> bool {
         let text = match self.order.format {
             Format::Json => json!({ "answer": words::prose(&mut self.seed, 4) }).to_string(),
-            Format::Schema(schema) => sample::of(schema, &mut self.seed).to_string(),
-            Format::Text => speech::speak(&self.asked(), &mut self.seed),
+            Format::Schema(schema) => json_sample::of(schema, &mut self.seed).to_string(),
+            Format::Text => answer_text::speak(&self.asked(), &mut self.seed),
         };
         let (text, complete) = words::first(&text, self.left);
-        let stopped = speech::stopped(text, &self.order.stops);
+        let stopped = answer_text::stopped(text, &self.order.stops);
         let text = stopped.map_or(text, |(at, _)| &text[..at]);
         self.spend(words::count(text));
         text.clone_into(&mut self.said.text);
@@ -151,15 +152,15 @@ impl Speaker<'_> {
     fn call(&mut self, name: &str) -> bool {
         let tool = self.order.tools.iter().find(|tool| tool.name == name);
         let schema = tool.and_then(|tool| tool.parameters);
-        let input = schema.map_or_else(|| json!({}), |schema| sample::of(schema, &mut self.seed));
+        let input = schema.map_or_else(|| json!({}), |schema| json_sample::of(schema, &mut self.seed));
         let mut arguments = match &input {
             Value::Object(_) => input.to_string(),
             _ => "{}".to_owned(),
         };
-        if self.faults.has(Mark::BadArguments) {
+        if self.faults.has(Marker::BadArguments) {
             arguments = "{\"broken\": \"\u{1f30a}".to_owned();
         }
-        let complete = self.spend(1 + words::count(&arguments)) && !self.faults.has(Mark::CutTool);
+        let complete = self.spend(1 + words::count(&arguments)) && !self.faults.has(Marker::CutTool);
         if !complete {
             let half = (0..=arguments.len() / 2).rev().find(|at| arguments.is_char_boundary(*at));
             arguments.truncate(half.unwrap_or(0));
@@ -174,12 +175,12 @@ impl Speaker<'_> {
     fn calls(&self) -> Vec<String> {
         let order = self.order;
         let Some(first) = order.tools.first() else { return Vec::new() };
-        let wanted = match self.faults.number(Mark::Tools) {
+        let wanted = match self.faults.number(Marker::Tools) {
             Some(count) => usize::try_from(count.clamp(1, 64)).unwrap_or(1),
-            None if self.faults.has(Mark::Interleaved) => 2,
+            None if self.faults.has(Marker::Interleaved) => 2,
             None => 1,
         };
-        let asked = [Mark::Tool, Mark::Tools, Mark::BadArguments, Mark::CutTool, Mark::Interleaved];
+        let asked = [Marker::Tool, Marker::Tools, Marker::BadArguments, Marker::CutTool, Marker::Interleaved];
         let mentioned = order.tools.iter().find(|tool| self.faults.rest.contains(tool.name));
         let first = match order.choice {
             Choice::Never => return Vec::new(),
@@ -198,18 +199,18 @@ impl Speaker<'_> {
         (0..wanted).map(|step| order.tools[at(step)].name.to_owned()).collect()
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> AnswerInput {
         let messages = &self.order.messages;
         let since = messages.iter().rposition(|it| it.role == "assistant").map_or(0, |at| at + 1);
         let last = &messages[since.min(messages.len())..];
         let of = |role: &'static str| last.iter().filter(move |it| it.role == role);
-        Asked {
+        AnswerInput {
             text: self.faults.rest.clone(),
             results: of("tool").map(|it| it.content.text.clone()).collect(),
             images: of("user").flat_map(|it| it.content.images.clone()).collect(),
             continues: last.is_empty(),
             turns: messages.iter().filter(|it| it.role == "user").count(),
-            words: self.faults.number(Mark::Words),
+            words: self.faults.number(Marker::Words),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::part::{self, Content};
 use super::refusal::Refusal;
 use super::rules::Model;
 use super::shape::{Judged, Shape};
-use crate::text::words;
+use crate::text::answer::words;
 
 /// A message that passed.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! `gpt-sim`, `gpt-sim-reasoning`, and `clone-sim` of a server that only means to be compatible.
 //!
 //! ```text
-//! POST /v1/chat/completions -> site -> order -> message, tools -> rules -> answer -> write -> text::deliver
+//! POST /v1/chat/completions -> site -> order -> message, tools -> rules -> answer -> write -> text::delivery::send
 //! ```
 
 mod answer;
@@ -19,4 +19,4 @@ mod site;
 mod tools;
 mod write;
 
-pub(crate) use site::ChatSite;
+pub(crate) use site::ChatEndpoint;

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 use super::shape::{Judged, Shape, unfit};
-use crate::text::image::{self, Bad};
-use crate::text::words;
+use crate::text::answer::words;
+use crate::text::input_image::{self, Bad};
 
 /// What counts that cannot be looked into.
 const UNSEEN_TOKENS: u64 = 100;
@@ -98,7 +98,7 @@ fn picture(image: &Shape<'_>) -> Judged<(String, u64)> {
         )
     };
     let (mime, data) = uri.split_once(";base64,").ok_or_else(base64)?;
-    let seen = image::look(data).map_err(|bad| match bad {
+    let seen = input_image::look(data).map_err(|bad| match bad {
         Bad::Base64 => base64(),
         Bad::Broken | Bad::Kind => kind(),
     })?;

@@ -4,8 +4,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::order::Order;
-use crate::text::Usage;
-use crate::text::book::Book;
+use crate::text::record::Usage;
+use crate::text::request_log::RequestLog;
 
 /// Shorter beginnings are not cached, and longer ones in steps.
 const LEAST: u64 = 1024;
@@ -14,7 +14,13 @@ const STEP: u64 = 128;
 const KEPT_MS: u64 = 300_000;
 
 /// What of the input was cached already; caches the rest.
-pub(super) fn settle(order: &Order<'_>, body: &Value, account: usize, book: &mut Book, now: u64) -> Usage {
+pub(super) fn settle(
+    order: &Order<'_>,
+    body: &Value,
+    account: usize,
+    log: &mut RequestLog,
+    now: u64,
+) -> Usage {
     let mut digest = Sha256::new();
     digest.update(account.to_le_bytes());
     digest.update(order.model.id);
@@ -26,10 +32,10 @@ pub(super) fn settle(order: &Order<'_>, body: &Value, account: usize, book: &mut
         digest.update(value.to_string());
         tokens += message.content.tokens;
         let prefix = digest.clone().finalize().into();
-        if book.is_cached(&prefix, now) {
+        if log.is_cached(&prefix, now) {
             cached = tokens;
         }
-        book.cache(prefix, now.saturating_add(KEPT_MS));
+        log.cache(prefix, now.saturating_add(KEPT_MS));
     }
     let read = if cached >= LEAST && !order.model.clone { cached / STEP * STEP } else { 0 };
     Usage { input: order.prompt_tokens - read, cache_read: read, ..Usage::default() }

@@ -3,8 +3,8 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::text::deliver::Refused;
-use crate::text::faults::Mark;
+use crate::text::delivery::reply::ErrorReply;
+use crate::text::markers::Marker;
 
 const INVALID: &str = "invalid_request_error";
 
@@ -111,24 +111,24 @@ impl Refusal {
     }
 
     /// What a marker answers with; a mark that refuses nothing is an internal error of the sandbox.
-    pub(super) fn marked(mark: Mark, model: &str) -> Self {
+    pub(super) fn marked(mark: Marker, model: &str) -> Self {
         match mark {
-            Mark::Invalid => Self::invalid("messages", Some("invalid_value"), "Refused on purpose."),
-            Mark::Key => Self::key("sandbox-key"),
-            Mark::Billing => Self::new(402, "billing_error", None, "Insufficient balance."),
-            Mark::Forbidden => Self::forbidden(),
-            Mark::Missing => Self::model(model),
-            Mark::TooLarge => Self::too_large(),
-            Mark::TooMany => Self::limited(model),
-            Mark::TooManyBare => Self { retry_after: false, ..Self::limited(model) },
-            Mark::Quota => Self::quota(),
-            Mark::Html => Self {
+            Marker::Invalid => Self::invalid("messages", Some("invalid_value"), "ErrorReply on purpose."),
+            Marker::Key => Self::key("sandbox-key"),
+            Marker::Billing => Self::new(402, "billing_error", None, "Insufficient balance."),
+            Marker::Forbidden => Self::forbidden(),
+            Marker::Missing => Self::model(model),
+            Marker::TooLarge => Self::too_large(),
+            Marker::TooMany => Self::limited(model),
+            Marker::TooManyBare => Self { retry_after: false, ..Self::limited(model) },
+            Marker::Quota => Self::quota(),
+            Marker::Html => Self {
                 html: Some("<html><head><title>502 Bad Gateway</title></head><body>502</body></html>\n"),
                 ..Self::overloaded(502)
             },
-            Mark::Unavailable => Self::overloaded(503),
-            Mark::Late => Self::new(504, "server_error", None, "The request timed out."),
-            Mark::Overloaded => Self::overloaded(529),
+            Marker::Unavailable => Self::overloaded(503),
+            Marker::Late => Self::new(504, "server_error", None, "The request timed out."),
+            Marker::Overloaded => Self::overloaded(529),
             _ => Self::server(),
         }
     }
@@ -149,7 +149,7 @@ impl Refusal {
     }
 
     /// As it goes out.
-    pub(super) fn refused(self, retry_after_s: u64, mut headers: Vec<(&'static str, String)>) -> Refused {
+    pub(super) fn refused(self, retry_after_s: u64, mut headers: Vec<(&'static str, String)>) -> ErrorReply {
         if self.retry_after {
             headers.push(("retry-after", retry_after_s.to_string()));
             headers.push(("retry-after-ms", (retry_after_s * 1000).to_string()));
@@ -159,6 +159,6 @@ impl Refusal {
             None => ("application/json", self.body().to_string()),
         };
         let status = StatusCode::from_u16(self.status).expect("constructors give statuses of three digits");
-        Refused { status, mime, body, headers }
+        ErrorReply { status, mime, body, headers }
     }
 }

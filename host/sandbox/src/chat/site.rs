@@ -14,68 +14,70 @@ use super::order::{self, Order};
 use super::prompt;
 use super::refusal::Refusal;
 use super::write::{self, Stamp};
-use crate::line::Trip;
-use crate::server::{self, Answer, Cut, Site, Unread};
-use crate::text::deliver::{Draft, Event, Part, deliver, refuse};
-use crate::text::desk::{Desk, Holder, Trouble, Visit, bearer, is_json};
-use crate::text::faults::{Faults, Mark};
-use crate::text::seed::Seed;
+use crate::common::connection::ResetSwitch;
+use crate::common::server::{self, CloseConnection, Handler, HandlerResult, ReadError};
+use crate::text::answer::seed::Seed;
+use crate::text::delivery::reply::{Event, EventKind, ReplyPlan};
+use crate::text::delivery::send::{deliver, refuse};
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::provider::{KeyFailure, KeyOwner, RequestGuard, TextProvider, bearer, is_json};
 
 /// The largest body.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// The chat listener.
-pub(crate) struct ChatSite(pub(crate) Arc<Desk>);
+pub(crate) struct ChatEndpoint(pub(crate) Arc<TextProvider>);
 
-impl Site for ChatSite {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+impl Handler for ChatEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         let (head, body) = request.into_parts();
-        let (holder, refused) = self.key(&head.headers);
+        let (owner, refused) = self.key(&head.headers);
         let read = server::read(body, MAX_BODY_BYTES).await;
-        let mut visit = self.0.arrive(&head, read.as_deref().ok(), holder);
+        let mut guard = self.0.arrive(&head, read.as_deref().ok(), owner);
         let judged = match (refused, read) {
-            (_, Err(Unread::Broken)) => return Err(Cut),
+            (_, Err(ReadError::Broken)) => return Err(CloseConnection),
             (Some(refusal), _) => Err(refusal),
-            (None, Err(Unread::TooLarge)) => Err(Refusal::too_large()),
-            (None, Ok(bytes)) => self.judge(&head, &bytes, holder, &visit),
+            (None, Err(ReadError::TooLarge)) => Err(Refusal::too_large()),
+            (None, Ok(bytes)) => self.judge(&head, &bytes, owner, &guard),
         };
-        let trip = head.extensions.get::<Trip>().cloned().unwrap_or_default();
+        let reset_switch = head.extensions.get::<ResetSwitch>().cloned().unwrap_or_default();
         match judged {
-            Ok(Some(draft)) => deliver(visit, trip, *draft).await,
+            Ok(Some(plan)) => deliver(guard, reset_switch, *plan).await,
             Ok(None) => {
-                visit.over();
-                Err(Cut)
+                guard.over();
+                Err(CloseConnection)
             }
             Err(refusal) => {
                 if refusal.is_late() {
                     self.0.hold().await;
                 }
-                let headers = self.headers(&visit);
-                Ok(refuse(visit, refusal.refused(self.0.settings.retry_after_s, headers)))
+                let headers = self.headers(&guard);
+                Ok(refuse(guard, refusal.refused(self.0.settings.retry_after_s, headers)))
             }
         }
     }
 }
 
-impl ChatSite {
+impl ChatEndpoint {
     /// Chance that differs from request to request, for ids.
-    fn seed(&self, visit: &Visit, label: &str) -> Seed {
-        Seed::of(format!("{label} {} {}", self.0.addresses.origin, visit.number).as_bytes())
+    fn seed(&self, guard: &RequestGuard, label: &str) -> Seed {
+        Seed::of(format!("{label} {} {}", self.0.addresses.origin, guard.number).as_bytes())
     }
 
     /// Whose key it is, and why it does not open.
-    fn key(&self, headers: &HeaderMap) -> (Holder, Option<Refusal>) {
-        let Some(key) = bearer(headers) else { return (Holder::Unknown, Some(Refusal::no_key())) };
-        let holder = self.0.holder(key);
-        let refusal = match holder {
-            Holder::Account(_) => None,
-            Holder::Troubled(Trouble::Broke) => Some(Refusal::quota()),
-            Holder::Troubled(Trouble::Forbidden) => Some(Refusal::forbidden()),
-            Holder::Troubled(Trouble::Limited) => Some(Refusal::limited("gpt-sim")),
-            Holder::Troubled(Trouble::Overloaded) => Some(Refusal::overloaded(529)),
-            Holder::Troubled(Trouble::Revoked) | Holder::Unknown => Some(Refusal::key(key)),
+    fn key(&self, headers: &HeaderMap) -> (KeyOwner, Option<Refusal>) {
+        let Some(key) = bearer(headers) else { return (KeyOwner::Unknown, Some(Refusal::no_key())) };
+        let owner = self.0.owner(key);
+        let refusal = match owner {
+            KeyOwner::Account(_) => None,
+            KeyOwner::Failing(KeyFailure::Broke) => Some(Refusal::quota()),
+            KeyOwner::Failing(KeyFailure::Forbidden) => Some(Refusal::forbidden()),
+            KeyOwner::Failing(KeyFailure::Limited) => Some(Refusal::limited("gpt-sim")),
+            KeyOwner::Failing(KeyFailure::Overloaded) => Some(Refusal::overloaded(529)),
+            KeyOwner::Failing(KeyFailure::Revoked) | KeyOwner::Unknown => Some(Refusal::key(key)),
         };
-        (holder, refusal)
+        (owner, refusal)
     }
 
     /// The answer, or `None` to close the connection instead.
@@ -83,9 +85,9 @@ impl ChatSite {
         &self,
         head: &Parts,
         bytes: &[u8],
-        holder: Holder,
-        visit: &Visit,
-    ) -> Result<Option<Box<Draft>>, Refusal> {
+        owner: KeyOwner,
+        guard: &RequestGuard,
+    ) -> Result<Option<Box<ReplyPlan>>, Refusal> {
         if head.uri.path() != "/v1/chat/completions" {
             return Err(Refusal::path(head.method.as_str(), head.uri.path()));
         }
@@ -106,42 +108,42 @@ impl ChatSite {
         let text = last_text(&order);
         let faults = Faults::of(&text);
         match self.0.refusal(&text, &faults) {
-            Some(Mark::NoReply) => return Ok(None),
+            Some(Marker::NoReply) => return Ok(None),
             Some(mark) => {
-                let late = faults.has(Mark::SlowStart);
+                let late = faults.has(Marker::SlowStart);
                 return Err(Refusal::marked(mark, order.model.id).late(late));
             }
             None => {}
         }
-        let account = if let Holder::Account(account) = holder { account } else { usize::MAX };
-        Ok(Some(Box::new(self.draft(&order, &body, bytes, account, visit, faults))))
+        let account = if let KeyOwner::Account(account) = owner { account } else { usize::MAX };
+        Ok(Some(Box::new(self.plan(&order, &body, bytes, account, guard, faults))))
     }
 
-    fn draft(
+    fn plan(
         &self,
         order: &Order<'_>,
         body: &Value,
         bytes: &[u8],
         account: usize,
-        visit: &Visit,
+        guard: &RequestGuard,
         faults: Faults,
-    ) -> Draft {
+    ) -> ReplyPlan {
         let seed = Seed::of(bytes);
         let now = self.0.now();
-        let input = prompt::settle(order, body, account, &mut self.0.book(), now);
+        let input = prompt::settle(order, body, account, &mut self.0.log(), now);
         let reply = answer(order, &faults, &seed, input);
-        let id = format!("chatcmpl-{}", self.seed(visit, "completion").id(29));
+        let id = format!("chatcmpl-{}", self.seed(guard, "completion").id(29));
         let stamp = Stamp { id, created: now / 1000, model: order.model.id };
         let error = Refusal::server().body();
         let odd = json!({ "object": "chat.completion.hint", "choices": [], "hint": { "of": "nothing" } });
-        Draft {
+        ReplyPlan {
             whole: write::whole(&reply, &stamp, &faults),
             events: write::events(&reply, &stamp, order, &faults, &seed),
-            error: Event { name: None, data: error.to_string(), part: Part::Frame },
+            error: Event { name: None, data: error.to_string(), part: EventKind::Frame },
             error_body: error,
-            odd: Event { name: None, data: odd.to_string(), part: Part::Frame },
+            odd: Event { name: None, data: odd.to_string(), part: EventKind::Frame },
             streams: order.stream,
-            headers: self.headers(visit),
+            headers: self.headers(guard),
             usage: reply.usage,
             faults,
             seed,
@@ -149,9 +151,9 @@ impl ChatSite {
     }
 
     /// What every reply carries; much of it is nobody else's business.
-    fn headers(&self, visit: &Visit) -> Vec<(&'static str, String)> {
+    fn headers(&self, guard: &RequestGuard) -> Vec<(&'static str, String)> {
         let pairs = [
-            ("x-request-id", format!("req_{}", self.seed(visit, "request").id(32))),
+            ("x-request-id", format!("req_{}", self.seed(guard, "request").id(32))),
             ("openai-organization", "org-sandbox".to_owned()),
             ("openai-project", "proj_sandbox".to_owned()),
             ("openai-processing-ms", "137".to_owned()),

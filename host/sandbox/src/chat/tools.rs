@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 use super::shape::{Judged, Shape};
-use crate::text::words;
+use crate::text::answer::words;
 
 /// A tool that passed.
 #[derive(Clone, Debug)]

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use super::answer::{Reply, Said};
 use super::order::Order;
-use crate::text::Usage;
-use crate::text::deliver::{Event, Part};
-use crate::text::faults::{Faults, Mark};
-use crate::text::seed::Seed;
-use crate::text::words;
+use crate::text::answer::seed::Seed;
+use crate::text::answer::words;
+use crate::text::delivery::reply::{Event, EventKind};
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::Usage;
 
 /// What every piece of an answer repeats.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub(super) fn whole(reply: &Reply, stamp: &Stamp, faults: &Faults) -> Value {
         "system_fingerprint": "fp_sandbox",
         "service_tier": "default",
     });
-    if !faults.has(Mark::NoUsage) {
+    if !faults.has(Marker::NoUsage) {
         body["usage"] = usage(reply.usage);
     }
     body
@@ -76,8 +77,8 @@ pub(super) fn events(
     faults: &Faults,
     seed: &Seed,
 ) -> Vec<Event> {
-    let obfuscated = order.obfuscated || faults.has(Mark::Obfuscation);
-    let tells_usage = order.include_usage && !faults.has(Mark::NoUsage);
+    let obfuscated = order.obfuscated || faults.has(Marker::Obfuscation);
+    let tells_usage = order.include_usage && !faults.has(Marker::NoUsage);
     let mut writer = Writer {
         events: Vec::new(),
         seed: seed.fork("events"),
@@ -87,22 +88,22 @@ pub(super) fn events(
     };
     for (index, said) in reply.choices.iter().enumerate() {
         writer.choice(index, said, faults);
-        if faults.has(Mark::DoneEarly) {
+        if faults.has(Marker::DoneEarly) {
             continue;
         }
         let mut last = writer.chunk(index, json!({}), Some(said.finish));
         if order.model.clone && tells_usage && index + 1 == reply.choices.len() {
             last["usage"] = usage(reply.usage);
         }
-        writer.push(last, Part::Frame);
+        writer.push(last, EventKind::Frame);
     }
     if tells_usage && !order.model.clone {
         let mut totals = writer.chunk(0, json!({}), None);
         totals["choices"] = json!([]);
         totals["usage"] = usage(reply.usage);
-        writer.push(totals, Part::Frame);
+        writer.push(totals, EventKind::Frame);
     }
-    writer.events.push(Event { name: None, data: "[DONE]".to_owned(), part: Part::End });
+    writer.events.push(Event { name: None, data: "[DONE]".to_owned(), part: EventKind::End });
     writer.events
 }
 
@@ -120,13 +121,13 @@ impl Writer<'_> {
         let first = if said.calls.is_empty() { json!("") } else { Value::Null };
         let opening = json!({ "role": "assistant", "content": first, "refusal": null });
         let opening = self.chunk(index, opening, None);
-        self.push(opening, Part::Frame);
+        self.push(opening, EventKind::Frame);
         if let Some(reasoning) = &said.reasoning {
             self.pieces(index, reasoning, "reasoning_content");
         }
         self.pieces(index, said.refusal.as_deref().unwrap_or_default(), "refusal");
         self.pieces(index, &said.text, "content");
-        self.calls(index, said, faults.has(Mark::Interleaved));
+        self.calls(index, said, faults.has(Marker::Interleaved));
     }
 
     fn pieces(&mut self, index: usize, text: &str, field: &str) {
@@ -164,7 +165,7 @@ impl Writer<'_> {
 
     fn delta(&mut self, index: usize, delta: Value) {
         let chunk = self.chunk(index, delta, None);
-        self.push(chunk, Part::Delta);
+        self.push(chunk, EventKind::Delta);
     }
 
     fn chunk(&mut self, index: usize, delta: Value, finish: Option<&str>) -> Value {
@@ -186,7 +187,7 @@ impl Writer<'_> {
         chunk
     }
 
-    fn push(&mut self, chunk: Value, part: Part) {
+    fn push(&mut self, chunk: Value, part: EventKind) {
         self.events.push(Event { name: None, data: chunk.to_string(), part });
     }
 }

@@ -11,7 +11,7 @@
 pub const MARKERS: &[(&str, &str)] = &[
     ("[[402]]", "submit answers 402 (every time, or the first K with [[402:K]])"),
     ("[[403]]", "submit answers 403 (every time, or the first K)"),
-    ("[[422]]", "submit answers 422 with a list of mistakes (every time, or the first K)"),
+    ("[[422]]", "submit answers 422 with a list of field_errors (every time, or the first K)"),
     ("[[429]]", "submit answers 429 with Retry-After (every time, or the first K)"),
     ("[[500]]", "submit answers 500 in plain text (every time, or the first K)"),
     ("[[503-html]]", "submit answers 503 with an HTML page (every time, or the first K)"),
@@ -43,7 +43,7 @@ const EVER: u32 = u32::MAX;
 
 /// A submit refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SubmitFault {
+pub(crate) enum SubmitFault {
     Broken,
     Credits,
     Key,
@@ -54,7 +54,7 @@ pub(super) enum SubmitFault {
 
 /// An accepted job's receipt gone wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReceiptFault {
+pub(crate) enum ReceiptFault {
     Cut,
     ForeignPoll,
     Garbage,
@@ -63,7 +63,7 @@ pub(super) enum ReceiptFault {
 
 /// A poll gone wrong. The order is the order they come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PollFault {
+pub(crate) enum PollFault {
     NotFound,
     Broken,
     Malformed,
@@ -72,7 +72,7 @@ pub(super) enum PollFault {
 
 /// How a job ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     ContentModerated,
     Error,
     #[default]
@@ -82,7 +82,7 @@ pub(super) enum Ending {
 
 /// How long a job takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(crate) enum JobTime {
     Milliseconds(u64),
     Never,
     #[default]
@@ -91,7 +91,7 @@ pub(super) enum Pace {
 
 /// A link gone wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinkFault {
+pub(crate) enum LinkFault {
     Dead,
     ExpiredOnce,
     Foreign,
@@ -100,7 +100,7 @@ pub(super) enum LinkFault {
 
 /// A file gone wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileFault {
+pub(crate) enum FileFault {
     Truncated,
     /// The first so many downloads.
     Unavailable(u32),
@@ -109,19 +109,19 @@ pub(super) enum FileFault {
 
 /// Everything a prompt asks to go wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     submit: Vec<(SubmitFault, u32)>,
     poll: Vec<(PollFault, u32)>,
-    pub(super) receipt: Option<ReceiptFault>,
-    pub(super) pace: Pace,
-    pub(super) ending: Ending,
-    pub(super) link: Option<LinkFault>,
-    pub(super) file: Option<FileFault>,
+    pub(crate) receipt: Option<ReceiptFault>,
+    pub(crate) job_time: JobTime,
+    pub(crate) ending: Ending,
+    pub(crate) link: Option<LinkFault>,
+    pub(crate) file: Option<FileFault>,
 }
 
 impl Faults {
     /// Reads the markers of a prompt.
-    pub(super) fn of(prompt: &str) -> Self {
+    pub(crate) fn of(prompt: &str) -> Self {
         let mut faults = Self::default();
         let mut rest = prompt;
         while let Some((_, after)) = rest.split_once("[[") {
@@ -159,8 +159,8 @@ impl Faults {
             ("submit-hang", None) => self.receipt = Some(ReceiptFault::Hang),
             ("submit-cut", None) => self.receipt = Some(ReceiptFault::Cut),
             ("foreign-poll", None) => self.receipt = Some(ReceiptFault::ForeignPoll),
-            ("slow", Some(ms)) => self.pace = Pace::Milliseconds(ms.into()),
-            ("never-ready", None) => self.pace = Pace::Never,
+            ("slow", Some(ms)) => self.job_time = JobTime::Milliseconds(ms.into()),
+            ("never-ready", None) => self.job_time = JobTime::Never,
             ("moderated-input", None) => self.ending = Ending::RequestModerated,
             ("moderated-output", None) => self.ending = Ending::ContentModerated,
             ("error", None) => self.ending = Ending::Error,
@@ -177,17 +177,17 @@ impl Faults {
     }
 
     /// Whether submits of this prompt have to be counted.
-    pub(super) fn refuses(&self) -> bool {
+    pub(crate) fn refuses(&self) -> bool {
         !self.submit.is_empty()
     }
 
     /// What happens to the submit of this prompt that comes after `earlier` others.
-    pub(super) fn submit_fault(&self, earlier: u32) -> Option<SubmitFault> {
+    pub(crate) fn submit_fault(&self, earlier: u32) -> Option<SubmitFault> {
         turn(&self.submit, earlier)
     }
 
     /// What happens to the poll of this job that comes after `earlier` others.
-    pub(super) fn poll_fault(&self, earlier: u32) -> Option<PollFault> {
+    pub(crate) fn poll_fault(&self, earlier: u32) -> Option<PollFault> {
         turn(&self.poll, earlier)
     }
 }

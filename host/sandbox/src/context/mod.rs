@@ -1,31 +1,26 @@
-//! The simulated context-image provider: FLUX.1 Kontext pro and max as its public API answers.
+//! The simulated context-image provider: FLUX.1 Kontext pro and max, with the answers of its public API.
 //!
-//! Owns the provider's wire protocol and its memory of jobs. Three origins, as the real one has: submits and
-//! credits, results, files; the submit origin knows nothing of results, so a client that rebuilds the polling
-//! address instead of using the returned one fails here too. A fourth tells tests what is [true](Truth).
-//! Never fetches anything: an image URL is believed to be reachable, its size is known only when it is one of
-//! the sandbox's own samples (1024x1024 otherwise), and a webhook is accepted but never called.
+//! Owns the provider's wire protocol and its table of jobs. It has three origins, as the real one: submits and
+//! credits, results, files. The submit origin has no results, so a client that builds the polling address itself
+//! fails here as it fails at the real one. A fourth origin serves the [record](ContextRecord) to tests.
+//! Fetches nothing: every image URL counts as reachable; its size is known for the sandbox's own samples and
+//! 1024x1024 otherwise. Accepts a webhook, never calls it.
 //!
 //! ```text
-//! POST /v1/flux-kontext-pro|max -> submit -> schema -> input -> faults -> book
-//! GET  /v1/get_result?id=       -> poll   -> book -> a freshly signed link
-//! GET  /results/..?se=&sig=     -> delivery -> signature -> pixels
+//! POST /v1/flux-kontext-pro|max -> submit/ (schema, input images) -> faults -> jobs
+//! GET  /v1/get_result?id=       -> poll -> jobs -> a freshly signed link
+//! GET  /results/..?se=&sig=     -> delivery/ (signature) -> common::picture
 //! ```
 
-mod book;
-mod delivery;
+pub(crate) mod delivery;
 mod faults;
-mod input;
-mod poll;
-mod provider;
+mod jobs;
+pub(crate) mod poll;
+pub(crate) mod provider;
+pub(crate) mod record;
 mod refusal;
-mod schema;
-mod signature;
-mod sizes;
-mod submit;
-mod truth;
+pub(crate) mod submit;
 
 pub use faults::MARKERS;
-pub(crate) use provider::Provider;
 pub use provider::{ContextAddresses, MalformedKey};
-pub use truth::{Declined, Submit, Truth};
+pub use record::{ContextRecord, Declined, Submit};

@@ -7,12 +7,11 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::book::Job;
-use super::faults::{Ending, LinkFault, PollFault};
-use super::provider::Provider;
-use super::refusal::Refusal;
-use super::schema::mistake;
-use crate::server::{self, Answer, Body, Site, with};
+use crate::common::server::{self, Body, Handler, HandlerResult, with};
+use crate::context::faults::{Ending, LinkFault, PollFault};
+use crate::context::jobs::Job;
+use crate::context::provider::Provider;
+use crate::context::refusal::{Refusal, field_error};
 
 /// Polls a minute the headers speak of; the real provider was never seen to enforce it, and this one does not.
 const POLLS_A_MINUTE: u32 = 1200;
@@ -20,10 +19,10 @@ const POLLS_A_MINUTE: u32 = 1200;
 const ODD_WORDS: [&str; 3] = ["Reasoning", "Generating", "Warming Up"];
 
 /// The polling listener.
-pub(crate) struct PollSite(pub(super) Arc<Provider>);
+pub(crate) struct PollEndpoint(pub(crate) Arc<Provider>);
 
-impl Site for PollSite {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+impl Handler for PollEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if request.uri().path() != "/v1/get_result" {
             return Ok(Refusal::not_found().response());
         }
@@ -36,23 +35,23 @@ impl Site for PollSite {
             Some(id) => self.result(&id),
             None => {
                 let missing =
-                    mistake("missing", json!(["query", "id"]), "Field required", &Value::Null, None);
+                    field_error("missing", json!(["query", "id"]), "Field required", &Value::Null, None);
                 Refusal::schema(vec![missing]).response()
             }
         })
     }
 }
 
-impl PollSite {
+impl PollEndpoint {
     fn result(&self, id: &str) -> Response<Body> {
         let now = self.0.now();
-        let mut book = self.0.book();
-        let used = book.count_poll(now);
-        let response = match book.job(id) {
+        let mut jobs = self.0.jobs();
+        let used = jobs.count_poll(now);
+        let response = match jobs.job(id) {
             Some(job) => self.look(job, now),
             None => not_found(id),
         };
-        drop(book);
+        drop(jobs);
         let reset = now / 60_000 * 60 + 60;
         let response = with(response, "retry-after", &self.0.settings.retry_after_s.to_string());
         let response = with(response, "x-ratelimit-limit", &POLLS_A_MINUTE.to_string());

@@ -1,22 +1,19 @@
-//! What the provider's sites share: addresses, settings, the book of jobs, the signing key, ready pictures.
+//! What the provider's sites share: addresses, settings, the jobs of jobs, the signing key, ready pictures.
 //!
 //! Answers nothing itself.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-use super::book::Book;
-use super::delivery::DeliverySite;
-use super::poll::PollSite;
-use super::refusal::Refusal;
-use super::signature::Signer;
-use super::submit::SubmitSite;
-use super::truth::{Truth, TruthSite};
-use crate::pixels::Gallery;
-use crate::settings::Settings;
+use crate::common::picture::PictureCache;
+use crate::common::settings::Settings;
+use crate::context::delivery::signature::Signer;
+use crate::context::jobs::JobTable;
+use crate::context::record::ContextRecord;
+use crate::context::refusal::Refusal;
 
 /// Where the context-image provider listens; every address is an origin without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +26,9 @@ pub struct ContextAddresses {
     pub delivery: String,
     /// Sample pictures, for references in examples and tests.
     pub samples: String,
-    /// `GET /truth`: what the provider knows, for tests in other processes.
-    pub truth: String,
+    /// `GET /truth`: the record, for tests in other processes.
+    #[serde(rename = "truth")]
+    pub record: String,
 }
 
 /// A key in [`Settings::keys`](crate::Settings) that no request could ever present. The key itself is not shown.
@@ -50,10 +48,10 @@ impl std::error::Error for MalformedKey {}
 /// The provider behind all its listeners.
 pub(crate) struct Provider {
     addresses: ContextAddresses,
-    pub(super) settings: Settings,
-    pub(super) signer: Signer,
-    pub(super) gallery: Gallery,
-    book: Mutex<Book>,
+    pub(crate) settings: Settings,
+    pub(crate) signer: Signer,
+    pub(crate) pictures: PictureCache,
+    jobs: Mutex<JobTable>,
 }
 
 impl Provider {
@@ -64,8 +62,8 @@ impl Provider {
         Ok(Self {
             addresses,
             signer: Signer::new()?,
-            gallery: Gallery::default(),
-            book: Mutex::new(Book::new(&settings)),
+            pictures: PictureCache::default(),
+            jobs: Mutex::new(JobTable::new(&settings)),
             settings,
         })
     }
@@ -74,38 +72,22 @@ impl Provider {
         &self.addresses
     }
 
-    pub(crate) fn truth(&self) -> Truth {
-        self.book().truth()
-    }
-
-    pub(crate) fn submit_site(self: &Arc<Self>) -> SubmitSite {
-        SubmitSite(Arc::clone(self))
-    }
-
-    pub(crate) fn poll_site(self: &Arc<Self>) -> PollSite {
-        PollSite(Arc::clone(self))
-    }
-
-    pub(crate) fn delivery_site(self: &Arc<Self>) -> DeliverySite {
-        DeliverySite(Arc::clone(self))
-    }
-
-    pub(crate) fn truth_site(self: &Arc<Self>) -> TruthSite {
-        TruthSite(Arc::clone(self))
+    pub(crate) fn record(&self) -> ContextRecord {
+        self.jobs().record()
     }
 
     /// Milliseconds since the Unix epoch by the provider's clock.
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         (self.settings.now)()
     }
 
     /// The memory of jobs. Held for moments only, never across an await.
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn jobs(&self) -> MutexGuard<'_, JobTable> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Which account a request's `x-key` belongs to, as an index into the settings' keys.
-    pub(super) fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
+    pub(crate) fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
         let Some(key) = headers.get("x-key") else { return Err(Refusal::unauthenticated()) };
         let key = key.to_str().ok().filter(|key| well_formed(key)).ok_or_else(Refusal::malformed_key)?;
         let known = self.settings.keys.iter().position(|known| known == key);

@@ -3,11 +3,14 @@
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::server::{self, Body};
+use crate::common::server::{self, Body};
+
+/// An error that repeats a value cuts longer texts: the real provider sends a whole image back.
+const ECHO_CHARS: usize = 256;
 
 /// Why a request is refused, and how that looks on the wire.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     status: StatusCode,
     body: Words,
     /// `Retry-After`, in seconds.
@@ -27,65 +30,65 @@ impl Refusal {
     }
 
     /// 402.
-    pub(super) fn insufficient_credits() -> Self {
+    pub(crate) fn insufficient_credits() -> Self {
         Self::detail(StatusCode::PAYMENT_REQUIRED, "Insufficient credits")
     }
 
     /// 403: no key, or not one of ours. The real provider never answers 401.
-    pub(super) fn unauthenticated() -> Self {
+    pub(crate) fn unauthenticated() -> Self {
         Self::detail(StatusCode::FORBIDDEN, "Not authenticated - Invalid Authentication")
     }
 
     /// 404 for a path the listener does not serve.
-    pub(super) fn not_found() -> Self {
+    pub(crate) fn not_found() -> Self {
         Self::detail(StatusCode::NOT_FOUND, "Not Found")
     }
 
     /// 405.
-    pub(super) fn method() -> Self {
+    pub(crate) fn method() -> Self {
         Self::detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
     }
 
     /// 413.
-    pub(super) fn too_large() -> Self {
+    pub(crate) fn too_large() -> Self {
         Self::detail(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
     }
 
     /// 422 for a key no account could have.
-    pub(super) fn malformed_key() -> Self {
+    pub(crate) fn malformed_key() -> Self {
         Self::detail(StatusCode::UNPROCESSABLE_ENTITY, "Invalid API key format")
     }
 
     /// 422 with the list of what is wrong with the body.
-    pub(super) fn schema(mistakes: Vec<Value>) -> Self {
-        Self::detail(StatusCode::UNPROCESSABLE_ENTITY, mistakes)
+    pub(crate) fn schema(field_errors: Vec<Value>) -> Self {
+        Self::detail(StatusCode::UNPROCESSABLE_ENTITY, field_errors)
     }
 
     /// 429: the account has as many jobs under way as it may have.
-    pub(super) fn too_many() -> Self {
+    pub(crate) fn too_many() -> Self {
         let text = "Too many requests: the limit of active tasks is reached, try again later";
         Self { retry_after_s: Some(1), ..Self::detail(StatusCode::TOO_MANY_REQUESTS, text) }
     }
 
     /// 500, in the plain text of a server that did not see it coming.
-    pub(super) fn broken() -> Self {
+    pub(crate) fn broken() -> Self {
         let body = Words::Text("Internal Server Error");
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, body, retry_after_s: None }
     }
 
     /// 503, in the HTML of a proxy that stands before the provider.
-    pub(super) fn unavailable() -> Self {
+    pub(crate) fn unavailable() -> Self {
         let body = Words::Html("<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n");
         Self { status: StatusCode::SERVICE_UNAVAILABLE, body, retry_after_s: None }
     }
 
     /// The status on its own, for the record.
-    pub(super) fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.status.as_u16()
     }
 
     /// As it goes out.
-    pub(super) fn response(self) -> Response<Body> {
+    pub(crate) fn response(self) -> Response<Body> {
         let response = match self.body {
             Words::Json(value) => server::json(self.status, &value),
             Words::Html(text) => server::reply(self.status, "text/html", text),
@@ -95,5 +98,27 @@ impl Refusal {
             Some(seconds) => server::with(response, "retry-after", &seconds.to_string()),
             None => response,
         }
+    }
+}
+
+/// One entry of a 422's `detail`.
+pub(crate) fn field_error(kind: &str, loc: Value, msg: &str, input: &Value, ctx: Option<Value>) -> Value {
+    let mut entry = json!({ "type": kind, "loc": loc, "msg": msg, "input": brief(input) });
+    if let Some(ctx) = ctx {
+        entry["ctx"] = ctx;
+    }
+    entry
+}
+
+/// The same value with its long texts cut.
+pub(crate) fn brief(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match text.char_indices().nth(ECHO_CHARS) {
+            Some((end, _)) => Value::String(format!("{}...", &text[..end])),
+            None => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(brief).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), brief(value))).collect(),
+        other => other.clone(),
     }
 }

@@ -6,12 +6,13 @@ use super::block::{Content, Role};
 use super::order::Order;
 use super::thinking;
 use super::tools::{Choice, Tool};
-use crate::text::Usage;
-use crate::text::faults::{Faults, Mark};
-use crate::text::sample;
-use crate::text::seed::Seed;
-use crate::text::speech::{self, Asked};
-use crate::text::words;
+use crate::text::answer::answer_text::{self, AnswerInput};
+use crate::text::answer::json_sample;
+use crate::text::answer::seed::Seed;
+use crate::text::answer::words;
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::Usage;
 
 /// A block of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,10 +60,10 @@ pub(super) fn answer(order: &Order<'_>, faults: &Faults, seed: &Seed, input: Usa
     };
     if order.max_tokens == 0 {
         speaker.said.stop = "max_tokens";
-    } else if faults.has(Mark::Refusal) {
+    } else if faults.has(Marker::Refusal) {
         speaker.said.blocks.push(Said::Text(String::new()));
         speaker.said.stop = "refusal";
-    } else if !faults.has(Mark::NoOutput) {
+    } else if !faults.has(Marker::NoOutput) {
         speaker.speak();
     }
     speaker.said.usage.output = speaker.output;
@@ -95,7 +96,7 @@ impl Speaker<'_> {
                 return;
             }
         }
-        if self.faults.has(Mark::PauseTurn) {
+        if self.faults.has(Marker::PauseTurn) {
             self.said.stop = "pause_turn";
         }
     }
@@ -127,7 +128,7 @@ impl Speaker<'_> {
         let text = if self.order.thinking.is_shown() { thought.to_owned() } else { String::new() };
         let signature = thinking::sign(model, 0, self.seed.draw(), &text);
         self.said.blocks.push(Said::Thinking { text, signature });
-        if complete && self.faults.has(Mark::Redacted) {
+        if complete && self.faults.has(Marker::Redacted) {
             self.said.blocks.push(Said::Redacted(thinking::redact(model, 1, self.seed.draw())));
             self.spend(1);
             self.said.usage.thinking += 1;
@@ -138,12 +139,12 @@ impl Speaker<'_> {
     /// Writes text; `false` when that was the end.
     fn write(&mut self, calls: &[String]) -> bool {
         let text = match (self.order.format, calls.first()) {
-            (Some(schema), _) => sample::of(schema, &mut self.seed).to_string(),
+            (Some(schema), _) => json_sample::of(schema, &mut self.seed).to_string(),
             (None, Some(name)) => format!("I will use {name} \u{1f6e0}"),
-            (None, None) => speech::speak(&self.asked(), &mut self.seed),
+            (None, None) => answer_text::speak(&self.asked(), &mut self.seed),
         };
         let (text, complete) = words::first(&text, self.left);
-        let stopped = speech::stopped(text, &self.order.stops);
+        let stopped = answer_text::stopped(text, &self.order.stops);
         let text = stopped.map_or(text, |(at, _)| &text[..at]);
         self.spend(words::count(text));
         if !text.is_empty() {
@@ -162,10 +163,10 @@ impl Speaker<'_> {
         let tool = self.order.tools.iter().find(|tool| tool.name == name);
         let input = tool.map_or_else(|| json!({}), |tool| input(tool, &mut self.seed));
         let mut json = input.to_string();
-        if self.faults.has(Mark::BadArguments) {
+        if self.faults.has(Marker::BadArguments) {
             json = "{\"broken\": \"\u{1f30a}".to_owned();
         }
-        let complete = self.spend(1 + words::count(&json)) && !self.faults.has(Mark::CutTool);
+        let complete = self.spend(1 + words::count(&json)) && !self.faults.has(Marker::CutTool);
         if !complete {
             let half = (0..=json.len() / 2).rev().find(|at| json.is_char_boundary(*at));
             json.truncate(half.unwrap_or(0));
@@ -180,11 +181,11 @@ impl Speaker<'_> {
     fn calls(&mut self) -> Vec<String> {
         let order = self.order;
         let Some(first) = order.tools.first() else { return Vec::new() };
-        let wanted = match self.faults.number(Mark::Tools) {
+        let wanted = match self.faults.number(Marker::Tools) {
             Some(count) => usize::try_from(count.clamp(1, 64)).unwrap_or(1),
             None => 1,
         };
-        let asked = [Mark::Tool, Mark::Tools, Mark::BadArguments, Mark::CutTool];
+        let asked = [Marker::Tool, Marker::Tools, Marker::BadArguments, Marker::CutTool];
         let mentioned = order.tools.iter().find(|tool| self.faults.rest.contains(tool.name));
         let first = match order.choice {
             Choice::Never => return Vec::new(),
@@ -207,14 +208,14 @@ impl Speaker<'_> {
         !self.asked().results.is_empty()
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> AnswerInput {
         let questions = self.order.turns.iter().filter(|turn| turn.role == Role::User).count();
-        let mut asked = Asked {
+        let mut asked = AnswerInput {
             text: self.faults.rest.clone(),
             continues: self.order.turns.last().is_some_and(|turn| turn.role == Role::Assistant),
             turns: questions,
-            words: self.faults.number(Mark::Words),
-            ..Asked::default()
+            words: self.faults.number(Marker::Words),
+            ..AnswerInput::default()
         };
         let last = self.order.turns.iter().rfind(|turn| turn.role == Role::User);
         for block in last.map_or(&[][..], |turn| &turn.blocks) {
@@ -234,7 +235,7 @@ impl Speaker<'_> {
 /// What a tool is called with.
 fn input(tool: &Tool<'_>, seed: &mut Seed) -> Value {
     match (tool.schema, tool.name) {
-        (Some(schema), _) => sample::of(schema, seed),
+        (Some(schema), _) => json_sample::of(schema, seed),
         (None, "computer") => json!({ "action": "screenshot" }),
         (None, "bash") => json!({ "command": format!("echo {}", words::prose(seed, 2)) }),
         (None, "web_search") => json!({ "query": words::prose(seed, 2) }),

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 use super::shape::{Judged, Shape, Ttl, one_of, wrong};
-use crate::text::image::{self, Bad};
-use crate::text::words;
+use crate::text::answer::words;
+use crate::text::input_image::{self, Bad};
 
 /// The largest image, decoded.
 const MAX_IMAGE_BYTES: usize = 5 << 20;
@@ -138,7 +138,7 @@ fn picture<'a>(shape: &Shape<'a>) -> Judged<(Content<'a>, u64)> {
     if !IMAGE_TYPES.contains(&mime) {
         return Err(source.wrong("media_type", &one_of(IMAGE_TYPES)));
     }
-    let seen = image::look(data).map_err(|bad| match bad {
+    let seen = input_image::look(data).map_err(|bad| match bad {
         Bad::Base64 => wrong(&source.at, "invalid base64 data"),
         Bad::Broken | Bad::Kind => Refusal::invalid("Could not process image"),
     })?;

@@ -5,7 +5,7 @@
 //! the real one wants a thousand tokens and more.
 //!
 //! ```text
-//! POST /v1/messages -> site -> order -> turn, tools -> rules of the model -> answer -> write -> text::deliver
+//! POST /v1/messages -> site -> order -> turn, tools -> rules of the model -> answer -> write -> text::delivery::send
 //! ```
 
 mod answer;
@@ -21,4 +21,4 @@ mod tools;
 mod turn;
 mod write;
 
-pub(crate) use site::MessagesSite;
+pub(crate) use site::MessagesEndpoint;

@@ -9,7 +9,7 @@ use super::shape::{Judged, Shape, wrong};
 use super::thinking::Thinking;
 use super::tools::{self, Choice, Tool};
 use super::turn::{self, Turn};
-use crate::text::words;
+use crate::text::answer::words;
 
 /// What stands beside the body.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 
 use super::refusal::Refusal;
 use super::shape::{Judged, Ttl};
-use crate::text::Usage;
-use crate::text::book::{Book, Prefix};
+use crate::text::record::Usage;
+use crate::text::request_log::{Prefix, RequestLog};
 
 /// The most points a prompt may have.
 const MAX_POINTS: usize = 4;
@@ -67,8 +67,8 @@ impl Prompt {
     }
 
     /// What of the input is read from the cache, what is written to it, and what is neither; keeps what is written.
-    pub(super) fn settle(&self, book: &mut Book, now: u64) -> Usage {
-        let hit = self.points.iter().rev().find(|point| book.is_cached(&point.prefix, now));
+    pub(super) fn settle(&self, log: &mut RequestLog, now: u64) -> Usage {
+        let hit = self.points.iter().rev().find(|point| log.is_cached(&point.prefix, now));
         let mut usage = Usage { cache_read: hit.map_or(0, |point| point.tokens), ..Usage::default() };
         let mut before = usage.cache_read;
         for point in &self.points {
@@ -78,7 +78,7 @@ impl Prompt {
             };
             *written += point.tokens.saturating_sub(before);
             before = before.max(point.tokens);
-            book.cache(point.prefix, now.saturating_add(minutes * 60_000));
+            log.cache(point.prefix, now.saturating_add(minutes * 60_000));
         }
         usage.input = self.tokens - before;
         usage

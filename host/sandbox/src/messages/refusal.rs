@@ -3,8 +3,8 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::text::deliver::Refused;
-use crate::text::faults::Mark;
+use crate::text::delivery::reply::ErrorReply;
+use crate::text::markers::Marker;
 
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,24 +78,24 @@ impl Refusal {
     }
 
     /// What a marker answers with; a mark that refuses nothing is an internal error of the sandbox.
-    pub(super) fn marked(mark: Mark, model: &str) -> Self {
+    pub(super) fn marked(mark: Marker, model: &str) -> Self {
         match mark {
-            Mark::Invalid => Self::invalid("messages: the request was refused on purpose"),
-            Mark::Key => Self::key("invalid x-api-key"),
-            Mark::Billing => Self::new(402, "billing_error", "There is a problem with your billing."),
-            Mark::Forbidden => Self::forbidden(),
-            Mark::Missing => Self::not_found(&format!("model: {model}")),
-            Mark::TooLarge => Self::too_large(),
-            Mark::TooMany => Self::limited(),
-            Mark::TooManyBare => Self { retry_after: false, ..Self::limited() },
-            Mark::Html => Self {
+            Marker::Invalid => Self::invalid("messages: the request was refused on purpose"),
+            Marker::Key => Self::key("invalid x-api-key"),
+            Marker::Billing => Self::new(402, "billing_error", "There is a problem with your billing."),
+            Marker::Forbidden => Self::forbidden(),
+            Marker::Missing => Self::not_found(&format!("model: {model}")),
+            Marker::TooLarge => Self::too_large(),
+            Marker::TooMany => Self::limited(),
+            Marker::TooManyBare => Self { retry_after: false, ..Self::limited() },
+            Marker::Html => Self {
                 html: Some("<html><head><title>502 Bad Gateway</title></head><body>502</body></html>\n"),
                 ..Self::new(502, "api_error", "")
             },
-            Mark::Unavailable => Self::new(503, "api_error", "Service Unavailable"),
-            Mark::Late => Self::new(504, "timeout_error", "Request timed out"),
-            Mark::Overloaded => Self::overloaded(),
-            Mark::Credit => Self::credit(),
+            Marker::Unavailable => Self::new(503, "api_error", "Service Unavailable"),
+            Marker::Late => Self::new(504, "timeout_error", "Request timed out"),
+            Marker::Overloaded => Self::overloaded(),
+            Marker::Credit => Self::credit(),
             _ => Self::new(500, "api_error", "Internal server error"),
         }
     }
@@ -115,7 +115,7 @@ impl Refusal {
         request_id: &str,
         retry_after_s: u64,
         mut headers: Vec<(&'static str, String)>,
-    ) -> Refused {
+    ) -> ErrorReply {
         if self.retry_after {
             headers.push(("retry-after", retry_after_s.to_string()));
         }
@@ -127,6 +127,6 @@ impl Refusal {
             None => ("application/json", self.body(request_id).to_string()),
         };
         let status = StatusCode::from_u16(self.status).expect("constructors give statuses of three digits");
-        Refused { status, mime, body, headers }
+        ErrorReply { status, mime, body, headers }
     }
 }

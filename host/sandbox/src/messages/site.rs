@@ -13,13 +13,15 @@ use super::answer::{answer, last_text};
 use super::order::{self, Order, Terms};
 use super::refusal::Refusal;
 use super::write;
-use crate::clock::iso;
-use crate::line::Trip;
-use crate::server::{self, Answer, Cut, Site, Unread};
-use crate::text::deliver::{Draft, Event, Part, Refused, deliver, refuse};
-use crate::text::desk::{Desk, Holder, Trouble, Visit, bearer, is_json};
-use crate::text::faults::{Faults, Mark};
-use crate::text::seed::Seed;
+use crate::common::clock::iso;
+use crate::common::connection::ResetSwitch;
+use crate::common::server::{self, CloseConnection, Handler, HandlerResult, ReadError};
+use crate::text::answer::seed::Seed;
+use crate::text::delivery::reply::{ErrorReply, Event, EventKind, ReplyPlan};
+use crate::text::delivery::send::{deliver, refuse};
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::provider::{KeyFailure, KeyOwner, RequestGuard, TextProvider, bearer, is_json};
 
 /// The largest body.
 const MAX_BODY_BYTES: usize = 32 << 20;
@@ -27,89 +29,89 @@ const MAX_BODY_BYTES: usize = 32 << 20;
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
 /// The Messages listener.
-pub(crate) struct MessagesSite(pub(crate) Arc<Desk>);
+pub(crate) struct MessagesEndpoint(pub(crate) Arc<TextProvider>);
 
 /// What a good request comes to.
 enum Outcome {
-    Answer(Box<Draft>),
+    Answer(Box<ReplyPlan>),
     /// Tokens of a prompt.
     Count(u64),
     /// The connection is closed instead.
     Nothing,
 }
 
-impl Site for MessagesSite {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+impl Handler for MessagesEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         let (head, body) = request.into_parts();
-        let (holder, refused) = self.key(&head.headers);
+        let (owner, refused) = self.key(&head.headers);
         let read = server::read(body, MAX_BODY_BYTES).await;
-        let visit = self.0.arrive(&head, read.as_deref().ok(), holder);
-        let id = format!("req_011{}", self.seed(&visit, "request").id(21));
+        let guard = self.0.arrive(&head, read.as_deref().ok(), owner);
+        let id = format!("req_011{}", self.seed(&guard, "request").id(21));
         let judged = match (refused, read) {
-            (_, Err(Unread::Broken)) => return Err(Cut),
+            (_, Err(ReadError::Broken)) => return Err(CloseConnection),
             (Some(refusal), _) => Err(refusal),
-            (None, Err(Unread::TooLarge)) => Err(Refusal::too_large()),
-            (None, Ok(bytes)) => self.judge(&head, &bytes, holder, &visit, &id),
+            (None, Err(ReadError::TooLarge)) => Err(Refusal::too_large()),
+            (None, Ok(bytes)) => self.judge(&head, &bytes, owner, &guard, &id),
         };
-        let trip = head.extensions.get::<Trip>().cloned().unwrap_or_default();
+        let reset_switch = head.extensions.get::<ResetSwitch>().cloned().unwrap_or_default();
         match judged {
-            Ok(Outcome::Answer(draft)) => deliver(visit, trip, *draft).await,
+            Ok(Outcome::Answer(plan)) => deliver(guard, reset_switch, *plan).await,
             Ok(Outcome::Count(tokens)) => {
                 let body = json!({ "input_tokens": tokens }).to_string();
                 let (status, mime) = (StatusCode::OK, "application/json");
-                Ok(refuse(visit, Refused { status, mime, body, headers: self.headers(&id) }))
+                Ok(refuse(guard, ErrorReply { status, mime, body, headers: self.headers(&id) }))
             }
             Ok(Outcome::Nothing) => {
-                let mut visit = visit;
-                visit.over();
-                Err(Cut)
+                let mut guard = guard;
+                guard.over();
+                Err(CloseConnection)
             }
             Err(refusal) => {
                 if refusal.is_late() {
                     self.0.hold().await;
                 }
                 let refused = refusal.refused(&id, self.0.settings.retry_after_s, self.headers(&id));
-                Ok(refuse(visit, refused))
+                Ok(refuse(guard, refused))
             }
         }
     }
 }
 
-impl MessagesSite {
+impl MessagesEndpoint {
     /// Chance that differs from request to request, for ids.
-    fn seed(&self, visit: &Visit, label: &str) -> Seed {
-        Seed::of(format!("{label} {} {}", self.0.addresses.origin, visit.number).as_bytes())
+    fn seed(&self, guard: &RequestGuard, label: &str) -> Seed {
+        Seed::of(format!("{label} {} {}", self.0.addresses.origin, guard.number).as_bytes())
     }
 
     /// Whose key it is, and why it does not open. With both headers `x-api-key` counts.
-    fn key(&self, headers: &HeaderMap) -> (Holder, Option<Refusal>) {
+    fn key(&self, headers: &HeaderMap) -> (KeyOwner, Option<Refusal>) {
         let named = headers.get("x-api-key").map(|value| value.to_str().unwrap_or_default());
         let Some(key) = named.or_else(|| bearer(headers)) else {
-            return (Holder::Unknown, Some(Refusal::key("x-api-key header is required")));
+            return (KeyOwner::Unknown, Some(Refusal::key("x-api-key header is required")));
         };
-        let holder = self.0.holder(key);
-        let refusal = match holder {
-            Holder::Account(_) => None,
-            Holder::Troubled(Trouble::Broke) => Some(Refusal::credit()),
-            Holder::Troubled(Trouble::Forbidden) => Some(Refusal::forbidden()),
-            Holder::Troubled(Trouble::Limited) => Some(Refusal::limited()),
-            Holder::Troubled(Trouble::Overloaded) => Some(Refusal::overloaded()),
-            Holder::Troubled(Trouble::Revoked) | Holder::Unknown if named.is_some() => {
+        let owner = self.0.owner(key);
+        let refusal = match owner {
+            KeyOwner::Account(_) => None,
+            KeyOwner::Failing(KeyFailure::Broke) => Some(Refusal::credit()),
+            KeyOwner::Failing(KeyFailure::Forbidden) => Some(Refusal::forbidden()),
+            KeyOwner::Failing(KeyFailure::Limited) => Some(Refusal::limited()),
+            KeyOwner::Failing(KeyFailure::Overloaded) => Some(Refusal::overloaded()),
+            KeyOwner::Failing(KeyFailure::Revoked) | KeyOwner::Unknown if named.is_some() => {
                 Some(Refusal::key("invalid x-api-key"))
             }
-            Holder::Troubled(Trouble::Revoked) | Holder::Unknown => {
+            KeyOwner::Failing(KeyFailure::Revoked) | KeyOwner::Unknown => {
                 Some(Refusal::key("Invalid bearer token"))
             }
         };
-        (holder, refusal)
+        (owner, refusal)
     }
 
     fn judge(
         &self,
         head: &Parts,
         bytes: &[u8],
-        holder: Holder,
-        visit: &Visit,
+        owner: KeyOwner,
+        guard: &RequestGuard,
         request_id: &str,
     ) -> Result<Outcome, Refusal> {
         let counting = match head.uri.path() {
@@ -127,42 +129,46 @@ impl MessagesSite {
         let body: Value = serde_json::from_slice(bytes)
             .map_err(|error| Refusal::invalid(format!("The request body is not valid JSON: {error}")))?;
         let betas = betas(&head.headers);
-        let account = if let Holder::Account(account) = holder { account } else { usize::MAX };
+        let account = if let KeyOwner::Account(account) = owner { account } else { usize::MAX };
         let order = order::judge(&body, Terms { account, newer, betas: &betas, counting })?;
         if counting {
             return Ok(Outcome::Count(order.prompt.tokens));
         }
-        self.draft(&order, bytes, visit, request_id)
+        self.plan(&order, bytes, guard, request_id)
     }
 
-    fn draft(
+    fn plan(
         &self,
         order: &Order<'_>,
         bytes: &[u8],
-        visit: &Visit,
+        guard: &RequestGuard,
         request_id: &str,
     ) -> Result<Outcome, Refusal> {
         let text = last_text(order);
         let faults = Faults::of(&text);
         match self.0.refusal(&text, &faults) {
-            Some(Mark::NoReply) => return Ok(Outcome::Nothing),
+            Some(Marker::NoReply) => return Ok(Outcome::Nothing),
             Some(mark) => {
-                let late = faults.has(Mark::SlowStart);
+                let late = faults.has(Marker::SlowStart);
                 return Err(Refusal::marked(mark, order.model.id).late(late));
             }
             None => {}
         }
         let seed = Seed::of(bytes);
-        let input = order.prompt.settle(&mut self.0.book(), self.0.now());
+        let input = order.prompt.settle(&mut self.0.log(), self.0.now());
         let reply = answer(order, &faults, &seed, input);
-        let id = format!("msg_01{}", self.seed(visit, "message").id(22));
+        let id = format!("msg_01{}", self.seed(guard, "message").id(22));
         let error = Refusal::overloaded().body(request_id);
-        Ok(Outcome::Answer(Box::new(Draft {
+        Ok(Outcome::Answer(Box::new(ReplyPlan {
             whole: write::whole(&reply, &id, order.model.id, &faults),
             events: write::events(&reply, &id, order.model.id, &faults, &seed),
-            error: Event { name: Some("error"), data: error.to_string(), part: Part::Frame },
+            error: Event { name: Some("error"), data: error.to_string(), part: EventKind::Frame },
             error_body: error,
-            odd: write::event("content_block_hint", Part::Frame, json!({ "hint": { "of": ["nothing"] } })),
+            odd: write::event(
+                "content_block_hint",
+                EventKind::Frame,
+                json!({ "hint": { "of": ["nothing"] } }),
+            ),
             streams: order.stream,
             headers: self.headers(request_id),
             usage: reply.usage,

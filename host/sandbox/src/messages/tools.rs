@@ -6,7 +6,7 @@ use super::refusal::Refusal;
 use super::rules::{KINDS, Model};
 use super::shape::{Judged, Shape, Ttl, wrong};
 use super::thinking::Thinking;
-use crate::text::words;
+use crate::text::answer::words;
 
 /// A tool that passed.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::rules::Model;
 use super::shape::{Judged, Shape, wrong};
 use super::thinking::{self, Thinking};
-use crate::text::words;
+use crate::text::answer::words;
 
 /// The most messages a request may have.
 const MAX_MESSAGES: usize = 100_000;

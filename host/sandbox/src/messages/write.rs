@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::answer::{Reply, Said};
-use crate::text::Usage;
-use crate::text::deliver::{Event, Part};
-use crate::text::faults::{Faults, Mark};
-use crate::text::seed::Seed;
-use crate::text::words;
+use crate::text::answer::seed::Seed;
+use crate::text::answer::words;
+use crate::text::delivery::reply::{Event, EventKind};
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::Usage;
 
 /// The answer in one piece.
 pub(super) fn whole(reply: &Reply, id: &str, model: &str, faults: &Faults) -> Value {
@@ -25,7 +26,7 @@ pub(super) fn whole(reply: &Reply, id: &str, model: &str, faults: &Faults) -> Va
         "stop_details": details,
         "usage": usage(reply.usage, reply.usage.output),
     });
-    if faults.has(Mark::NoUsage)
+    if faults.has(Marker::NoUsage)
         && let Some(fields) = message.as_object_mut()
     {
         fields.remove("usage");
@@ -73,11 +74,11 @@ pub(super) fn events(reply: &Reply, id: &str, model: &str, faults: &Faults, seed
     for name in ["stop_reason", "stop_sequence", "stop_details"] {
         start[name] = Value::Null;
     }
-    if !faults.has(Mark::NoUsage) {
+    if !faults.has(Marker::NoUsage) {
         let first = Usage { thinking: 0, ..reply.usage };
         start["usage"] = usage(first, 1.min(reply.usage.output));
     }
-    writer.event("message_start", Part::Frame, json!({ "message": start }));
+    writer.event("message_start", EventKind::Frame, json!({ "message": start }));
     for (index, said) in reply.blocks.iter().enumerate() {
         writer.block(index, said);
     }
@@ -86,7 +87,7 @@ pub(super) fn events(reply: &Reply, id: &str, model: &str, faults: &Faults, seed
         delta["stop_details"] = json!({ "type": "refusal", "category": null, "explanation": null });
     }
     let mut last = json!({ "delta": delta });
-    if !faults.has(Mark::NoUsage) {
+    if !faults.has(Marker::NoUsage) {
         let mut totals = json!({
             "input_tokens": reply.usage.input,
             "cache_creation_input_tokens": reply.usage.cache_write_5m + reply.usage.cache_write_1h,
@@ -98,13 +99,13 @@ pub(super) fn events(reply: &Reply, id: &str, model: &str, faults: &Faults, seed
         }
         last["usage"] = totals;
     }
-    writer.event("message_delta", Part::Frame, last);
-    writer.event("message_stop", Part::End, json!({}));
+    writer.event("message_delta", EventKind::Frame, last);
+    writer.event("message_stop", EventKind::End, json!({}));
     writer.events
 }
 
 /// An event with its name.
-pub(super) fn event(name: &'static str, part: Part, mut data: Value) -> Event {
+pub(super) fn event(name: &'static str, part: EventKind, mut data: Value) -> Event {
     data["type"] = name.into();
     Event { name: Some(name), data: data.to_string(), part }
 }
@@ -117,7 +118,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn event(&mut self, name: &'static str, part: Part, data: Value) {
+    fn event(&mut self, name: &'static str, part: EventKind, data: Value) {
         let spaces = if self.seed.below(3) == 0 { 1 + self.seed.below(24) } else { 0 };
         self.events.push(event(name, part, data).padded(spaces));
     }
@@ -131,9 +132,13 @@ impl Writer<'_> {
                 json!({ "type": "tool_use", "id": id, "name": name, "input": {}, "caller": { "type": "direct" } })
             }
         };
-        self.event("content_block_start", Part::Frame, json!({ "index": index, "content_block": empty }));
+        self.event(
+            "content_block_start",
+            EventKind::Frame,
+            json!({ "index": index, "content_block": empty }),
+        );
         if index == 0 {
-            self.event("ping", Part::Frame, json!({}));
+            self.event("ping", EventKind::Frame, json!({}));
         }
         match said {
             Said::Redacted(_) => {}
@@ -153,7 +158,7 @@ impl Writer<'_> {
                 }
             }
         }
-        self.event("content_block_stop", Part::Frame, json!({ "index": index }));
+        self.event("content_block_stop", EventKind::Frame, json!({ "index": index }));
     }
 
     fn pieces(&mut self, index: usize, text: &str, kind: &str, field: &str) {
@@ -163,11 +168,11 @@ impl Writer<'_> {
     }
 
     fn delta(&mut self, index: usize, delta: Value) {
-        self.event("content_block_delta", Part::Delta, json!({ "index": index, "delta": delta }));
+        self.event("content_block_delta", EventKind::Delta, json!({ "index": index, "delta": delta }));
         self.deltas += 1;
-        let every = self.faults.number(Mark::Pings).unwrap_or(1).max(1);
-        if self.faults.has(Mark::Pings) && self.deltas.is_multiple_of(every) {
-            self.event("ping", Part::Frame, json!({}));
+        let every = self.faults.number(Marker::Pings).unwrap_or(1).max(1);
+        if self.faults.has(Marker::Pings) && self.deltas.is_multiple_of(every) {
+            self.event("ping", EventKind::Frame, json!({}));
         }
     }
 }

@@ -1,72 +1,16 @@
-//! Trouble on demand: reads markers out of the last thing the user wrote.
+//! KeyFailure on demand: reads markers out of the last thing the user wrote.
 //!
 //! Markers stand in double brackets anywhere in the text; several may be combined, and
 //! [`MARKERS`] is the whole list. What is not in it is a text like any other.
 
-use super::marks::{Argument, MARKERS};
-
-/// What goes wrong. Documented in the table of markers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Abort,
-    BadArguments,
-    Billing,
-    Broken,
-    Bytes,
-    Comments,
-    Credit,
-    Crlf,
-    Cut,
-    CutTool,
-    DoneEarly,
-    ErrorBody,
-    ErrorEvent,
-    Filtered,
-    Forbidden,
-    Gzip,
-    Html,
-    HugeLine,
-    Interleaved,
-    Invalid,
-    JsonForStream,
-    Key,
-    Late,
-    Missing,
-    NoEnd,
-    NoOutput,
-    NoReply,
-    NoUsage,
-    Obfuscation,
-    OddEvent,
-    OneWrite,
-    Overloaded,
-    Pace,
-    PauseTurn,
-    Pings,
-    Quota,
-    Redacted,
-    Refusal,
-    Reset,
-    SlowEvent,
-    SlowStart,
-    Stall,
-    StreamForJson,
-    Tool,
-    Tools,
-    TooLarge,
-    TooMany,
-    TooManyBare,
-    Unavailable,
-    Words,
-    WrongType,
-}
+use super::markers::{Argument, MARKERS, Marker};
 
 /// Everything a text asks to go wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults {
     /// What answers instead, and to how many requests; one after the other.
-    refusals: Vec<(Mark, u32)>,
-    others: Vec<(Mark, Option<u64>)>,
+    refusals: Vec<(Marker, u32)>,
+    others: Vec<(Marker, Option<u64>)>,
     /// The text without its markers.
     pub(crate) rest: String,
 }
@@ -85,17 +29,17 @@ impl Faults {
         faults
     }
 
-    pub(crate) fn has(&self, mark: Mark) -> bool {
+    pub(crate) fn has(&self, mark: Marker) -> bool {
         self.others.iter().any(|(found, _)| *found == mark)
     }
 
     /// The number that came with a marker.
-    pub(crate) fn number(&self, mark: Mark) -> Option<u64> {
+    pub(crate) fn number(&self, mark: Marker) -> Option<u64> {
         self.others.iter().find(|(found, _)| *found == mark)?.1
     }
 
     /// Whether this is the delta after which it happens.
-    pub(crate) fn due(&self, mark: Mark, deltas: u64) -> bool {
+    pub(crate) fn due(&self, mark: Marker, deltas: u64) -> bool {
         self.has(mark) && self.number(mark).unwrap_or(1) == deltas
     }
 
@@ -105,7 +49,7 @@ impl Faults {
     }
 
     /// What answers instead, after so many earlier requests with this text.
-    pub(crate) fn refusal(&self, earlier: u32) -> Option<Mark> {
+    pub(crate) fn refusal(&self, earlier: u32) -> Option<Marker> {
         let mut end = 0_u32;
         self.refusals.iter().find_map(|(mark, times)| {
             end = end.saturating_add(*times);
@@ -168,11 +112,11 @@ mod tests {
     #[test]
     fn refusals_take_turns() {
         for (text, earlier, expected) in [
-            ("[[402]]", u32::MAX - 1, Some(Mark::Billing)),
-            ("[[429:3]]", 2, Some(Mark::TooMany)),
+            ("[[402]]", u32::MAX - 1, Some(Marker::Billing)),
+            ("[[429:3]]", 2, Some(Marker::TooMany)),
             ("[[429:3]]", 3, None),
-            ("[[500:1]][[529:1]]", 0, Some(Mark::Broken)),
-            ("[[500:1]][[529:1]]", 1, Some(Mark::Overloaded)),
+            ("[[500:1]][[529:1]]", 0, Some(Marker::Broken)),
+            ("[[500:1]][[529:1]]", 1, Some(Marker::Overloaded)),
             ("[[500:1]][[529:1]]", 2, None),
             ("[[529:0]]", 0, None),
             ("[[gzip]]", 0, None),
@@ -185,8 +129,8 @@ mod tests {
     fn numbers() {
         let faults = Faults::of("[[[[cut:3]] [[stall]] [[words:50]]");
         assert_eq!(faults.rest, "[[  ");
-        assert_eq!((faults.number(Mark::Cut), faults.number(Mark::Words)), (Some(3), Some(50)));
-        assert!(faults.due(Mark::Cut, 3) && faults.due(Mark::Stall, 1) && !faults.due(Mark::Cut, 1));
+        assert_eq!((faults.number(Marker::Cut), faults.number(Marker::Words)), (Some(3), Some(50)));
+        assert!(faults.due(Marker::Cut, 3) && faults.due(Marker::Stall, 1) && !faults.due(Marker::Cut, 1));
     }
 
     proptest! {

@@ -1,29 +1,22 @@
-//! What the simulated text providers share: chance, words, faults, broken streams, and what is remembered.
+//! What the simulated text providers share: answers, faults, delivery of replies, and the record of requests.
 //!
-//! Knows no protocol: [`crate::messages`] and [`crate::chat`] judge requests and write answers in their own
-//! words, and hand a draft over to be sent the way the request's markers want it. Tokens are
-//! words between white space, so that a test can count a bill by hand.
+//! Knows no protocol. [`crate::messages`] and [`crate::chat`] check requests and write answers in their own
+//! format, then hand over a reply plan, which is sent as the request's markers demand. A token is
+//! a word between white space, so that a test can compute a bill by hand.
 //!
 //! ```text
-//! request -> desk.arrive (remembered) -> wire judges, drafts -> trouble (steps) -> split -> body -> socket
+//! request -> provider.begin (recorded) -> protocol: check, plan -> delivery: steps -> split -> body -> socket
 //! ```
 
-pub(crate) mod body;
-pub(crate) mod book;
-pub(crate) mod deliver;
-pub(crate) mod desk;
+pub(crate) mod answer;
+pub(crate) mod delivery;
 pub(crate) mod faults;
-pub(crate) mod image;
-mod marks;
-pub(crate) mod sample;
-pub(crate) mod seed;
-pub(crate) mod speech;
-mod split;
-mod trouble;
-mod truth;
-pub(crate) mod words;
+pub(crate) mod input_image;
+pub(crate) mod markers;
+pub(crate) mod provider;
+pub(crate) mod record;
+pub(crate) mod request_log;
 
-pub use desk::TextAddresses;
-pub use marks::{MARKERS, Marker, Protocol};
-pub(crate) use truth::TruthSite;
-pub use truth::{Received, TextTruth, Usage};
+pub use markers::{MARKERS, MarkerInfo, Protocol};
+pub use provider::TextAddresses;
+pub use record::{Received, TextRecord, Usage};

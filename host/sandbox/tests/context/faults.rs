@@ -194,10 +194,10 @@ async fn a_hung_submit_is_accepted_and_does_not_hold_up_the_end() {
         let body = prompt("[[submit-hang]]").to_string();
         call(http::Method::POST, &url, &[("x-key", KEY), JSON], body).await.is_err()
     });
-    while world.sandbox.context_truth().accepted == 0 {
+    while world.sandbox.context_record().accepted == 0 {
         tokio::task::yield_now().await;
     }
-    assert!(!world.sandbox.context_truth().submits[0].answered);
+    assert!(!world.sandbox.context_record().submits[0].answered);
     assert!(!waiting.is_finished());
     world.sandbox.stop().await;
     assert!(waiting.await.expect("ends"), "no reply ever came");

@@ -132,5 +132,5 @@ async fn a_head_request_tells_without_sending() {
     let whole = fetch(&sample).await;
     assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
     assert_eq!(head.header("content-length"), whole.body.len().to_string());
-    assert_eq!(world.sandbox.context_truth().submits[0].deliveries, 1);
+    assert_eq!(world.sandbox.context_record().submits[0].deliveries, 1);
 }

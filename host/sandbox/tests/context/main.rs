@@ -4,6 +4,6 @@ mod client;
 mod faults;
 mod files;
 mod poll;
+mod record;
 mod samples;
 mod submit;
-mod truth;

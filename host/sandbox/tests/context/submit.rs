@@ -32,7 +32,7 @@ async fn keys() {
             assert_eq!((reply.status.as_u16(), reply.json()), (status, body.clone()), "{path} {key:?}");
         }
     }
-    assert_eq!(world.sandbox.context_truth().accepted, 0);
+    assert_eq!(world.sandbox.context_record().accepted, 0);
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn bodies_that_do_not_pass() {
             "{body}"
         );
     }
-    assert_eq!(world.sandbox.context_truth().declined.len(), 10);
+    assert_eq!(world.sandbox.context_record().declined.len(), 10);
 }
 
 #[tokio::test]
@@ -150,8 +150,8 @@ async fn routes() {
         (Method::GET, format!("{poll}/v1/credits"), 404, ""),
         (Method::POST, format!("{poll}/v1/get_result?id={id}"), 405, "GET"),
         (Method::POST, format!("{delivery}/results/x"), 405, "GET, HEAD"),
-        (Method::GET, format!("{}/anything", addresses.truth), 404, ""),
-        (Method::POST, format!("{}/truth", addresses.truth), 405, ""),
+        (Method::GET, format!("{}/anything", addresses.record), 404, ""),
+        (Method::POST, format!("{}/truth", addresses.record), 405, ""),
     ] {
         let reply = call(method, &url, &[("x-key", KEY), JSON], "{}").await.expect("a reply");
         assert_eq!((reply.status.as_u16(), reply.header("allow")), (status, allow), "{url}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gatehouse_sandbox::text::{Received, TextTruth};
+use gatehouse_sandbox::text::{Received, TextRecord};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,15 +49,15 @@ impl World {
         self.clock.fetch_add(ms, Ordering::Relaxed);
     }
 
-    pub(crate) fn truth(&self, wire: Wire) -> TextTruth {
+    pub(crate) fn record(&self, wire: Wire) -> TextRecord {
         match wire {
-            Wire::Chat => self.sandbox.chat_truth(),
-            Wire::Messages => self.sandbox.messages_truth(),
+            Wire::Chat => self.sandbox.chat_record(),
+            Wire::Messages => self.sandbox.messages_record(),
         }
     }
 
     pub(crate) fn last(&self, wire: Wire) -> Received {
-        self.truth(wire).requests.pop().expect("a request")
+        self.record(wire).requests.pop().expect("a request")
     }
 
     pub(crate) fn origin(&self, wire: Wire) -> String {

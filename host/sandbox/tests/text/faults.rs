@@ -164,7 +164,7 @@ async fn answers_that_are_held_up() {
         ] {
             let mut open = world.open(wire, &question(wire, text, streams)).await;
             open.until(before).await;
-            eventually(|| world.truth(wire).held > 0).await;
+            eventually(|| world.record(wire).held > 0).await;
             let record = world.last(wire);
             assert_eq!((record.finished, record.hung_up), (false, false));
             assert_eq!(record.status.is_some(), !before.is_empty(), "{wire:?} {text}");
@@ -175,7 +175,7 @@ async fn answers_that_are_held_up() {
         }
         // A refusal too.
         let open = world.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
-        eventually(|| world.truth(wire).held > 0).await;
+        eventually(|| world.record(wire).held > 0).await;
         assert_eq!(world.last(wire).status, None);
         world.sandbox.release();
         assert_eq!(open.finish().await.status, 503);

@@ -6,4 +6,4 @@ mod client;
 mod faults;
 mod messages_answers;
 mod messages_rules;
-mod truth;
+mod record;

@@ -27,5 +27,5 @@ pub(crate) async fn measure(arguments: &Arguments) {
     line("memory when idle", mebibytes(idle));
     line("memory above idle", mebibytes(grown));
     line("memory, each stream", kibibytes(grown / count as u64));
-    desk.stand.house.expect_clean_books().await;
+    desk.stand.house.expect_sound_ledger().await;
 }

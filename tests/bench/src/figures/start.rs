@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_tests::send;
+use gatehouse_harness::send;
 
 use crate::arguments::Arguments;
 use crate::house::{Stand, watch};

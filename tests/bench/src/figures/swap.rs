@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_tests::Caller;
+use gatehouse_harness::Caller;
 use serde_json::Value;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -41,7 +41,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
         let mark = u8::try_from(number % 256).expect("a byte");
         std::fs::write(file.path(), [plugin.as_slice(), &[0, 3, 1, b'b', mark]].concat()).expect("a file");
         let started = Instant::now();
-        stand.house.gatehouse(&["plugin", "install", &file.path().display().to_string()]).await;
+        stand.house.command(&["plugin", "install", &file.path().display().to_string()]).await;
         swaps.push((started, started.elapsed()));
         watch(CALM).await;
     }
@@ -65,7 +65,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
         let figures = [50, 99, 100].map(|share| millis(at(share))).join("  ");
         line(&format!("{} receipts {name}, p50 p99 max", took.len()), figures);
     }
-    stand.house.expect_clean_books().await;
+    stand.house.expect_sound_ledger().await;
 }
 
 async fn submit(caller: Caller, late: Duration, over: Arc<AtomicBool>) -> Vec<Sent> {

@@ -121,7 +121,7 @@ async fn rounds(arguments: &Arguments, usual: usize, body: &Bytes, streamed: boo
             }
         }
     }
-    desk.stand.house.expect_clean_books().await;
+    desk.stand.house.expect_sound_ledger().await;
 }
 
 /// Requests with a body of 4 MiB, nearly all of it one text.

@@ -1,0 +1,275 @@
+//! Tasks as clients read them: one, many, and the end of one (spec "Task"; decisions "Tasks").
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_driver::{CancelError, TaskFilter};
+use gatehouse_model::{Credits, FailureKind, Key, Status, Task, TaskId};
+use http::{HeaderMap, HeaderValue, Response};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::backend::{Backend, trouble};
+use crate::errors::{Kind, Problem};
+use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::http::query::{Query, quoted};
+use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::net::shutdown::{ShutdownPhase, reached};
+
+/// The longest a client may have its look-up held open, in seconds.
+const LONGEST_WAIT: u64 = 60;
+const PAGE: usize = 20;
+const LONGEST_PAGE: usize = 100;
+
+#[derive(Serialize)]
+struct One<T> {
+    code: u16,
+    data: T,
+}
+
+#[derive(Serialize)]
+struct Page {
+    code: u16,
+    data: Vec<View>,
+    has_more: bool,
+    first_id: Option<TaskId>,
+    last_id: Option<TaskId>,
+}
+
+/// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
+#[derive(Serialize)]
+struct View {
+    id: TaskId,
+    status: Status,
+    progress: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+    created: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed: Option<u64>,
+    model: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole_where_it_is")]
+    cost: Option<Credits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_time: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actual_time: Option<u64>,
+}
+
+/// Spec "Task failures".
+#[derive(Serialize)]
+struct Failure {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    code: &'static str,
+    message: String,
+}
+
+/// One task, now or as soon as it has ended (`Prefer: wait=N`).
+pub(super) async fn read<B: Backend>(
+    front: &Front<B>,
+    visit: &Visit<'_>,
+    key: &Key,
+) -> Result<Response<Content>, Problem> {
+    let id = parse(visit.open)?;
+    let wait = preferred_wait(&visit.parts.headers);
+    let found = match wait {
+        None | Some(0) => front.backend.task(key, id),
+        Some(seconds) => {
+            tokio::select! {
+                biased;
+                task = front.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
+                // A shutdown does not wait for anybody's patience.
+                () = reached(front.shutdown.clone(), ShutdownPhase::LameDuck) => front.backend.task(key, id),
+            }
+        }
+    };
+    let task = found.map_err(trouble)?.ok_or_else(|| unknown(visit.open))?;
+    let mut response = answer::json(&One { code: 200, data: view(front, task, &visit.base)? });
+    if let Some(seconds) = wait {
+        let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
+        response.headers_mut().insert("preference-applied", applied);
+    }
+    Ok(response)
+}
+
+/// The caller's tasks, newest first.
+pub(super) fn list<B: Backend>(
+    front: &Front<B>,
+    visit: &Visit<'_>,
+    key: &Key,
+) -> Result<Response<Content>, Problem> {
+    let filter = filter(&Query::parse(visit.parts.uri.query()))?;
+    let (tasks, has_more) = front.backend.tasks(key, &filter).map_err(trouble)?;
+    let data: Vec<View> =
+        tasks.into_iter().map(|task| view(front, task, &visit.base)).collect::<Result<_, _>>()?;
+    let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
+    Ok(answer::json(&Page { code: 200, data, has_more, first_id, last_id }))
+}
+
+/// Ends a task early, where that is still possible.
+pub(super) async fn cancel<B: Backend>(
+    front: &Front<B>,
+    visit: &Visit<'_>,
+    key: Arc<Key>,
+) -> Result<Response<Content>, Problem> {
+    let id = parse(visit.open)?;
+    let backend = Arc::clone(&front.backend);
+    // As with submissions: once begun, not cut short by a client that leaves.
+    let running = tokio::spawn(async move { backend.cancel(&key, id).await });
+    let task = running.await.map_err(Problem::internal)?.map_err(|error| match error {
+        CancelError::NotFound => unknown(visit.open),
+        CancelError::Over(_) | CancelError::Running => Problem::new(Kind::Conflict, error.to_string()),
+        CancelError::Store(error) => trouble(error),
+        other => Problem::internal(other),
+    })?;
+    Ok(answer::json(&One { code: 200, data: view(front, task, &visit.base)? }))
+}
+
+/// A task that does not exist, or not for this caller: one answer for both.
+pub(super) fn unknown(id: &str) -> Problem {
+    Problem::new(Kind::NotFound, format!("unknown task {}", quoted(id)))
+}
+
+fn parse(id: &str) -> Result<TaskId, Problem> {
+    id.parse().map_err(|_| unknown(id))
+}
+
+fn filter(query: &Query) -> Result<TaskFilter, Problem> {
+    let limit = query.read("limit", "a number from 1 to 100", |text| {
+        text.parse().ok().filter(|limit| (1..=LONGEST_PAGE).contains(limit))
+    })?;
+    Ok(TaskFilter {
+        status: query.read("status", "submitted, pending, processing, completed or failed", Status::parse)?,
+        model: query.read("model", "a model id", |text| (!text.is_empty()).then(|| text.to_owned()))?,
+        after: query.parsed("after", "a task id")?,
+        limit: limit.unwrap_or(PAGE),
+    })
+}
+
+/// The seconds of `Prefer: wait=N`, at most [`LONGEST_WAIT`]. What is not understood is ignored (RFC 7240).
+fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
+    let lines = headers.get_all("prefer").iter().filter_map(|line| line.to_str().ok());
+    let mut preferences = lines.flat_map(|line| line.split(',')).filter_map(|one| one.split(';').next());
+    preferences.find_map(|preference| {
+        let (name, value) = preference.split_once('=')?;
+        let seconds: u64 = value.trim().trim_matches('"').parse().ok()?;
+        name.trim().eq_ignore_ascii_case("wait").then(|| seconds.min(LONGEST_WAIT))
+    })
+}
+
+fn view<B: Backend>(front: &Front<B>, mut task: Task, base: &str) -> Result<View, Problem> {
+    let result = match task.status {
+        Status::Completed => front.backend.result(&task, base).map(raw).transpose()?,
+        _ => None,
+    };
+    let span = task.finished.map(|end| end.since(task.created));
+    Ok(View {
+        id: task.id,
+        status: task.status,
+        progress: task.progress,
+        result,
+        error: task.failure.take().map(|fault| Failure {
+            kind: fault_word(fault.kind),
+            code: "task_failed",
+            message: fault.message,
+        }),
+        created: task.created.seconds(),
+        completed: task.finished.map(gatehouse_model::UnixMs::seconds),
+        model: task.model,
+        cost: task.cost,
+        estimated_time: task.expected_ms.map(|ms| u64::from(ms).div_ceil(1000)),
+        actual_time: span.map(|span| span.as_secs() + u64::from(span.subsec_nanos() > 0)),
+    })
+}
+
+fn raw(json: Vec<u8>) -> Result<Box<RawValue>, Problem> {
+    let text = String::from_utf8(json).map_err(Problem::internal)?;
+    RawValue::from_string(text).map_err(Problem::internal)
+}
+
+fn fault_word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Request => "invalid_request_error",
+        FailureKind::Moderation => "content_policy_violation",
+        FailureKind::Upstream => "upstream_error",
+        FailureKind::Timeout => "timeout_error",
+        FailureKind::Cancelled => "cancelled",
+        FailureKind::Internal => "server_error",
+    }
+}
+
+/// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
+#[expect(clippy::ref_option, reason = "the signature serde asks for")]
+fn whole_where_it_is<S: Serializer>(cost: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
+    match cost {
+        Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),
+        Some(cost) => serializer.serialize_f64(cost.as_f64()),
+        None => serializer.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_read_and_bounded() {
+        for (lines, expected) in [
+            (&[][..], None),
+            (&["wait=5"], Some(5)),
+            (&["wait=0"], Some(0)),
+            (&["Wait = \"7\""], Some(7)),
+            (&["respond-async, wait=30; x=1"], Some(30)),
+            (&["respond-async", "wait=30"], Some(30)),
+            (&["wait=3600"], Some(60)),
+            (&["wait"], None),
+            (&["wait=soon"], None),
+            (&["wait=-1"], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            lines.iter().for_each(|line| {
+                headers.append("prefer", line.parse().unwrap());
+            });
+            assert_eq!(preferred_wait(&headers), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn costs_read_like_prices() {
+        #[derive(Serialize)]
+        struct Bill(#[serde(serialize_with = "whole_where_it_is")] Option<Credits>);
+        for (micro, text) in [(4_000_000, "4"), (250_000, "0.25"), (0, "0"), (1, "1e-6")] {
+            assert_eq!(serde_json::to_string(&Bill(Some(Credits(micro)))).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn filters_name_what_is_wrong() {
+        let filter = |query: &str| filter(&Query::parse(Some(query)));
+        let plain = filter("").unwrap();
+        assert_eq!((plain.limit, plain.status, plain.after, plain.model), (20, None, None, None));
+        let full = filter("limit=100&status=failed&model=ctx-pro").unwrap();
+        assert_eq!(
+            (full.limit, full.status, full.model.as_deref()),
+            (100, Some(Status::Failed), Some("ctx-pro"))
+        );
+        for (query, named) in [
+            ("limit=0", "limit"),
+            ("limit=101", "limit"),
+            ("limit=ten", "limit"),
+            ("status=done", "status"),
+            ("status=failed&status=failed", "status"),
+            ("after=x", "after"),
+            ("model=", "model"),
+        ] {
+            let problem = filter(query).unwrap_err();
+            assert!(
+                format!("{problem:?}").contains(&format!("param: Some({named:?})")),
+                "{query}: {problem:?}"
+            );
+        }
+    }
+}

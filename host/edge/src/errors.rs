@@ -1,0 +1,294 @@
+//! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
+//!
+//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic envelope, the
+//! journey family's (two other `type` words), and the messages endpoint's. Never decides which error a request gets.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use gatehouse_model::RequestId;
+use http::{HeaderValue, Response, StatusCode, header};
+use serde::Serialize;
+
+use crate::http::response::{ResponseBody, json_bytes};
+
+/// What went wrong, as far as a client can tell it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Invalid,
+    UnknownModel,
+    Unauthenticated,
+    InsufficientBalance,
+    QuotaExceeded,
+    Forbidden,
+    ModelForbidden,
+    NetworkForbidden,
+    LinkExpired,
+    NotFound,
+    UnknownPath,
+    ModelNotFound,
+    WrongMethod,
+    RequestTimeout,
+    Conflict,
+    TooLarge,
+    WrongMediaType,
+    BadRange,
+    IdempotencyConflict,
+    RateLimited,
+    HeadTooLarge,
+    Internal,
+    BadGateway,
+    UpstreamTimeout,
+    Busy,
+    Draining,
+}
+
+/// One line of the error table.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorRow {
+    kind: Kind,
+    /// HTTP status, also `error.code` of the generic form.
+    pub status: u16,
+    /// `error.type` of the generic form.
+    pub type_word: &'static str,
+    /// `error.reason` of the generic form.
+    pub reason: &'static str,
+    /// `error.code` of the messages form.
+    pub messages_code: &'static str,
+    /// Whether the same request may succeed later.
+    pub retry: bool,
+}
+
+const fn row(
+    kind: Kind,
+    status: u16,
+    type_word: &'static str,
+    reason: &'static str,
+    messages_code: &'static str,
+) -> ErrorRow {
+    let retry = matches!(status, 408 | 429 | 500..);
+    ErrorRow { kind, status, type_word, reason, messages_code, retry }
+}
+
+const INVALID: &str = "invalid_request_error";
+
+/// One row for each [`Kind`]; the statuses above the specification's own share its word for a wrong request.
+#[rustfmt::skip]
+static TABLE: [ErrorRow; 26] = [
+    row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
+    row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
+    row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
+    row(Kind::InsufficientBalance, 402, "payment_required",     "insufficient_balance", "payment_required"),
+    row(Kind::QuotaExceeded,       402, "payment_required",     "quota_exceeded", "payment_required"),
+    row(Kind::Forbidden,           403, "permission_error",     "forbidden", "permission_error"),
+    row(Kind::ModelForbidden,      403, "permission_error",     "model_forbidden", "permission_error"),
+    row(Kind::NetworkForbidden,    403, "permission_error",     "ip_forbidden", "permission_error"),
+    row(Kind::LinkExpired,         403, "permission_error",     "link_expired", "permission_error"),
+    row(Kind::NotFound,            404, "not_found_error",      "not_found", "not_found"),
+    row(Kind::UnknownPath,         404, "not_found_error",      "unknown_path", "not_found"),
+    row(Kind::ModelNotFound,       404, "not_found_error",      "model_not_found", "model_not_found"),
+    row(Kind::WrongMethod,         405, INVALID,                "method_not_allowed", "invalid_request"),
+    row(Kind::RequestTimeout,      408, INVALID,                "request_timeout", "invalid_request"),
+    row(Kind::Conflict,            409, INVALID,                "conflict", "invalid_request"),
+    row(Kind::TooLarge,            413, INVALID,                "request_too_large", "request_too_large"),
+    row(Kind::WrongMediaType,      415, INVALID,                "unsupported_media_type", "invalid_request"),
+    row(Kind::BadRange,            416, INVALID,                "range_not_satisfiable", "invalid_request"),
+    row(Kind::IdempotencyConflict, 422, INVALID,                "idempotency_conflict", "invalid_request"),
+    row(Kind::RateLimited,         429, "rate_limit_error",     "rate_limited", "rate_limited"),
+    row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large", "request_too_large"),
+    row(Kind::Internal,            500, "server_error",         "internal_error", "internal_error"),
+    row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
+    row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
+    row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
+    row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
+];
+
+/// Every error a client can meet, for documentation and tests.
+#[must_use]
+pub fn error_table() -> &'static [ErrorRow] {
+    &TABLE
+}
+
+/// Which envelope an endpoint family uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Generic,
+    Journey,
+    Messages,
+}
+
+impl Form {
+    /// The form of a path, the unversioned and doubly versioned mistakes of it included.
+    pub(crate) fn of(path: &str) -> Self {
+        let mut segments = path.split('/').skip(1).skip_while(|segment| *segment == "v1");
+        match segments.next() {
+            Some("messages") => Self::Messages,
+            Some("journey") => Self::Journey,
+            _ => Self::Generic,
+        }
+    }
+}
+
+/// An answer that is not what the client asked for.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Detail>);
+
+#[derive(Debug)]
+struct Detail {
+    kind: Kind,
+    message: Cow<'static, str>,
+    param: Option<String>,
+    extra: Option<(header::HeaderName, HeaderValue)>,
+    cause: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Detail { kind, message: message.into(), param: None, extra: None, cause: None }))
+    }
+
+    /// A wrong request, with the field or parameter to blame.
+    pub(crate) fn field(param: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Kind::Invalid, message).about(param)
+    }
+
+    /// Our own trouble: the cause is for the log, the client learns nothing of it.
+    pub(crate) fn internal(cause: impl ToString) -> Self {
+        let mut problem = Self::new(Kind::Internal, "the gateway could not answer this request");
+        problem.0.cause = Some(cause.to_string());
+        problem
+    }
+
+    /// With the field or parameter to blame.
+    pub(crate) fn about(mut self, param: impl Into<String>) -> Self {
+        self.0.param = Some(param.into());
+        self
+    }
+
+    /// With one more header on the answer.
+    pub(crate) fn with(mut self, name: header::HeaderName, value: &str) -> Self {
+        self.0.extra = HeaderValue::from_str(value).ok().map(|value| (name, value));
+        self
+    }
+
+    /// What the operator should read about it.
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.0.cause.as_deref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// The answer in the form of its endpoint family.
+    pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
+        let (row, body) = (self.row(), self.body(form, id));
+        let mut response = Response::new(ResponseBody::Whole(body));
+        *response.status_mut() = StatusCode::from_u16(row.status).expect("the table holds valid statuses");
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if !row.retry {
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        if let Some(pause) = retry_after(self.0.kind) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(pause));
+        }
+        if row.status == 401 {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some((name, value)) = self.0.extra {
+            headers.insert(name, value);
+        }
+        response
+    }
+
+    fn row(&self) -> &'static ErrorRow {
+        TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
+    }
+
+    /// The envelope as JSON.
+    pub(crate) fn body(&self, form: Form, id: RequestId) -> Bytes {
+        let row = self.row();
+        if form == Form::Messages {
+            let message = format!("{} (request id: {id})", self.0.message);
+            return json_bytes(&MessagesError {
+                kind: "error",
+                error: MessagesDetail {
+                    kind: "gateway_error",
+                    code: row.messages_code,
+                    message,
+                    details: Details { error_code: row.messages_code },
+                },
+                request_id: id,
+            });
+        }
+        json_bytes(&GenericError {
+            error: GenericDetail {
+                code: row.status,
+                message: &self.0.message,
+                kind: type_word(row, form),
+                reason: row.reason,
+                param: self.0.param.as_deref(),
+            },
+        })
+    }
+}
+
+/// The journey family has its own word for two of them (spec "Generic envelope").
+fn type_word(row: &ErrorRow, form: Form) -> &'static str {
+    match (form, row.type_word) {
+        (Form::Journey, "not_found_error") => "not_found",
+        (Form::Journey, "server_error") => "internal_error",
+        (_, word) => word,
+    }
+}
+
+/// Seconds after which another try makes sense, 1 to 60.
+fn retry_after(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Busy | Kind::RateLimited => Some("1"),
+        Kind::Draining => Some("5"),
+        _ => None,
+    }
+}
+
+#[derive(Serialize)]
+struct GenericError<'a> {
+    error: GenericDetail<'a>,
+}
+
+#[derive(Serialize)]
+struct GenericDetail<'a> {
+    code: u16,
+    message: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct MessagesError {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    error: MessagesDetail,
+    request_id: RequestId,
+}
+
+#[derive(Serialize)]
+struct MessagesDetail {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    code: &'static str,
+    message: String,
+    details: Details,
+}
+
+/// Where newer Anthropic clients look for the code.
+#[derive(Serialize)]
+struct Details {
+    error_code: &'static str,
+}

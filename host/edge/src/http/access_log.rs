@@ -1,0 +1,118 @@
+//! The access record of one request: one log line and its metrics, written when the response has left or the client
+//! has. Never holds a query, a header value or a body.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use gatehouse_model::{KeyId, RequestId, metric};
+use http::Method;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::http::response::ResponseBody;
+use crate::net::activity::{Activity, RequestActivity};
+use crate::net::concurrency_limit::Permit;
+
+/// Logged as the status of a request whose client left before its response began.
+const CLIENT_GONE: u16 = 499;
+
+/// Written to the log when dropped.
+pub(crate) struct AccessRecord {
+    pub(crate) id: RequestId,
+    method: Method,
+    started: Instant,
+    pub(crate) pattern: &'static str,
+    pub(crate) surface: &'static str,
+    pub(crate) status: u16,
+    pub(crate) key: Option<KeyId>,
+    pub(crate) received: u64,
+    pub(crate) permit: Option<Permit<KeyId>>,
+    sent: u64,
+    /// The whole response was taken.
+    whole: bool,
+    activity: RequestActivity,
+}
+
+impl AccessRecord {
+    pub(crate) fn new(id: RequestId, method: Method, connection: &Activity) -> Self {
+        Self {
+            id,
+            method,
+            started: Instant::now(),
+            pattern: "-",
+            surface: "none",
+            status: CLIENT_GONE,
+            key: None,
+            received: 0,
+            permit: None,
+            sent: 0,
+            whole: false,
+            activity: connection.begin_request(),
+        }
+    }
+}
+
+impl Drop for AccessRecord {
+    fn drop(&mut self) {
+        let took = self.started.elapsed();
+        let status = self.status.to_string();
+        metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
+        metrics::histogram!(metric::REQUEST_SECONDS, "surface" => self.surface).record(took.as_secs_f64());
+        tracing::info!(
+            request = %self.id,
+            method = %self.method,
+            route = self.pattern,
+            status = self.status,
+            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            key = self.key.as_ref().map(|key| key.0.as_str()),
+            received = self.received,
+            sent = self.sent,
+            whole = self.whole,
+            "request"
+        );
+    }
+}
+
+/// A response body that completes the access record of its request.
+pub(crate) struct LoggedBody {
+    body: ResponseBody,
+    record: AccessRecord,
+}
+
+impl LoggedBody {
+    pub(crate) fn new(body: ResponseBody, mut record: AccessRecord) -> Self {
+        record.whole = body.is_end_stream();
+        record.activity.set_awaiting_client(true);
+        Self { body, record }
+    }
+}
+
+impl Body for LoggedBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.record.activity.record_progress();
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        // A response that is not ready is the gateway's delay, not the client's.
+        self.record.activity.set_awaiting_client(polled.is_ready());
+        let frame = ready!(polled);
+        match &frame {
+            Some(Ok(frame)) => self.record.sent += frame.data_ref().map_or(0, |data| data.len() as u64),
+            Some(Err(error)) => tracing::warn!(request = %self.record.id, %error, "a response broke off"),
+            None => {}
+        }
+        self.record.whole = !matches!(frame, Some(Err(_))) && self.body.is_end_stream();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,132 @@
+//! Authentication: reads the API key of a request, looks it up by digest, and checks its revocation, expiry and networks.
+//!
+//! Keys are cached by digest and valid only for the store's current key generation, so a revocation works at once. Never
+//! keeps, compares or logs a key's text. Every key that was never issued gets the same message, whatever is wrong with
+//! it. Spending and model limits are checked where they are committed.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use gatehouse_model::{ApiKey, Key, KeyDigest, Pepper, UnixMs};
+use http::{HeaderMap, header};
+use moka::sync::Cache;
+
+use crate::backend::{Backend, trouble};
+use crate::errors::{Kind, Problem};
+use crate::http::client_address;
+
+/// Cached keys.
+const MAX_KNOWN: u64 = 65_536;
+/// Cached digests of well-formed keys that do not exist; few, because only guessing makes them.
+const MAX_UNKNOWN: u64 = 4_096;
+
+/// The key look-up and its caches.
+pub(crate) struct Auth {
+    pepper: Pepper,
+    known: Cache<KeyDigest, (u64, Arc<Key>)>,
+    unknown: Cache<KeyDigest, u64>,
+}
+
+impl Auth {
+    pub(crate) fn new(pepper: Pepper) -> Self {
+        Self { pepper, known: Cache::new(MAX_KNOWN), unknown: Cache::new(MAX_UNKNOWN) }
+    }
+
+    /// The caller's key record, or the refusal. `x_api_key`: that header may carry the key too.
+    pub(crate) fn authenticate<B: Backend>(
+        &self,
+        backend: &B,
+        headers: &HeaderMap,
+        x_api_key: bool,
+        client: IpAddr,
+        now: UnixMs,
+    ) -> Result<Arc<Key>, Problem> {
+        let mut refusal = None;
+        for presented in presented(headers, x_api_key) {
+            match self
+                .look_up(backend, presented?)?
+                .ok_or_else(unknown)
+                .and_then(|key| check(key, client, now))
+            {
+                Ok(key) => return Ok(key),
+                Err(problem) => refusal = Some(problem),
+            }
+        }
+        Err(refusal.unwrap_or_else(|| missing(x_api_key)))
+    }
+
+    fn look_up<B: Backend>(&self, backend: &B, presented: &str) -> Result<Option<Arc<Key>>, Problem> {
+        let Ok(key) = ApiKey::parse(presented) else { return Ok(None) };
+        let digest = key.digest(&self.pepper);
+        // Read before the key: a change in between makes the cached entry stale at once.
+        let generation = backend.keys_generation();
+        if let Some((seen, key)) = self.known.get(&digest)
+            && seen == generation
+        {
+            return Ok(Some(key));
+        }
+        if self.unknown.get(&digest) == Some(generation) {
+            return Ok(None);
+        }
+        match backend.key(&digest).map_err(trouble)? {
+            Some(key) => {
+                let key = Arc::new(key);
+                self.known.insert(digest, (generation, Arc::clone(&key)));
+                Ok(Some(key))
+            }
+            None => {
+                self.known.invalidate(&digest);
+                self.unknown.insert(digest, generation);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The key texts of a request in order of precedence: `x-api-key` first where it may carry one, because its clients
+/// sometimes send a stale bearer token too; then bearer tokens.
+fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Problem>> {
+    let mut found = Vec::with_capacity(2);
+    if x_api_key {
+        found.extend(
+            headers.get_all("x-api-key").iter().map(|value| Ok(value.to_str().unwrap_or_default().trim())),
+        );
+    }
+    for value in headers.get_all(header::AUTHORIZATION) {
+        let text = value.to_str().unwrap_or_default();
+        let token = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        found.push(token.map(|(_, token)| token.trim()).ok_or_else(|| {
+            let message = "Authorization: expected \"Bearer <API key>\"";
+            Problem::new(Kind::Unauthenticated, message)
+        }));
+    }
+    found
+}
+
+/// Checks revocation, expiry and networks.
+fn check(key: Arc<Key>, client: IpAddr, now: UnixMs) -> Result<Arc<Key>, Problem> {
+    if key.revoked.is_some() {
+        return Err(Problem::new(Kind::Unauthenticated, "this API key has been revoked"));
+    }
+    if key.expires.is_some_and(|end| end <= now) {
+        return Err(Problem::new(Kind::Unauthenticated, "this API key has expired"));
+    }
+    if !key.networks.is_empty() && !client_address::is_within(client, &key.networks) {
+        let message = format!("this API key may not be used from {client}");
+        return Err(Problem::new(Kind::NetworkForbidden, message));
+    }
+    Ok(key)
+}
+
+fn unknown() -> Problem {
+    Problem::new(Kind::Unauthenticated, "invalid API key")
+}
+
+fn missing(x_api_key: bool) -> Problem {
+    let message = if x_api_key {
+        "missing API key: send it as \"Authorization: Bearer <API key>\" or as x-api-key"
+    } else {
+        "missing API key: send it as \"Authorization: Bearer <API key>\""
+    };
+    Problem::new(Kind::Unauthenticated, message)
+}

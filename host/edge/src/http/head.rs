@@ -1,0 +1,194 @@
+//! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section 8.3.1). Pure;
+//! never looks at a route or a body.
+
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderMap, Method, Version, header};
+
+use crate::config::{Limits, count, kib};
+use crate::errors::{Kind, Problem};
+use crate::net::transport::ConnectionFlags;
+
+/// Checks the head; returns its authority (host and port).
+pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> Result<Authority, Problem> {
+    check_size(parts, limits)?;
+    if parts.headers.contains_key(header::TRANSFER_ENCODING) && flags.is_ambiguous() {
+        return Err(Problem::new(
+            Kind::Invalid,
+            "Content-Length and Transfer-Encoding in one request: send one of them",
+        ));
+    }
+    check_encoding(&parts.headers)?;
+    if matches!(parts.method, Method::CONNECT | Method::TRACE) {
+        let message = format!("method {} is not offered here", parts.method);
+        return Err(Problem::new(Kind::WrongMethod, message).with(header::ALLOW, "GET, HEAD, OPTIONS, POST"));
+    }
+    authority(parts)
+}
+
+/// hyper looks at the last coding alone and passes the body on as the other codings left it; a proxy in front may read
+/// such a list in another way.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let plain = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if plain && codings.next().is_none() {
+        return Ok(());
+    }
+    Err(Problem::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
+}
+
+fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Problem> {
+    let (lines, max_lines) = (parts.headers.len(), count(limits.headers));
+    if lines > max_lines {
+        let message = format!("{lines} header lines, at most {max_lines} are allowed");
+        return Err(Problem::new(Kind::HeadTooLarge, message));
+    }
+    let (bytes, max) = (parts.uri.path().len() + header_bytes(&parts.headers), kib(limits.head_kib));
+    let bytes = bytes + parts.uri.query().map_or(0, str::len);
+    if bytes > max {
+        let message = format!("a request head of {bytes} bytes, at most {max} are allowed");
+        return Err(Problem::new(Kind::HeadTooLarge, message));
+    }
+    Ok(())
+}
+
+/// Bytes of the header lines in HTTP/1.
+fn header_bytes(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum()
+}
+
+/// The one authority of the request: `Host`, or the target's own where it has one, which must not differ.
+fn authority(parts: &Parts) -> Result<Authority, Problem> {
+    let wrong = |message| Err(Problem::field("Host", message));
+    let mut hosts = parts.headers.get_all(header::HOST).iter();
+    let (host, second) = (hosts.next(), hosts.next());
+    if second.is_some() {
+        return wrong("Host: given more than once");
+    }
+    let host = match host.map(|value| value.to_str().ok().and_then(|text| text.parse::<Authority>().ok())) {
+        Some(None) => return wrong("Host: expected a host name or address, with or without a port"),
+        Some(Some(host)) => Some(host),
+        None if parts.version < Version::HTTP_2 => return wrong("Host: missing, every request needs one"),
+        None => None,
+    };
+    let authority = match (host, parts.uri.authority()) {
+        (Some(host), Some(target)) if !host.as_str().eq_ignore_ascii_case(target.as_str()) => {
+            return wrong("Host: differs from the authority of the request target");
+        }
+        (_, Some(target)) => target.clone(),
+        (Some(host), None) => host,
+        (None, None) => return wrong("Host: missing, every request needs one"),
+    };
+    if authority.as_str().contains('@') || authority.host().is_empty() || !has_valid_port(&authority) {
+        return wrong("Host: expected a host name or address, with or without a port");
+    }
+    Ok(authority)
+}
+
+/// `Authority` accepts any text after the colon; RFC 3986, 3.2.3 allows digits or nothing.
+fn has_valid_port(authority: &Authority) -> bool {
+    let port = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+    let Some(digits) = port.strip_prefix(':') else { return port.is_empty() };
+    digits.is_empty() || (digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u16>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn request(version: Version, target: &str, hosts: &[&str]) -> Parts {
+        let mut request = Request::builder().version(version).uri(target);
+        for host in hosts {
+            request = request.header("host", *host);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn exactly_one_authority_is_accepted() {
+        let (h1, h2) = (Version::HTTP_11, Version::HTTP_2);
+        for (version, target, hosts, expected) in [
+            (h1, "/", &["a.example:80"][..], Some("a.example:80")),
+            (h1, "/", &[], None),
+            (Version::HTTP_10, "/", &[], None),
+            (h1, "/", &["a", "a"], None),
+            (h1, "/", &[""], None),
+            (h1, "/", &["a b"], None),
+            (h1, "/", &["u@a"], None),
+            (h1, "/", &["a/b"], None),
+            (h1, "http://a/", &["A"], Some("a")),
+            (h1, "http://a/", &["b"], None),
+            (h1, "http://a/", &["a:80"], None),
+            (h1, "/", &["[::1]:8080"], Some("[::1]:8080")),
+            (h1, "/", &["a:"], Some("a:")),
+            (h1, "/", &["a:x"], None),
+            (h1, "/", &["a:+80"], None),
+            (h1, "/", &["a:65536"], None),
+            (h1, "http://a:65536/", &["a:65536"], None),
+            (h2, "https://a/", &[], Some("a")),
+            (h2, "https://a/", &["b"], None),
+            (h2, "/", &["b"], Some("b")),
+            (h2, "/", &[], None),
+        ] {
+            let parts = request(version, target, hosts);
+            let found = check(&parts, &ConnectionFlags::default(), &Limits::default());
+            assert_eq!(
+                found.ok().as_ref().map(Authority::as_str),
+                expected,
+                "{version:?} {target} {hosts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn chunked_is_the_only_coding() {
+        for (codings, fits) in [
+            (&[][..], true),
+            (&["chunked"], true),
+            (&["Chunked"], true),
+            (&["gzip, chunked"], false),
+            (&["chunked, chunked"], false),
+            (&["identity", "chunked"], false),
+            (&["chunked", "chunked"], false),
+            (&[""], false),
+        ] {
+            let mut parts = request(Version::HTTP_11, "/", &["a"]);
+            for coding in codings {
+                parts.headers.append(header::TRANSFER_ENCODING, coding.parse().unwrap());
+            }
+            let result = check(&parts, &ConnectionFlags::default(), &Limits::default());
+            assert_eq!(result.is_ok(), fits, "{codings:?}");
+        }
+    }
+
+    #[test]
+    fn heads_are_bounded() {
+        let limits = Limits::default();
+        for (lines, bytes, fits) in
+            [(63, 10, true), (64, 10, false), (2, 10_000, true), (2, 16_400, false), (1, 32_000, true)]
+        {
+            let mut parts = request(Version::HTTP_11, "/", &["a"]);
+            for line in 0..lines {
+                let name: header::HeaderName = format!("x-{line}").parse().unwrap();
+                parts.headers.insert(name, "v".repeat(bytes).parse().unwrap());
+            }
+            let result = check(&parts, &ConnectionFlags::default(), &limits);
+            assert_eq!(result.is_ok(), fits, "{lines} lines of {bytes}");
+            if let Err(problem) = result {
+                assert_eq!(problem.kind(), Kind::HeadTooLarge);
+            }
+        }
+    }
+
+    #[test]
+    fn methods_that_tunnel_or_echo_are_not_offered() {
+        for method in [Method::TRACE, Method::CONNECT] {
+            let mut parts = request(Version::HTTP_11, "/", &["a"]);
+            parts.method = method;
+            let problem = check(&parts, &ConnectionFlags::default(), &Limits::default()).unwrap_err();
+            assert_eq!(problem.kind(), Kind::WrongMethod);
+        }
+    }
+}

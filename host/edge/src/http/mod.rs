@@ -1,0 +1,13 @@
+//! HTTP: the pipeline every request passes (head checks, routing, authentication, response headers, access log). Never
+//! knows the shape of an endpoint.
+
+pub(crate) mod access_log;
+pub(crate) mod auth;
+pub(crate) mod body;
+pub(crate) mod client_address;
+pub(crate) mod context;
+pub(crate) mod head;
+pub(crate) mod pipeline;
+pub(crate) mod query;
+pub(crate) mod response;
+pub(crate) mod routes;

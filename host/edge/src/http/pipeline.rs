@@ -1,0 +1,219 @@
+//! The pipeline of every request: head checks, routing, authentication, the endpoint, the response's common headers.
+//!
+//! Owns the order of these steps and what every response carries (request ids, the connection's fate, the access
+//! record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use gatehouse_model::{Clock, Key, KeyId, RequestId, Seed};
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use hyper::body::Incoming;
+use tokio::sync::watch;
+
+use crate::backend::Backend;
+use crate::config::{Config, count, mib};
+use crate::endpoints;
+use crate::errors::{Form, Kind, Problem};
+use crate::http::access_log::{AccessRecord, LoggedBody};
+use crate::http::auth::Auth;
+use crate::http::body::{self, Unread};
+use crate::http::client_address;
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::head;
+use crate::http::query::quoted;
+use crate::http::response::ResponseBody;
+use crate::http::routes::{self, Found, Route};
+use crate::net::activity::Activity;
+use crate::net::concurrency_limit::ConcurrencyLimit;
+use crate::net::shutdown::ShutdownPhase;
+use crate::net::transport::ConnectionFlags;
+
+/// One for all listeners.
+pub(crate) struct Pipeline<B> {
+    pub(crate) context: EdgeContext<B>,
+    auth: Auth,
+    per_key: ConcurrencyLimit<KeyId>,
+}
+
+/// The connection a request came on.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    pub(crate) scheme: &'static str,
+    pub(crate) flags: Arc<ConnectionFlags>,
+    pub(crate) activity: Activity,
+}
+
+impl<B: Backend> Pipeline<B> {
+    pub(crate) fn new(
+        backend: Arc<B>,
+        config: Config,
+        auth: Auth,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+        shutdown: watch::Receiver<ShutdownPhase>,
+    ) -> Self {
+        let bodies = Arc::new(body::allowance(mib(config.limits.bodies_mib)));
+        let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
+        Self { context: EdgeContext { backend, config, clock, seed, bodies, shutdown }, auth, per_key }
+    }
+
+    /// Responds to one request. Never fails: an error is a response too.
+    pub(crate) async fn respond(
+        &self,
+        request: Request<Incoming>,
+        peer: &Peer,
+    ) -> Result<Response<LoggedBody>, Infallible> {
+        let (parts, incoming) = request.into_parts();
+        let clock = &*self.context.clock;
+        let id = RequestId::new(clock.now(), &*self.context.seed);
+        let mut record = AccessRecord::new(id, parts.method.clone(), &peer.activity);
+        let mut body = Unread::new(incoming, &parts.headers);
+        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let mut response = result.unwrap_or_else(|problem| {
+            if let Some(cause) = problem.cause() {
+                tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
+            }
+            problem.into_response(Form::of(parts.uri.path()), id)
+        });
+        record.received = body.received();
+        let reusable = body.drain(clock).await;
+        self.finish(&mut response, &parts, peer, id, reusable);
+        record.status = response.status().as_u16();
+        Ok(response.map(|body| LoggedBody::new(body, record)))
+    }
+
+    async fn route(
+        &self,
+        parts: &Parts,
+        body: &mut Unread,
+        peer: &Peer,
+        record: &mut AccessRecord,
+    ) -> Result<Response<ResponseBody>, Problem> {
+        let authority = head::check(parts, &peer.flags, &self.context.config.limits)?;
+        let base = self.base_url(&authority, peer);
+        let (entry, open) = match routes::find(&parts.method, parts.uri.path()) {
+            Found::Route(entry, open) => (entry, open.unwrap_or_default()),
+            Found::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
+            Found::OtherMethods(allowed) => return Err(wrong_method(&parts.method, &allowed)),
+            Found::Nothing if parts.method == Method::OPTIONS && parts.uri.path() == "*" => {
+                return Ok(options("GET, HEAD, OPTIONS, POST"));
+            }
+            Found::Nothing => return Err(unknown_path(parts.uri.path(), &base)),
+        };
+        record.pattern = entry.pattern;
+        record.surface = entry.surface;
+        let key = if entry.route.is_open() {
+            None
+        } else {
+            Some(self.authenticate(entry.route, parts, peer, record)?)
+        };
+        let request = EndpointRequest { parts, body, entry, id: record.id, open, base };
+        match key {
+            Some(key) => endpoints::answer(&self.context, request, key).await,
+            None => endpoints::answer_open(&self.context, request).await,
+        }
+    }
+
+    fn authenticate(
+        &self,
+        route: Route,
+        parts: &Parts,
+        peer: &Peer,
+        record: &mut AccessRecord,
+    ) -> Result<Arc<Key>, Problem> {
+        let context = &self.context;
+        let client = client_address::client(peer.address, &parts.headers, &context.config.trusted_proxies);
+        let x_api_key = route.is_anthropics() || Form::of(parts.uri.path()) == Form::Messages;
+        let now = context.clock.now();
+        let key = self.auth.authenticate(&*context.backend, &parts.headers, x_api_key, client, now)?;
+        record.key = Some(key.id.clone());
+        record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
+            let max = context.config.limits.requests_per_key;
+            let message = format!("this API key has {max} requests under way, the most it may have at once");
+            Problem::new(Kind::RateLimited, message)
+        })?);
+        Ok(key)
+    }
+
+    fn base_url(&self, authority: &Authority, peer: &Peer) -> String {
+        match &self.context.config.public_url {
+            Some(url) => url.as_str().to_owned(),
+            None => format!("{}://{authority}", peer.scheme),
+        }
+    }
+
+    /// Adds what every response carries, whatever became of the request.
+    fn finish(
+        &self,
+        response: &mut Response<ResponseBody>,
+        parts: &Parts,
+        peer: &Peer,
+        id: RequestId,
+        reusable: bool,
+    ) {
+        if parts.method == Method::HEAD {
+            remove_body(response);
+        }
+        let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
+        let headers = response.headers_mut();
+        // The same id under the names OpenAI and Anthropic clients read.
+        for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
+            headers.insert(name, id.clone());
+        }
+        if !reusable {
+            peer.flags.linger();
+        }
+        let sized = parts.headers.contains_key(header::CONTENT_LENGTH);
+        let framed = sized || parts.headers.contains_key(header::TRANSFER_ENCODING);
+        let shutdown = *self.context.shutdown.borrow() != ShutdownPhase::Serving;
+        let last = !reusable || (framed && peer.flags.is_last()) || shutdown;
+        if parts.version < Version::HTTP_2 && last {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+}
+
+/// Leaves the head alone, as `HEAD` asks for.
+fn remove_body(response: &mut Response<ResponseBody>) {
+    let length = http_body::Body::size_hint(response.body()).exact().unwrap_or_default();
+    let has_length = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if has_length && !response.headers().contains_key(header::CONTENT_LENGTH) {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    *response.body_mut() = ResponseBody::empty();
+}
+
+fn options(allowed: &str) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    if let Ok(allowed) = HeaderValue::from_str(allowed) {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    response
+}
+
+fn wrong_method(method: &Method, allowed: &str) -> Problem {
+    let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
+    Problem::new(Kind::WrongMethod, message).with(header::ALLOW, allowed)
+}
+
+fn unknown_path(path: &str, base: &str) -> Problem {
+    let path_quoted = quoted(path);
+    let message = match routes::meant(path) {
+        // Anthropic's clients add /v1 themselves, OpenAI's do not.
+        Some(right) if Form::of(&right) == Form::Messages => format!(
+            "unknown path {path_quoted}: this endpoint is {base}{right}; for clients that add /v1/messages \
+             themselves the base URL is {base}"
+        ),
+        Some(right) => format!(
+            "unknown path {path_quoted}: the base URL is {base}/v1, with /v1 once; this endpoint is {base}{right}"
+        ),
+        None => format!("unknown path {path_quoted}"),
+    };
+    Problem::new(Kind::UnknownPath, message)
+}

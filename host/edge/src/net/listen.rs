@@ -1,0 +1,147 @@
+//! Accepting connections within limits, and TLS. Hands every accepted stream to `connection`; never looks into a
+//! request.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::metric;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::backend::Backend;
+use crate::config::{count, seconds};
+use crate::http::client_address;
+use crate::http::pipeline::Pipeline;
+use crate::net::concurrency_limit::{ConcurrencyLimit, Permit};
+use crate::net::connection::{ConnectionServer, Protocol};
+use crate::net::shutdown::{ShutdownPhase, reached};
+
+/// After an accept that failed for want of descriptors or memory, time for some to come back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What all listeners of one edge share.
+pub(crate) struct Listeners<B> {
+    pub(crate) permits: Arc<Semaphore>,
+    connections: ConnectionServer<B>,
+    tls: Option<TlsAcceptor>,
+    shutdown: watch::Receiver<ShutdownPhase>,
+    per_subnet: ConcurrencyLimit<IpAddr>,
+    handshakes: Semaphore,
+}
+
+/// Counts one open connection until it is dropped.
+struct CountedConnection {
+    _total: OwnedSemaphorePermit,
+    _per_subnet: Option<Permit<IpAddr>>,
+}
+
+impl Drop for CountedConnection {
+    fn drop(&mut self) {
+        metrics::gauge!(metric::CONNECTIONS).decrement(1);
+    }
+}
+
+impl<B: Backend> Listeners<B> {
+    pub(crate) fn new(
+        pipeline: Arc<Pipeline<B>>,
+        tls: Option<TlsAcceptor>,
+        shutdown: watch::Receiver<ShutdownPhase>,
+    ) -> Self {
+        let limits = &pipeline.context.config.limits;
+        let semaphore = |setting| Semaphore::new(count(setting).min(Semaphore::MAX_PERMITS));
+        Self {
+            permits: Arc::new(semaphore(limits.connections)),
+            handshakes: semaphore(limits.handshakes),
+            per_subnet: ConcurrencyLimit::new(count(limits.connections_per_ip)),
+            connections: ConnectionServer::new(pipeline, shutdown.clone()),
+            tls,
+            shutdown,
+        }
+    }
+
+    /// Accepts until the drain begins.
+    pub(crate) async fn accept(self: Arc<Self>, listener: TcpListener) {
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                // Without a free permit nothing more is accepted: the kernel's queue holds the others. An accepted
+                // connection is served even if a shutdown begins while it waits.
+                Ok((stream, peer)) => tokio::select! {
+                    Ok(permit) = Arc::clone(&self.permits).acquire_owned() => self.admit(permit, stream, peer),
+                    () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return,
+                },
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    self.connections.pipeline.context.clock.pause(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn admit(self: &Arc<Self>, permit: OwnedSemaphorePermit, stream: TcpStream, peer: SocketAddr) {
+        let ip = peer.ip().to_canonical();
+        // A trusted proxy carries many clients.
+        let trusted = &self.connections.pipeline.context.config.trusted_proxies;
+        let per_subnet = if client_address::is_within(ip, trusted) {
+            None
+        } else {
+            let Some(permit) = self.per_subnet.try_acquire(&client_address::subnet(ip)) else {
+                tracing::debug!(%peer, "too many connections of one address");
+                return;
+            };
+            Some(permit)
+        };
+        metrics::gauge!(metric::CONNECTIONS).increment(1);
+        let counted = CountedConnection { _total: permit, _per_subnet: per_subnet };
+        let listeners = Arc::clone(self);
+        tokio::spawn(async move {
+            listeners.serve(stream, ip).await;
+            drop(counted);
+        });
+    }
+
+    async fn serve(&self, stream: TcpStream, ip: IpAddr) {
+        // Responses are written whole; waiting for more bytes only delays them.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection ended before it began");
+            return;
+        }
+        let Some(acceptor) = &self.tls else {
+            let either = self.connections.pipeline.context.config.cleartext_http2;
+            let protocol = if either { Protocol::Either } else { Protocol::Http1 };
+            return self.connections.serve(stream, ip, "http", protocol).await;
+        };
+        if let Some(stream) = self.handshake(acceptor, stream).await {
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
+            self.connections.serve(stream, ip, "https", protocol).await;
+        }
+    }
+
+    async fn handshake(&self, acceptor: &TlsAcceptor, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+        let context = &self.connections.pipeline.context;
+        let limit = seconds(context.config.limits.tls_seconds);
+        // The wait for a permit counts too: the time limit is the client's, whatever causes the delay.
+        let handshake = async {
+            let _permit = self.handshakes.acquire().await.map_err(io::Error::other)?;
+            acceptor.accept(stream).await
+        };
+        tokio::select! {
+            done = handshake => match done {
+                Ok(stream) => return Some(stream),
+                Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
+            },
+            () = context.clock.pause(limit) => tracing::debug!("a TLS handshake did not end in time"),
+            () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => {}
+        }
+        None
+    }
+}

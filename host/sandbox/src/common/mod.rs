@@ -1,0 +1,11 @@
+//! What every simulated provider shares: the HTTP server, its clock, settings, pictures and sample files.
+//!
+//! Knows no provider and no wire format.
+
+pub(crate) mod clock;
+pub(crate) mod connection;
+pub(crate) mod picture;
+pub(crate) mod records;
+pub(crate) mod samples;
+pub(crate) mod server;
+pub(crate) mod settings;

@@ -1,0 +1,175 @@
+//! Sample files: pictures of any size, and answers that a careful fetcher has to survive.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/samples/<W>x<H>.<png or jpeg or webp>` | a picture of that size, up to 36 megapixels |
+//! | `/samples/not-an-image` | 200, a line of text |
+//! | `/samples/missing` | 404 |
+//! | `/samples/slow?ms=N` | a picture whose bytes trickle out over N milliseconds (10,000) |
+//! | `/samples/redirect?n=N` | N redirects (1), then a picture |
+//! | `/samples/redirect-to-private` | 302 to `http://169.254.169.254/` |
+//! | `/samples/huge` | 32 MiB that begin like a PNG; with `?length=none` the size is not announced |
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Method, Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Incoming;
+use sha2::{Digest, Sha256};
+use url::form_urlencoded;
+
+use crate::common::clock;
+use crate::common::picture::{Format, Picture, PictureCache};
+use crate::common::server::{Body, Handler, HandlerResult, reply, with};
+
+/// More would take the memory of a small machine.
+const MAX_PIXELS: u64 = 36_000_000;
+/// WebP's own limit, the lowest of the three formats.
+const MAX_SIDE: u32 = 16_383;
+/// Length of `/samples/huge`; above every limit for one picture.
+const HUGE_BYTES: usize = 32 << 20;
+const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// The samples listener.
+pub(crate) struct Samples {
+    origin: String,
+    pictures: PictureCache,
+}
+
+impl Samples {
+    /// `origin` is where the listener is reached.
+    pub(crate) fn new(origin: String) -> Self {
+        Self { origin, pictures: PictureCache::default() }
+    }
+
+    async fn picture(&self, name: &str) -> Response<Body> {
+        let Some((width, height, format)) = named_size(name) else { return missing() };
+        let picture = Picture { width, height, format, digest: Sha256::digest(name).into() };
+        match self.pictures.file(picture).await {
+            Some(file) => reply(StatusCode::OK, format.mime(), file),
+            None => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "the picture could not be made"),
+        }
+    }
+
+    async fn slow(&self, query: &str) -> Response<Body> {
+        let span = Duration::from_millis(number(query, "ms").unwrap_or(10_000));
+        let picture = Picture { width: 64, height: 64, format: Format::Png, digest: [7; 32] };
+        match self.pictures.file(picture).await {
+            Some(file) => trickle(&file, span),
+            None => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "the picture could not be made"),
+        }
+    }
+
+    fn redirect(&self, query: &str) -> Response<Body> {
+        let location = match number(query, "n").unwrap_or(1) {
+            0 | 1 => format!("{}/samples/64x64.png", self.origin),
+            more => format!("{}/samples/redirect?n={}", self.origin, more - 1),
+        };
+        with(reply(StatusCode::FOUND, "text/plain", "over there"), "location", &location)
+    }
+}
+
+impl Handler for Samples {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let refused = reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "GET or HEAD");
+            return Ok(with(refused, "allow", "GET, HEAD"));
+        }
+        let query = request.uri().query().unwrap_or_default();
+        let Some(name) = request.uri().path().strip_prefix("/samples/") else { return Ok(missing()) };
+        Ok(match name {
+            "not-an-image" => reply(StatusCode::OK, "text/plain", "This is a line of text, not a picture.\n"),
+            "slow" => self.slow(query).await,
+            "redirect" => self.redirect(query),
+            "redirect-to-private" => {
+                let found = reply(StatusCode::FOUND, "text/plain", "over there");
+                with(found, "location", "http://169.254.169.254/latest/meta-data/")
+            }
+            "huge" => huge(query.contains("length=none")),
+            picture => self.picture(picture).await,
+        })
+    }
+}
+
+/// Width, height and format of a sample's file name, if there is such a sample.
+pub(crate) fn named_size(name: &str) -> Option<(u32, u32, Format)> {
+    let (size, extension) = name.split_once('.')?;
+    let format = Format::named(extension)?;
+    let (width, height) = size.split_once('x')?;
+    let (width, height) = (side(width)?, side(height)?);
+    (u64::from(width) * u64::from(height) <= MAX_PIXELS).then_some((width, height, format))
+}
+
+fn side(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|side| (1..=MAX_SIDE).contains(side))
+}
+
+fn missing() -> Response<Body> {
+    reply(StatusCode::NOT_FOUND, "text/plain", "no such sample")
+}
+
+fn number(query: &str, name: &str) -> Option<u64> {
+    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name)?.1.parse().ok()
+}
+
+/// `file` in twenty pieces, evenly over `span`.
+fn trickle(file: &Bytes, span: Duration) -> Response<Body> {
+    let size = file.len().div_ceil(20);
+    let pieces: Vec<Bytes> =
+        (0..file.len()).step_by(size).map(|at| file.slice(at..file.len().min(at + size))).collect();
+    let pace = span / u32::try_from(pieces.len()).expect("at most twenty pieces");
+    let frames = stream::unfold(pieces.into_iter(), move |mut rest| async move {
+        let piece = rest.next()?;
+        clock::pause(pace).await;
+        Some((Ok(Frame::data(piece)), rest))
+    });
+    let response = reply(StatusCode::OK, Format::Png.mime(), Bytes::new());
+    with(response, "content-length", &file.len().to_string())
+        .map(|_| BodyExt::boxed_unsync(StreamBody::new(frames)))
+}
+
+/// A PNG's first bytes and then zeros, streamed.
+fn huge(unannounced: bool) -> Response<Body> {
+    static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+    let frames = stream::unfold(0, |sent: usize| async move {
+        let piece = match HUGE_BYTES - sent {
+            0 => return None,
+            HUGE_BYTES => Bytes::from_static(PNG_SIGNATURE),
+            left => Bytes::from_static(&ZEROS[..left.min(ZEROS.len())]),
+        };
+        let sent = sent + piece.len();
+        Some((Ok(Frame::data(piece)), sent))
+    });
+    let response = reply(StatusCode::OK, Format::Png.mime(), Bytes::new())
+        .map(|_| BodyExt::boxed_unsync(StreamBody::new(frames)));
+    if unannounced { response } else { with(response, "content-length", &HUGE_BYTES.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (name, expected) in [
+            ("640x480.png", Some((640, 480, Format::Png))),
+            ("1x1.webp", Some((1, 1, Format::Webp))),
+            ("6000x6000.jpeg", Some((6000, 6000, Format::Jpeg))),
+            ("6001x6000.jpeg", None),
+            ("0x5.png", None),
+            ("5x0.png", None),
+            ("16384x1.png", None),
+            ("5x5.gif", None),
+            ("5x5", None),
+            ("5.png", None),
+            ("-5x5.png", None),
+            ("", None),
+        ] {
+            assert_eq!(named_size(name), expected, "{name}");
+        }
+    }
+}

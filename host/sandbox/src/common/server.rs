@@ -1,0 +1,154 @@
+//! The HTTP/1.1 server every simulated provider stands on.
+//!
+//! Owns listeners on 127.0.0.1, their connections, and the few reply shapes all sites share. Knows no route.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::common::clock;
+use crate::common::connection::Connection;
+
+/// Open connections of one listener; more wait in the kernel's queue.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// A reply's body; an error in it breaks the connection in the middle.
+pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// A reply, or the connection closed without one.
+pub(crate) type HandlerResult = Result<Response<Body>, CloseConnection>;
+
+/// Close the connection without a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CloseConnection;
+
+impl fmt::Display for CloseConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("connection cut on purpose")
+    }
+}
+
+impl std::error::Error for CloseConnection {}
+
+/// What answers on one listener.
+pub(crate) trait Handler: Send + Sync + 'static {
+    /// Answers one request.
+    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = HandlerResult> + Send;
+}
+
+/// A bound listener and the origin it is reached at.
+pub(crate) struct Listener {
+    listener: TcpListener,
+    /// `http://127.0.0.1:<port>`.
+    pub(crate) origin: String,
+}
+
+impl Listener {
+    /// Binds a port of 127.0.0.1; 0 lets the system choose.
+    pub(crate) async fn bind(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        Ok(Self { listener, origin })
+    }
+
+    /// Serves until the future is dropped, which also drops every open connection.
+    pub(crate) async fn serve<H: Handler>(self, handler: Arc<H>) {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
+                    Ok((stream, _)) => { connections.spawn(serve_connection_of(stream, Arc::clone(&handler))); }
+                    Err(error) => {
+                        tracing::warn!(origin = %self.origin, %error, "sandbox could not accept a connection");
+                        clock::pause(Duration::from_millis(50)).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+}
+
+/// One connection, from its first request to its last.
+async fn serve_connection_of<H: Handler>(stream: TcpStream, handler: Arc<H>) {
+    let connection = Connection::new(stream);
+    let reset_switch = connection.reset_switch();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(reset_switch.clone());
+        Arc::clone(&handler).handle(request)
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(connection), service)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "sandbox connection ended early");
+    }
+}
+
+/// Why a request's body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadError {
+    /// The connection broke.
+    Broken,
+    /// More than the limit.
+    TooLarge,
+}
+
+/// The whole body, at most `limit` bytes. What is over it is read as well, up to as much again, and thrown away:
+/// a client that is still writing would otherwise lose the refusal to a reset.
+pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, ReadError> {
+    let (mut kept, mut over) = (BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| ReadError::Broken)?.into_data() else { continue };
+        if over > 0 || kept.len() + data.len() > limit {
+            over += data.len();
+            kept.clear();
+        } else {
+            kept.extend_from_slice(&data);
+        }
+        if over > limit {
+            break;
+        }
+    }
+    if over > 0 { Err(ReadError::TooLarge) } else { Ok(kept.freeze()) }
+}
+
+/// A body in one piece.
+pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
+}
+
+/// A reply of one piece.
+pub(crate) fn reply(status: StatusCode, mime: &'static str, bytes: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(whole(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(mime));
+    response
+}
+
+/// A JSON reply.
+pub(crate) fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+    reply(status, "application/json", value.to_string())
+}
+
+/// Adds a header whose value is made of visible ASCII by construction.
+pub(crate) fn with(mut response: Response<Body>, name: &'static str, value: &str) -> Response<Body> {
+    let value = HeaderValue::from_str(value).expect("callers pass numbers and URLs of their own making");
+    response.headers_mut().insert(HeaderName::from_static(name), value);
+    response
+}

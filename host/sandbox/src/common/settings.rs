@@ -1,0 +1,79 @@
+//! How a sandbox behaves: keys, speed, limits, ports, clock.
+//!
+//! Plain values with defaults that suit a person trying the gateway out; tests make it fast.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::common::clock::{self, Now};
+
+/// What a sandbox is started with.
+#[derive(Clone)]
+pub struct Settings {
+    /// API keys that are accepted, each an account of its own with its own limits and credits. To the text
+    /// providers a key with `-401`, `-403`, `-429`, `-529` or `-broke` behind it is its account's, but in that trouble.
+    /// 8 to 128 letters, digits, `-` and `_`.
+    pub keys: Vec<String>,
+    /// How long a job takes; zero makes the first poll find it ready.
+    pub job_time: Duration,
+    /// How long a delivery link lives. The real one: 10 minutes. Whole seconds on the wire.
+    pub link_life: Duration,
+    /// Jobs under way per account before submits are answered 429. The real one: 24.
+    pub max_in_flight: usize,
+    /// `Retry-After` of every poll answer and of a text provider's 429, in seconds. The real one: 1.
+    pub retry_after_s: u64,
+    /// What every account has to spend, in the provider's credits (a picture costs 4 or 8).
+    pub credits: u64,
+    /// How long a text answer that is held up on purpose waits, unless it is let go before.
+    pub hold: Duration,
+    /// Where to listen.
+    pub ports: Ports,
+    /// The provider's clock.
+    pub now: Now,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            keys: vec!["sandbox-key".to_owned()],
+            job_time: Duration::from_secs(2),
+            link_life: Duration::from_mins(10),
+            max_in_flight: 24,
+            retry_after_s: 1,
+            credits: 1_000_000,
+            hold: Duration::from_secs(30),
+            ports: Ports::default(),
+            now: clock::wall(),
+        }
+    }
+}
+
+impl Settings {
+    /// The same sandbox with another clock.
+    #[must_use]
+    pub fn with_now(mut self, now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.now = Arc::new(now);
+        self
+    }
+}
+
+/// Ports on 127.0.0.1; 0 lets the system choose, which is the default for all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ports {
+    /// Context provider: submits and credits.
+    pub submit: u16,
+    /// Context provider: results.
+    pub poll: u16,
+    /// Context provider: files.
+    pub delivery: u16,
+    /// Sample pictures.
+    pub samples: u16,
+    /// Context provider: its record, for tests.
+    pub record: u16,
+    /// The Messages API.
+    pub messages: u16,
+    /// The chat completions.
+    pub chat: u16,
+    /// The text providers' records, for tests.
+    pub text_record: u16,
+}

@@ -1,0 +1,114 @@
+//! The delivery origin: the files, behind signed links that die. Speaks like the blob store it stands for.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt as _};
+use http::{Method, Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Incoming;
+
+use super::signature::LinkError;
+use crate::common::clock::iso;
+use crate::common::picture::Picture;
+use crate::common::server::{Body, Handler, HandlerResult, reply, with};
+use crate::context::faults::FileFault;
+use crate::context::provider::Provider;
+
+/// The delivery listener.
+pub(crate) struct DeliveryEndpoint(pub(crate) Arc<Provider>);
+
+impl Handler for DeliveryEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let refused =
+                xml(StatusCode::METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "Not supported here.", "");
+            return Ok(with(refused, "allow", "GET, HEAD"));
+        }
+        let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+        let now = self.0.now();
+        if let Err(link_error) = self.0.signer.check(path, query, now) {
+            return Ok(forbidden(link_error, now));
+        }
+        let Some((id, picture, fault)) = self.find(path) else {
+            return Ok(xml(StatusCode::NOT_FOUND, "BlobNotFound", "The specified blob does not exist.", ""));
+        };
+        match fault {
+            Some(FileFault::Unavailable(_)) => {
+                return Ok(xml(StatusCode::SERVICE_UNAVAILABLE, "ServerBusy", "The server is busy.", ""));
+            }
+            Some(FileFault::WrongType) => {
+                return Ok(reply(
+                    StatusCode::OK,
+                    "text/html",
+                    "<html><body>Sign in to continue</body></html>\n",
+                ));
+            }
+            Some(FileFault::Truncated) | None => {}
+        }
+        let Some(file) = self.0.pictures.file(picture).await else {
+            return Ok(xml(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", "The file is broken.", ""));
+        };
+        if fault == Some(FileFault::Truncated) {
+            return Ok(truncated(picture.format.mime(), &file));
+        }
+        if request.method() == Method::GET
+            && let Some(job) = self.0.jobs().job(&id)
+        {
+            job.record.deliveries = job.record.deliveries.saturating_add(1);
+        }
+        Ok(reply(StatusCode::OK, picture.format.mime(), file))
+    }
+}
+
+impl DeliveryEndpoint {
+    /// The job a path belongs to, its picture, and what goes wrong with this download.
+    fn find(&self, path: &str) -> Option<(String, Picture, Option<FileFault>)> {
+        let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
+        let mut jobs = self.0.jobs();
+        let job = jobs.job(id)?;
+        let earlier = job.downloads;
+        job.downloads = earlier.saturating_add(1);
+        let fault = match job.faults.file {
+            Some(FileFault::Unavailable(count)) if earlier >= count => None,
+            other => other,
+        };
+        Some((id.to_owned(), job.picture, fault))
+    }
+}
+
+fn forbidden(link_error: LinkError, now: u64) -> Response<Body> {
+    let detail = match link_error {
+        LinkError::Forged => "Signature did not match.".to_owned(),
+        LinkError::Expired(end) => {
+            format!("Signed expiry time [{end}] has to be after the current time [{}].", iso(now))
+        }
+    };
+    let message = "Server failed to authenticate the request. Make sure the value of Authorization header is \
+                   formed correctly including the signature.";
+    let detail = format!("<AuthenticationErrorDetail>{detail}</AuthenticationErrorDetail>");
+    xml(StatusCode::FORBIDDEN, "AuthenticationFailed", message, &detail)
+}
+
+fn xml(status: StatusCode, code: &str, message: &str, detail: &str) -> Response<Body> {
+    let body = format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\
+         <Error><Code>{code}</Code><Message>{message}</Message>{detail}</Error>"
+    );
+    reply(status, "application/xml", body)
+}
+
+/// Promises the whole file, sends half of it and breaks the connection.
+fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
+    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
+    let cut = stream::once(async {
+        // The server writes out what it has only when it finds nothing more to do.
+        tokio::task::yield_now().await;
+        Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose"))
+    });
+    let response = reply(StatusCode::OK, mime, Bytes::new());
+    with(response, "content-length", &file.len().to_string())
+        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
+}

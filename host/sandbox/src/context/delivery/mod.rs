@@ -1,0 +1,4 @@
+//! The delivery origin: result files behind signed links.
+
+pub(crate) mod endpoint;
+pub(crate) mod signature;

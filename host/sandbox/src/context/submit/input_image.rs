@@ -1,0 +1,171 @@
+//! Looks at input images as the provider does: base64 and `data:` URIs are decoded down to the pixels, so that
+//! a broken or foreign file is refused at once; URLs are believed, as the parent module says.
+
+use std::io::Cursor;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use image::{ImageFormat, ImageReader};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::sizes;
+use crate::common::samples::named_size;
+use crate::context::refusal::field_error;
+
+/// The largest input file, decoded.
+const MAX_BYTES: usize = 20_000_000;
+
+/// The standard alphabet; padding may be left out, as the provider's own examples do.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// An input image that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InputImage {
+    pub(crate) field: &'static str,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// Of the bytes, or of the URL.
+    pub(crate) digest: [u8; 32],
+    /// What stands in the record instead of the image.
+    pub(crate) record: Value,
+}
+
+impl InputImage {
+    pub(crate) fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+/// Looks at all images, or lists what is wrong with them. Takes long for large ones.
+pub(crate) fn inspect(
+    images: &[(&'static str, String)],
+    samples: &str,
+) -> Result<Vec<InputImage>, Vec<Value>> {
+    let (mut seen, mut field_errors) = (Vec::new(), Vec::new());
+    for (field, text) in images {
+        let looked = if text.starts_with("http://") || text.starts_with("https://") {
+            Ok(linked(field, text, samples))
+        } else {
+            inline(field, text)
+        };
+        match looked {
+            Ok(image) => seen.push(image),
+            Err(reason) => {
+                let msg = format!("Value error, {reason}");
+                let input = Value::String(text.clone());
+                let ctx = Some(json!({ "error": {} }));
+                field_errors.push(field_error("value_error", json!(["body", field]), &msg, &input, ctx));
+            }
+        }
+    }
+    if field_errors.is_empty() { Ok(seen) } else { Err(field_errors) }
+}
+
+/// An image by URL. Only the sandbox's own samples say their size in their name.
+fn linked(field: &'static str, url: &str, samples: &str) -> InputImage {
+    let sample = url.strip_prefix(samples).and_then(|path| path.strip_prefix("/samples/"));
+    let (width, height) = sample
+        .and_then(|name| named_size(name.split('?').next()?))
+        .map_or(sizes::DEFAULT, |(width, height, _)| (width, height));
+    InputImage { field, width, height, digest: Sha256::digest(url).into(), record: json!({ "url": url }) }
+}
+
+/// An image in the body itself.
+fn inline(field: &'static str, text: &str) -> Result<InputImage, &'static str> {
+    let encoded = match text.strip_prefix("data:") {
+        Some(uri) => uri.split_once(";base64,").ok_or("Invalid data URI: expected base64")?.1,
+        None => text,
+    };
+    if encoded.len() / 4 * 3 > MAX_BYTES + 2 {
+        return Err("Image file is larger than 20MB");
+    }
+    let bytes = BASE64.decode(encoded).map_err(|_| "Invalid base64 image")?;
+    if bytes.len() > MAX_BYTES {
+        return Err("Image file is larger than 20MB");
+    }
+    let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().map_err(|_| BAD_FILE)?;
+    if !matches!(reader.format(), Some(ImageFormat::Jpeg | ImageFormat::Png | ImageFormat::WebP)) {
+        return Err("Unsupported image format: expected PNG, JPEG or WebP");
+    }
+    let cut = reader.format() == Some(ImageFormat::Jpeg) && !ends(&bytes);
+    let image = reader.decode().ok().filter(|_| !cut).ok_or(BAD_FILE)?;
+    let digest: [u8; 32] = Sha256::digest(&bytes).into();
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (width, height) = (image.width(), image.height());
+    let record = json!({ "sha256": hex, "bytes": bytes.len(), "width": width, "height": height });
+    Ok(InputImage { field, width, height, digest, record })
+}
+
+/// Whether a JPEG's last scan is followed by its end marker: our decoder fills in what is missing, the
+/// provider's does not. A preview inside the file has an end of its own, but stands before the scan.
+fn ends(jpeg: &[u8]) -> bool {
+    let end = jpeg.windows(2).rposition(|pair| pair == [0xff, 0xd9]);
+    end.is_some_and(|end| !jpeg[end..].windows(2).any(|pair| pair == [0xff, 0xda]))
+}
+
+const BAD_FILE: &str = "Image file is truncated or corrupt";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::picture::{Format, Picture};
+
+    fn file(format: Format) -> Vec<u8> {
+        Picture { width: 120, height: 80, format, digest: [3; 32] }.encode().expect("encodes")
+    }
+
+    fn one(text: String) -> Result<(u32, u32), String> {
+        match inspect(&[("input_image", text)], "http://127.0.0.1:1") {
+            Ok(seen) => Ok((seen[0].width, seen[0].height)),
+            Err(field_errors) => Err(field_errors[0]["msg"].as_str().expect("a message").to_owned()),
+        }
+    }
+
+    #[test]
+    fn images_in_the_body() {
+        for format in [Format::Jpeg, Format::Png, Format::Webp] {
+            let bytes = file(format);
+            let bare = BASE64.encode(&bytes);
+            assert_eq!(one(bare.clone()), Ok((120, 80)), "{format:?}");
+            assert_eq!(one(bare.trim_end_matches('=').to_owned()), Ok((120, 80)));
+            assert_eq!(one(format!("data:{};base64,{bare}", format.mime())), Ok((120, 80)));
+            let cut = BASE64.encode(&bytes[..bytes.len() / 2]);
+            assert_eq!(one(cut), Err(format!("Value error, {BAD_FILE}")), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_image() {
+        for (text, reason) in [
+            (String::new(), "Unsupported image format: expected PNG, JPEG or WebP"),
+            ("not base64!".to_owned(), "Invalid base64 image"),
+            ("data:image/png,AAAA".to_owned(), "Invalid data URI: expected base64"),
+            (
+                BASE64.encode("GIF89a and the rest of it"),
+                "Unsupported image format: expected PNG, JPEG or WebP",
+            ),
+            (BASE64.encode(b"\x89PNG\r\n\x1a\n"), BAD_FILE),
+            ("A".repeat(28_000_000), "Image file is larger than 20MB"),
+        ] {
+            assert_eq!(one(text), Err(format!("Value error, {reason}")));
+        }
+    }
+
+    #[test]
+    fn images_by_url() {
+        for (url, expected) in [
+            ("http://127.0.0.1:1/samples/300x200.png", (300, 200)),
+            ("http://127.0.0.1:1/samples/300x200.png?v=2", (300, 200)),
+            ("http://127.0.0.1:1/samples/missing", sizes::DEFAULT),
+            ("http://127.0.0.1:12/samples/300x200.png", sizes::DEFAULT),
+            ("https://pictures.example/kite.png", sizes::DEFAULT),
+        ] {
+            assert_eq!(one(url.to_owned()), Ok(expected), "{url}");
+        }
+    }
+}

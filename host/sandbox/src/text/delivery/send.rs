@@ -1,0 +1,81 @@
+//! Sends an answer the way its markers want it: whole or streamed, on time or not, unbroken or not.
+
+use std::io::{self, Write as _};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderName, HeaderValue, Response, header};
+
+use super::body::body;
+use super::reply::{ErrorReply, ReplyPlan};
+use super::steps::{self, Step};
+use crate::common::connection::ResetSwitch;
+use crate::common::server::{Body, CloseConnection, HandlerResult, whole};
+use crate::text::markers::Marker;
+use crate::text::provider::RequestGuard;
+
+/// Sends an answer.
+pub(crate) async fn deliver(
+    guard: RequestGuard,
+    reset_switch: ResetSwitch,
+    plan: ReplyPlan,
+) -> HandlerResult {
+    let faults = &plan.faults;
+    if faults.has(Marker::SlowStart) {
+        guard.provider.hold().await;
+    }
+    guard.answered(200);
+    guard.billed(plan.usage);
+    let streams = (plan.streams || faults.has(Marker::StreamForJson))
+        && !faults.has(Marker::JsonForStream)
+        && !faults.has(Marker::ErrorBody);
+    let mime = match (streams, faults.has(Marker::WrongType)) {
+        (false, false) | (true, true) => "application/json",
+        (true, false) => "text/event-stream; charset=utf-8",
+        (false, true) => "text/html; charset=utf-8",
+    };
+    let said = if faults.has(Marker::ErrorBody) { &plan.error_body } else { &plan.whole };
+    let said = Bytes::from(said.to_string());
+    let mut all = if streams { steps::stream(&plan) } else { steps::whole(&plan, said.clone()) };
+    let mut response = Response::new(());
+    if faults.has(Marker::Gzip) {
+        all = vec![Step::Bytes(gzip(&all).map_err(|_| CloseConnection)?)];
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    } else if !streams && !faults.has(Marker::Cut) {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(said.len()));
+    }
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(mime));
+    add(response.headers_mut(), &plan.headers);
+    Ok(response.map(|()| body(all, guard, reset_switch)))
+}
+
+/// Sends a refusal.
+pub(crate) fn refuse(mut guard: RequestGuard, refused: ErrorReply) -> Response<Body> {
+    guard.answered(refused.status.as_u16());
+    guard.sent(refused.body.len());
+    guard.over();
+    let mut response = Response::new(whole(refused.body));
+    *response.status_mut() = refused.status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(refused.mime));
+    add(response.headers_mut(), &refused.headers);
+    response
+}
+
+fn add(to: &mut http::HeaderMap, headers: &[(&'static str, String)]) {
+    for (name, value) in headers {
+        let value = HeaderValue::from_str(value).expect("wires write headers of letters and digits");
+        to.append(HeaderName::from_static(name), value);
+    }
+}
+
+/// All the bytes, compressed; pauses and breaks are left out.
+fn gzip(steps: &[Step]) -> io::Result<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for step in steps {
+        if let Step::Bytes(bytes) = step {
+            encoder.write_all(bytes)?;
+        }
+    }
+    encoder.finish().map(Bytes::from)
+}

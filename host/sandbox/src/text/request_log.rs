@@ -1,0 +1,121 @@
+//! A text provider's memory: requests, counted markers, cached prompts. Pure: time comes in.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::text::faults::Faults;
+use crate::text::markers::Marker;
+use crate::text::record::{Received, TextRecord};
+
+/// Requests remembered.
+const MAX_REQUESTS: usize = 10_000;
+/// Bytes of bodies remembered.
+const MAX_BODIES: usize = 64 << 20;
+/// Texts counted and prompts cached; past that they start afresh.
+const MAX_COUNTED: usize = 100_000;
+
+/// The digest of a prompt's beginning, the account and the model included.
+pub(crate) type Prefix = [u8; 32];
+
+/// Everything remembered.
+#[derive(Default)]
+pub(crate) struct RequestLog {
+    count: u64,
+    requests: VecDeque<Received>,
+    bodies: usize,
+    counted: HashMap<String, u32>,
+    /// Until when each prompt is cached.
+    cached: HashMap<Prefix, u64>,
+}
+
+impl RequestLog {
+    /// Notes a request; gives its number.
+    pub(crate) fn arrive(&mut self, request: Received) -> u64 {
+        let number = self.count;
+        self.count += 1;
+        self.bodies += request.body.as_ref().map_or(0, Vec::len);
+        self.requests.push_back(Received { number, ..request });
+        if self.requests.len() > MAX_REQUESTS
+            && let Some(oldest) = self.requests.pop_front()
+        {
+            self.bodies -= oldest.body.map_or(0, |body| body.len());
+        }
+        let mut oldest = self.requests.iter_mut();
+        while self.bodies > MAX_BODIES
+            && let Some(request) = oldest.next()
+        {
+            self.bodies -= request.body.take().map_or(0, |body| body.len());
+        }
+        number
+    }
+
+    /// The request with that number, unless it was forgotten.
+    pub(crate) fn request(&mut self, number: u64) -> Option<&mut Received> {
+        let first = self.requests.front()?.number;
+        self.requests.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
+    }
+
+    /// What answers this request instead, counting it.
+    pub(crate) fn refusal(&mut self, text: &str, faults: &Faults) -> Option<Marker> {
+        if !faults.refuses() {
+            return None;
+        }
+        if self.counted.len() >= MAX_COUNTED {
+            self.counted.clear();
+        }
+        let earlier = self.counted.entry(text.to_owned()).or_default();
+        let mark = faults.refusal(*earlier);
+        *earlier = earlier.saturating_add(1);
+        mark
+    }
+
+    pub(crate) fn is_cached(&self, prefix: &Prefix, now: u64) -> bool {
+        self.cached.get(prefix).is_some_and(|until| now < *until)
+    }
+
+    /// Caches a prompt, or keeps it longer.
+    pub(crate) fn cache(&mut self, prefix: Prefix, until: u64) {
+        if self.cached.len() >= MAX_COUNTED {
+            self.cached.clear();
+        }
+        let kept = self.cached.entry(prefix).or_default();
+        *kept = until.max(*kept);
+    }
+
+    pub(crate) fn record(&self) -> TextRecord {
+        TextRecord { count: self.count, held: 0, requests: self.requests.iter().cloned().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut log = RequestLog::default();
+        let request = |bytes: usize| Received { body: Some(vec![7; bytes]), ..Received::default() };
+        for _ in 0..3 {
+            log.arrive(request(30 << 20));
+        }
+        let record = log.record();
+        let kept: Vec<bool> = record.requests.iter().map(|request| request.body.is_some()).collect();
+        assert_eq!(kept, [false, true, true], "the oldest body goes, the request stays");
+        for _ in 0..MAX_REQUESTS {
+            log.arrive(request(1));
+        }
+        assert_eq!((log.record().count, log.record().requests.len()), (10_003, MAX_REQUESTS));
+        assert_eq!(log.bodies, MAX_REQUESTS);
+        assert!(log.request(2).is_none());
+        assert_eq!(log.request(10_002).map(|request| request.number), Some(10_002));
+    }
+
+    #[test]
+    fn prompts_are_cached_until() {
+        let mut log = RequestLog::default();
+        log.cache([1; 32], 100);
+        log.cache([1; 32], 50);
+        assert!(log.is_cached(&[1; 32], 99));
+        assert!(!log.is_cached(&[1; 32], 100));
+        assert!(!log.is_cached(&[2; 32], 0));
+    }
+}

@@ -1,0 +1,105 @@
+//! What the provider remembers, in process and over its own listener.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_sandbox::ContextAddresses;
+use gatehouse_sandbox::context::ContextRecord;
+use http::Method;
+use serde_json::json;
+
+use crate::client::{JSON, KEY, START_MS, World, call, fetch, prompt};
+
+#[tokio::test]
+async fn everything_is_remembered() {
+    let world = World::with(|settings| {
+        settings.job_time = std::time::Duration::ZERO;
+        settings.keys = vec!["first-key".to_owned(), KEY.to_owned()];
+        settings.credits = 100;
+    })
+    .await;
+    world.file(&prompt("a kite")).await;
+    world.submit(&prompt("[[402]]")).await;
+    world.submit(&prompt("[[garbage-submit]]")).await;
+    world.submit(&json!({ "seed": 1 })).await;
+    let url = world.submit_url("/v1/flux-kontext-max");
+    let lost = call(Method::POST, &url, &[("x-key", KEY), JSON], prompt("[[submit-cut]]").to_string()).await;
+    assert!(lost.is_err());
+
+    let record = world.sandbox.context_record();
+    assert_eq!((record.accepted, record.credits), (3, vec![100, 100 - 4 - 4 - 8]));
+    let told: Vec<_> = record
+        .submits
+        .iter()
+        .map(|job| {
+            (job.model.as_str(), job.prompt.as_str(), job.answered, job.cost, job.polls, job.deliveries)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("flux-kontext-pro", "a kite", true, 4, 1, 1),
+            ("flux-kontext-pro", "[[garbage-submit]]", false, 4, 0, 0),
+            ("flux-kontext-max", "[[submit-cut]]", false, 8, 0, 0),
+        ]
+    );
+    assert_eq!(record.submits[0].body, prompt("a kite"));
+    assert!(record.submits.iter().all(|job| job.at == START_MS && job.account == 1));
+    let refused: Vec<_> = record.declined.iter().map(|no| (no.status, no.prompt.as_deref())).collect();
+    assert_eq!(refused, [(402, Some("[[402]]")), (422, None)]);
+}
+
+#[tokio::test]
+async fn images_are_remembered_by_digest() {
+    let world = World::start().await;
+    let samples = world.sandbox.context().samples.clone();
+    let file = fetch(&format!("{samples}/samples/64x32.webp")).await.body;
+    let body = json!({
+        "prompt": "p",
+        "input_image": STANDARD.encode(&file),
+        "input_image_2": format!("{samples}/samples/8x8.png"),
+    });
+    world.submit(&body).await;
+    let recorded = world.sandbox.context_record().submits[0].body.clone();
+    assert_eq!(recorded["prompt"], "p");
+    let image = &recorded["input_image"];
+    assert_eq!(
+        (&image["bytes"], &image["width"], &image["height"]),
+        (&json!(file.len()), &json!(64), &json!(32))
+    );
+    assert_eq!(image["sha256"].as_str().map(str::len), Some(64));
+    assert_eq!(recorded["input_image_2"], json!({ "url": format!("{samples}/samples/8x8.png") }));
+}
+
+#[tokio::test]
+async fn the_listener_tells_the_same() {
+    let world = World::start().await;
+    world.file(&prompt("a kite")).await;
+    world.submit(&prompt("[[429]]")).await;
+    let told = fetch(&format!("{}/truth", world.sandbox.context().record)).await;
+    let told: ContextRecord = serde_json::from_slice(&told.body).expect("the record");
+    assert_eq!(told, world.sandbox.context_record());
+}
+
+#[tokio::test]
+async fn addresses_are_five_and_travel_as_json() {
+    let world = World::start().await;
+    let addresses = world.sandbox.context();
+    let text = serde_json::to_string(addresses).expect("JSON");
+    assert_eq!(&serde_json::from_str::<ContextAddresses>(&text).expect("addresses"), addresses);
+    let all =
+        [&addresses.submit, &addresses.poll, &addresses.delivery, &addresses.samples, &addresses.record];
+    let different: std::collections::HashSet<_> = all.iter().collect();
+    assert_eq!(different.len(), 5);
+    assert!(all.iter().all(|origin| origin.starts_with("http://127.0.0.1:")));
+}
+
+#[tokio::test]
+async fn stopping_closes_every_listener() {
+    let world = World::start().await;
+    let addresses = world.sandbox.context().clone();
+    world.sandbox.stop().await;
+    for origin in [addresses.submit, addresses.poll, addresses.delivery, addresses.samples, addresses.record]
+    {
+        assert!(call(Method::GET, &format!("{origin}/"), &[], "").await.is_err(), "{origin}");
+    }
+}

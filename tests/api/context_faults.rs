@@ -1,0 +1,141 @@
+//! Every fault of the simulated provider, and how the task ends for the client: the outcome table of the
+//! provider's own documentation, through the whole house.
+//!
+//! Whatever the provider does, a failed task costs nothing and its reason never shows the operator's
+//! account, a secret, or the provider's trouble as the client's fault.
+
+use gatehouse_sandbox::Settings;
+use gatehouse_harness::{run, send_to};
+use serde_json::{Value, json};
+
+use crate::{Scene, request};
+
+/// Completed, or failed with this `error.type` and these words in the message.
+type End = Result<(), (&'static str, &'static [&'static str])>;
+
+const FAULTS: &[(&str, End)] = &[
+    ("[[moderated-input]]", Err(("content_policy_violation", &["moderat"]))),
+    ("[[moderated-output]]", Err(("content_policy_violation", &["moderat"]))),
+    ("[[error]]", Err(("upstream_error", &[]))),
+    ("[[402]]", Err(("upstream_error", &["No available upstream"]))),
+    ("[[403]]", Err(("upstream_error", &["No available upstream"]))),
+    ("[[422]]", Err(("invalid_request_error", &["prompt"]))),
+    ("[[500]]", Err(("upstream_error", &[]))),
+    ("[[503-html]]", Err(("upstream_error", &[]))),
+    ("[[garbage-submit]]", Err(("upstream_error", &[]))),
+    ("[[submit-cut]]", Err(("upstream_error", &[]))),
+    ("[[foreign-poll]]", Err(("upstream_error", &[]))),
+    ("[[429:2]]", Ok(())),
+    ("[[slow:50]]", Ok(())),
+    ("[[first-poll-404]]", Ok(())),
+    ("[[first-poll-404:3]]", Ok(())),
+    ("[[poll-404]]", Err(("upstream_error", &[]))),
+    ("[[poll-500:2]]", Ok(())),
+    ("[[malformed-json]]", Ok(())),
+    ("[[unknown-status]]", Ok(())),
+    ("[[expired-link]]", Ok(())),
+    ("[[dead-link]]", Err(("upstream_error", &[]))),
+    ("[[foreign-link]]", Err(("upstream_error", &[]))),
+    ("[[private-link]]", Err(("upstream_error", &[]))),
+    ("[[wrong-type]]", Err(("upstream_error", &[]))),
+    ("[[truncated-image]]", Err(("upstream_error", &[]))),
+    ("[[delivery-503]]", Ok(())),
+];
+
+/// Words that would show a client what is the operator's business.
+const SECRETS: &[&str] = &["sandbox-key", "x-key", "127.0.0.1", "credits", "Not authenticated", "169.254"];
+
+/// Faults that only the time limit ends.
+const ENDLESS: [&str; 3] = ["[[never-ready]]", "[[submit-hang]]", "[[429]]"];
+
+#[test]
+fn no_fault_of_the_provider_is_left_out() {
+    for (marker, what) in gatehouse_sandbox::context::MARKERS {
+        let name = marker.split([']', ':']).next().expect("a marker");
+        let known = FAULTS.iter().map(|(marker, _)| *marker).chain(ENDLESS).any(|row| row.starts_with(name));
+        assert!(known, "{marker} ({what}) has no row here");
+    }
+}
+
+#[test]
+fn every_fault_ends_as_promised() {
+    run(async {
+        let scene = Scene::start().await;
+        let looks = FAULTS.iter().map(|(marker, end)| look(&scene, marker, end));
+        let broken: Vec<String> =
+            futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
+        assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), FAULTS.len(), broken.join("\n"));
+        scene.house.expect_sound_ledger().await;
+    });
+}
+
+async fn look(scene: &Scene, marker: &str, end: &End) -> Result<(), String> {
+    let task = scene.finish(&request(json!({"prompt": format!("a red kite {marker}")}))).await;
+    let message = task["error"]["message"].as_str().unwrap_or_default();
+    let well = match end {
+        Ok(()) => task["status"] == "completed" && task["cost"] == 4.0,
+        Err((kind, words)) => {
+            let (type_, code) = (&task["error"]["type"], &task["error"]["code"]);
+            task["status"] == "failed"
+                && (type_, code) == (&json!(kind), &json!("task_failed"))
+                && task["cost"] == 0.0
+                && !message.is_empty()
+                && words.iter().all(|word| message.contains(word))
+        }
+    };
+    let shown = SECRETS.iter().find(|secret| message.contains(*secret));
+    match shown {
+        None if well => Ok(()),
+        None => Err(format!("  {marker}: {task}")),
+        Some(secret) => Err(format!("  {marker} shows {secret:?}: {message}")),
+    }
+}
+
+#[test]
+fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
+    run(async {
+        let scene = Scene::start_with(Settings::default(), "[tasks]\ntime_limit_s = 2\n").await;
+        let ends = ENDLESS.map(|marker| {
+            let scene = &scene;
+            async move { scene.finish(&request(json!({"prompt": marker}))).await }
+        });
+        for task in futures_util::future::join_all(ends).await {
+            assert_eq!(task["status"], "failed", "{task}");
+            assert_eq!(
+                task["error"],
+                json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
+            );
+            assert_eq!(task["cost"], 0.0);
+        }
+        scene.house.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_failed_job_costs_nothing_and_a_completed_one_its_price() {
+    run(async {
+        let scene = Scene::start().await;
+        let before = scene.house.account("acme").await;
+        scene.finish(&request(json!({}))).await;
+        scene.finish(&request(json!({"model": "ctx-max"}))).await;
+        scene.finish(&request(json!({"prompt": "[[error]]"}))).await;
+        scene.finish(&request(json!({"n": 2}))).await;
+        let after = scene.house.account("acme").await;
+        let micro = |account: &Value, field: &str| account[field].as_i64().expect("micro-credits");
+        assert_eq!(micro(&before, "available") - micro(&after, "available"), 12_000_000);
+        assert_eq!((micro(&after, "reserved"), micro(&after, "spent")), (0, 12_000_000));
+    });
+}
+
+#[test]
+fn the_copy_outlives_the_providers_link() {
+    run(async {
+        let scene = Scene::start().await;
+        let task = scene.finish(&request(json!({}))).await;
+        let link = task["result"]["images"][0]["url"][0].as_str().expect("a link").to_owned();
+        let Scene { house, sandbox, .. } = scene;
+        sandbox.stop().await;
+        assert_eq!(send_to(&link, &[]).await.status, 200);
+        drop(house);
+    });
+}

@@ -1,0 +1,193 @@
+//! Each row of the specification's error table that can occur on the asynchronous surfaces, and the
+//! promises every answer keeps: ids in the headers, one envelope, honest hints about retrying.
+
+use gatehouse_harness::{Response, run, send};
+use serde_json::json;
+
+use crate::{Scene, request};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn check(answer: &Response, status: u16, kind: &str, words: &[&str]) {
+    let error = &answer.json()["error"];
+    assert_eq!((answer.status, &error["code"]), (status, &json!(status)), "{error}");
+    assert_eq!(error["type"], kind, "{error}");
+    let message = error["message"].as_str().expect("a message");
+    assert!(words.iter().all(|word| message.contains(word)), "{words:?} in {message}");
+    let id = answer.header("x-gateway-request-id");
+    assert!(id.starts_with("req_"), "{id}");
+    assert_eq!((answer.header("x-request-id"), answer.header("request-id")), (id, id));
+    if [401, 402, 403, 404, 405, 413, 415, 422].contains(&status) {
+        assert_eq!(answer.header("x-should-retry"), "false");
+    }
+    if [429, 503].contains(&status) {
+        let seconds: u32 = answer.header("retry-after").parse().expect("seconds");
+        assert!((1..=60).contains(&seconds));
+    }
+}
+
+#[test]
+fn every_row_of_the_table() {
+    run(async {
+        let scene = Scene::start().await;
+        let (house, caller) = (&scene.house, &scene.caller);
+        let bearer = caller.bearer();
+        let auth = ("authorization", bearer.as_str());
+        let images = "/v1/images/generations";
+        let body = request(json!({})).to_string();
+        let at = house.public;
+
+        check(
+            &send(at, "POST", images, &[auth, JSON], "{\"model\":").await,
+            400,
+            "invalid_request_error",
+            &["JSON", "line 1"],
+        );
+        check(&send(at, "POST", images, &[auth, JSON], "").await, 400, "invalid_request_error", &[]);
+        check(
+            &send(at, "POST", images, &[JSON], body.clone()).await,
+            401,
+            "authentication_error",
+            &["Authorization"],
+        );
+        for wrong in [
+            "Bearer nonsense",
+            "Basic abc",
+            "Bearer ",
+            "Bearer sk-000000000000000000000000000000000000000000000000",
+        ] {
+            check(
+                &send(at, "POST", images, &[("authorization", wrong), JSON], body.clone()).await,
+                401,
+                "authentication_error",
+                &[],
+            );
+        }
+        check(
+            &send(at, "GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[auth], "").await,
+            404,
+            "not_found_error",
+            &["task"],
+        );
+        check(&send(at, "GET", "/v1/tasks/nonsense", &[auth], "").await, 404, "not_found_error", &[]);
+        check(&send(at, "GET", "/v1/nowhere", &[auth], "").await, 404, "not_found_error", &[]);
+        check(
+            &send(at, "POST", "/v1/v1/images/generations", &[auth, JSON], body.clone()).await,
+            404,
+            "not_found_error",
+            &["/v1"],
+        );
+        check(
+            &send(at, "POST", "/images/generations", &[auth, JSON], body.clone()).await,
+            404,
+            "not_found_error",
+            &["/v1"],
+        );
+        let wrong_method = send(at, "GET", images, &[auth], "").await;
+        check(&wrong_method, 405, "invalid_request_error", &[]);
+        assert!(wrong_method.header("allow").split(", ").any(|method| method == "POST"));
+        check(
+            &send(at, "POST", images, &[auth, ("content-type", "text/plain")], body.clone()).await,
+            415,
+            "invalid_request_error",
+            &["application/json"],
+        );
+        let long = format!("{{\"model\":\"ctx-pro\",\"prompt\":\"{}\"}}", "x".repeat(33 << 20));
+        check(&send(at, "POST", images, &[auth, JSON], long).await, 413, "invalid_request_error", &["32"]);
+        let good =
+            send(at, "POST", images, &[auth, ("content-type", "application/json; charset=utf-8")], body)
+                .await;
+        assert_eq!(good.status, 200);
+        assert!(good.header("x-gateway-request-id").starts_with("req_"));
+    });
+}
+
+#[test]
+fn the_messages_endpoint_has_its_own_envelope() {
+    run(async {
+        let scene = Scene::start().await;
+        let bearer = scene.caller.bearer();
+        let tokens = send(
+            scene.house.public,
+            "POST",
+            "/v1/messages/count_tokens",
+            &[("authorization", &bearer), JSON],
+            "{}",
+        )
+        .await;
+        let strangers = send(scene.house.public, "POST", "/v1/messages", &[JSON], "{}").await;
+        for (answer, status, code) in [(tokens, 404, "not_found"), (strangers, 401, "authentication_error")] {
+            let body = answer.json();
+            assert_eq!(
+                (answer.status, &body["type"], &body["error"]["type"]),
+                (status, &json!("error"), &json!("gateway_error"))
+            );
+            assert_eq!(body["error"]["code"], code);
+            assert_eq!(body["error"]["details"]["error_code"], code);
+            let (id, message) =
+                (answer.header("request-id"), body["error"]["message"].as_str().expect("a message"));
+            assert!(message.ends_with(&format!("(request id: {id})")), "{message}");
+            assert_eq!(body["request_id"], id);
+        }
+    });
+}
+
+#[test]
+fn an_account_without_credit_is_told_402_and_nothing_happens() {
+    run(async {
+        let scene = Scene::start().await;
+        let poor = scene.house.open_account("poor", "5").await;
+        let first = poor.post("/v1/images/generations", &request(json!({"prompt": "[[never-ready]]"}))).await;
+        assert_eq!(first.status, 200, "{}", first.json());
+        // 4 of 5 credits are held now.
+        check(
+            &poor.post("/v1/images/generations", &request(json!({}))).await,
+            402,
+            "payment_required",
+            &["balance", "4", "1"],
+        );
+        let limited = scene.house.make_key("acme", &["--quota", "7"]).await;
+        scene.submit(&request(json!({}))).await;
+        assert_eq!(limited.post("/v1/images/generations", &request(json!({}))).await.status, 200);
+        check(
+            &limited.post("/v1/images/generations", &request(json!({}))).await,
+            402,
+            "payment_required",
+            &["quota", "4", "3"],
+        );
+        assert_eq!(
+            poor.send("GET", "/v1/tasks", &[], "").await.json()["data"].as_array().map(Vec::len),
+            Some(1)
+        );
+        scene.house.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn an_idempotency_key_answers_the_same_and_charges_once() {
+    run(async {
+        let scene = Scene::start().await;
+        let send = async |token: &str, body: serde_json::Value| {
+            let headers = [JSON, ("idempotency-key", token)];
+            scene.caller.send("POST", "/v1/images/generations", &headers, body.to_string()).await
+        };
+        let first = send("one", request(json!({}))).await.json();
+        let again = send("one", request(json!({}))).await.json();
+        assert_eq!(first, again);
+        check(
+            &send("one", request(json!({"seed": 1}))).await,
+            422,
+            "invalid_request_error",
+            &["Idempotency-Key"],
+        );
+        assert_ne!(first, send("two", request(json!({}))).await.json());
+        check(
+            &send(&"x".repeat(256), request(json!({}))).await,
+            400,
+            "invalid_request_error",
+            &["Idempotency-Key", "255"],
+        );
+        let tasks = scene.caller.send("GET", "/v1/tasks", &[], "").await.json();
+        assert_eq!(tasks["data"].as_array().map(Vec::len), Some(2));
+    });
+}

@@ -1,0 +1,89 @@
+//! The public surface, black box: the real binary, the real listener, a strict simulated provider.
+//!
+//! One file a topic; every row of a table is a request as a client would send it, and what the
+//! specification promises for it.
+
+mod context;
+mod context_faults;
+mod errors;
+mod keys;
+mod media;
+mod tasks;
+
+use std::time::Duration;
+
+use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_harness::{Response, Caller, Gateway, Setup};
+use serde_json::{Value, json};
+
+/// A gateway with one account and an unlimited key, and the provider it talks to.
+struct Scene {
+    house: Gateway,
+    sandbox: Sandbox,
+    caller: Caller,
+}
+
+impl Scene {
+    /// A provider whose jobs are ready at once, and a gateway that polls without patience.
+    async fn start() -> Self {
+        Self::start_with(Settings::default(), "").await
+    }
+
+    async fn start_with(settings: Settings, more: &str) -> Self {
+        let settings =
+            Settings { job_time: Duration::ZERO, retry_after_s: 0, max_in_flight: 10_000, ..settings };
+        let sandbox = Sandbox::start(settings).await.expect("a sandbox");
+        let setup = Setup::new(
+            env!("CARGO_BIN_EXE_gatehouse"),
+            &serde_json::to_value(sandbox.context()).expect("addresses"),
+        )
+        .with(more);
+        let house = Gateway::start(setup).await;
+        let caller = house.open_account("acme", "100000").await;
+        Self { house, sandbox, caller }
+    }
+
+    async fn submit(&self, body: &Value) -> Response {
+        self.caller.post("/v1/images/generations", body).await
+    }
+
+    /// Submits, expects a receipt, and waits for the task's end.
+    async fn finish(&self, body: &Value) -> Value {
+        let answer = self.submit(body).await;
+        assert_eq!(answer.status, 200, "{body}: {}", answer.json());
+        let receipt = answer.json();
+        assert_eq!(receipt["data"][0]["status"], "submitted");
+        self.end_of(receipt["data"][0]["task_id"].as_str().expect("a task id")).await
+    }
+
+    async fn end_of(&self, task: &str) -> Value {
+        for _ in 0..4 {
+            let answer =
+                self.caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            assert_eq!(answer.status, 200, "{}", answer.json());
+            let task = answer.json()["data"].clone();
+            if task["status"] == "completed" || task["status"] == "failed" {
+                return task;
+            }
+        }
+        panic!("task {task} does not end");
+    }
+
+    fn sample(&self, path: &str) -> String {
+        format!("{}/samples/{path}", self.sandbox.context().samples)
+    }
+}
+
+/// A minimal request with more fields.
+fn request(more: Value) -> Value {
+    let mut body = json!({"model": "ctx-pro", "prompt": "a red kite"});
+    merge(&mut body, more);
+    body
+}
+
+fn merge(body: &mut Value, more: Value) {
+    let Value::Object(more) = more else { panic!("expected an object") };
+    for (field, value) in more {
+        body[field] = value;
+    }
+}

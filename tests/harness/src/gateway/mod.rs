@@ -1,0 +1,9 @@
+//! A gateway as an operator runs it: a process with a configuration file and a data folder.
+
+mod caller;
+mod process;
+mod setup;
+
+pub use caller::Caller;
+pub use process::Gateway;
+pub use setup::Setup;

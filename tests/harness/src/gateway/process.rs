@@ -1,0 +1,250 @@
+//! The process: start, signals, exit, log, and the operator's commands beside it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use super::caller::Caller;
+use super::setup::Setup;
+
+/// Starts `$0` with its arguments and passes standard input on as an inherited socket, the way systemd does.
+const PASS_SOCKET: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\" 3<&0 </dev/null";
+
+/// A running gateway. Dropping it kills the process and removes its data.
+pub struct Gateway {
+    binary: PathBuf,
+    socket: Option<TcpListener>,
+    folder: TempDir,
+    child: Option<Child>,
+    /// The public listener.
+    pub public: SocketAddr,
+}
+
+impl Gateway {
+    /// Starts a gateway on fresh data and waits until it prints where it listens.
+    pub async fn start(setup: Setup) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "sandbox-key\n").expect("a secret");
+        let config = setup.config.replace("SECRET", &secret.display().to_string());
+        std::fs::write(folder.path().join("gatehouse.toml"), config).expect("a configuration");
+        let mut gateway = Self {
+            binary: setup.binary,
+            socket: setup.socket,
+            folder,
+            child: None,
+            public: SocketAddr::from(([127, 0, 0, 1], 0)),
+        };
+        gateway.restart().await;
+        gateway
+    }
+
+    /// Starts the process and kills it after `span`, at whatever point of its start that is.
+    pub async fn restart_and_kill_after(&mut self, span: Duration) {
+        let log = self.open_log();
+        let mut child = self.serve().stdout(Stdio::null()).stderr(log).spawn().expect("the gateway starts");
+        if let Ok(ended) = tokio::time::timeout(span, child.wait()).await {
+            panic!("the gateway ended by itself: {ended:?}");
+        }
+        child.kill().await.expect("killed");
+    }
+
+    /// Starts the process (again) on the same data.
+    pub async fn restart(&mut self) {
+        let log = self.open_log();
+        let mut child = self.serve().stdout(Stdio::piped()).stderr(log).spawn().expect("the gateway starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        self.public = loop {
+            let line = lines.next_line().await.expect("readable output");
+            let line = line.expect("the gateway prints where it listens");
+            if let Some(address) = line.split("://").nth(1).filter(|_| line.contains("listens on")) {
+                let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
+                let address = address.split(|c| !digits(c)).next().expect("an address");
+                break address.parse().expect("an address with a port");
+            }
+        };
+        // Without a reader the process would block on a full pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        self.child = Some(child);
+    }
+
+    /// The process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().and_then(Child::id).expect("a running gateway")
+    }
+
+    /// Where its configuration, data (`data`) and log (`log`) are.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Everything its processes have logged so far.
+    #[must_use]
+    pub fn log_text(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.log()).unwrap_or_default()).into_owned()
+    }
+
+    /// The admin listener, which serves the metrics.
+    #[must_use]
+    pub fn admin(&self) -> SocketAddr {
+        let file = self.folder.path().join("data/admin.json");
+        let text = std::fs::read_to_string(file).expect("a running gateway's admin file");
+        let admin: Value = serde_json::from_str(&text).expect("JSON");
+        admin["address"].as_str().and_then(|address| address.parse().ok()).expect("an address")
+    }
+
+    /// SIGKILL, and the process is gone when this returns.
+    pub async fn kill(&mut self) {
+        let mut child = self.child.take().expect("a running gateway");
+        child.kill().await.expect("killed");
+    }
+
+    /// SIGTERM; the exit code.
+    pub async fn terminate(&mut self) -> Option<i32> {
+        self.signal("-TERM").await;
+        let mut child = self.child.take().expect("a running gateway");
+        child.wait().await.expect("an exit").code()
+    }
+
+    /// Sends a signal, named as `kill` wants it.
+    pub async fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.pid().to_string()]).status().await;
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// Waits until the process ends by itself; the exit code.
+    pub async fn wait_for_exit(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("a running gateway");
+        let end = tokio::time::timeout(Duration::from_secs(60), child.wait()).await;
+        end.expect("the process ends by itself").expect("an exit").code()
+    }
+
+    /// Whether the process ends by itself within `span`.
+    pub async fn exits_within(&mut self, span: Duration) -> bool {
+        let child = self.child.as_mut().expect("a running gateway");
+        tokio::time::timeout(span, child.wait()).await.is_ok()
+    }
+
+    /// Runs a command of the same binary on the same configuration and data; its standard output.
+    pub async fn command(&self, arguments: &[&str]) -> String {
+        let output = self.try_command(arguments).await;
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {out}{err}");
+        out.into_owned()
+    }
+
+    /// The same, also where the command fails.
+    pub async fn try_command(&self, arguments: &[&str]) -> Output {
+        self.build(arguments).output().await.expect("the command runs")
+    }
+
+    /// The same with `--json`.
+    async fn outcome(&self, arguments: &[&str]) -> Value {
+        let text = self.command(&[arguments, &["--json"]].concat()).await;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
+    }
+
+    /// Opens an account with credit and makes it an unlimited key.
+    pub async fn open_account(&self, account: &str, credits: &str) -> Caller {
+        self.command(&["account", "open", account]).await;
+        self.command(&["account", "deposit", account, credits]).await;
+        self.make_key(account, &["--unlimited"]).await
+    }
+
+    /// Makes a key with that policy.
+    pub async fn make_key(&self, account: &str, policy: &[&str]) -> Caller {
+        let outcome =
+            self.outcome(&[&["key", "create", "test", "--account", account], policy].concat()).await;
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        Caller { address: self.public, id: text(&outcome["key"]["id"]), secret: text(&outcome["secret"]) }
+    }
+
+    /// An account as `account show` has it, amounts in micro-credits.
+    pub async fn account(&self, account: &str) -> Value {
+        self.outcome(&["account", "show", account]).await
+    }
+
+    /// Lines of the audit record as `audit` has them, newest first.
+    pub async fn audit(&self, arguments: &[&str]) -> Vec<Value> {
+        let mut outcome = self.outcome(&[&["audit"], arguments].concat()).await;
+        serde_json::from_value(outcome["notes"].take()).expect("a list of lines")
+    }
+
+    /// The account, once none of its tasks is running any more.
+    pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
+        for status in ["submitted", "pending", "processing"] {
+            loop {
+                let list =
+                    caller.send("GET", &format!("/v1/tasks?limit=1&status={status}"), &[], "").await.json();
+                let Some(task) = list["data"][0]["id"].as_str() else { break };
+                caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            }
+        }
+        self.account(account).await
+    }
+
+    /// Fails the test unless `gatehouse doctor` finds the ledger sound.
+    pub async fn expect_sound_ledger(&self) {
+        let outcome = self.outcome(&["doctor"]).await;
+        assert_eq!(
+            (&outcome["findings"], &outcome["imbalance"]),
+            (&Value::Array(vec![]), &Value::from(0)),
+            "{outcome}"
+        );
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn open_log(&self) -> std::fs::File {
+        std::fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a log file")
+    }
+
+    /// The command that serves, with its inherited socket where there is one.
+    fn serve(&self) -> Command {
+        let plain = self.build(&["serve"]);
+        let Some(socket) = &self.socket else { return plain };
+        let mut command = Command::new("sh");
+        let plain = plain.as_std();
+        command.arg("-c").arg(PASS_SOCKET).arg(plain.get_program()).args(plain.get_args());
+        command.current_dir(self.folder.path()).kill_on_drop(true);
+        command.stdin(OwnedFd::from(socket.try_clone().expect("a second handle")));
+        command
+    }
+
+    fn build(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .arg("--config")
+            .arg(self.folder.path().join("gatehouse.toml"))
+            .arg("--data")
+            .arg(self.folder.path().join("data"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+}
+
+impl Drop for Gateway {
+    /// A failed test shows the end of the log.
+    #[expect(clippy::print_stdout, reason = "the test runner shows it with the failure")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.log_text();
+            let lines: Vec<&str> = log.lines().collect();
+            println!("the end of the gateway's log:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! How a gateway is started: its binary and its configuration, around a simulated context-image provider.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// How to start a gateway.
+pub struct Setup {
+    pub(super) binary: PathBuf,
+    pub(super) config: String,
+    pub(super) socket: Option<TcpListener>,
+}
+
+impl Setup {
+    /// The binary, and the addresses of a simulated context-image provider (its `submit`, `poll`,
+    /// `delivery` and `samples` origins).
+    #[must_use]
+    pub fn new(binary: &str, provider: &Value) -> Self {
+        let at = |name: &str| provider[name].as_str().expect("an origin").to_owned();
+        let samples = at("samples").trim_start_matches("http://").to_owned();
+        let config = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\n\n[admin]\nlisten = \"127.0.0.1:0\"\n\n\
+             [fetch]\nallow_private = [\"{samples}\"]\n\n\
+             [providers.bfl]\nbase_url = \"{submit}\"\norigins = [\"{poll}\"]\nmedia_origins = [\"{delivery}\"]\n\
+             auth = {{ header = \"x-key\" }}\nconcurrency = 1000\n\n\
+             [providers.bfl.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
+             [plugins.settings.context-image.pace]\nshortest_ms = 10\nlongest_ms = 500\n",
+            submit = at("submit"),
+            poll = at("poll"),
+            delivery = at("delivery"),
+        );
+        Self { binary: binary.into(), config, socket: None }
+    }
+
+    /// A gateway that inherits its public socket, as from systemd: the socket stays when the process ends, and
+    /// clients wait in its queue for the next process.
+    #[must_use]
+    pub fn with_inherited_socket(mut self) -> Self {
+        self.socket = Some(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        self
+    }
+
+    /// A program that starts the binary, instead of the binary itself.
+    #[must_use]
+    pub fn run_by(mut self, program: &str) -> Self {
+        self.binary = program.into();
+        self
+    }
+
+    /// More configuration. A table that exists already takes the new keys; they replace its own.
+    #[must_use]
+    pub fn with(mut self, more: &str) -> Self {
+        for table in more.split_inclusive("\n\n").map(str::trim).filter(|table| !table.is_empty()) {
+            let (head, keys) = table.split_once('\n').expect("a table head and keys");
+            let names: Vec<&str> =
+                keys.lines().filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
+            let mut kept = Vec::new();
+            let mut inside = false;
+            for line in self.config.lines() {
+                if line.starts_with('[') {
+                    inside = line == head;
+                }
+                let replaced = line.split_once('=').is_some_and(|(name, _)| names.contains(&name.trim()));
+                if !(inside && replaced) {
+                    kept.push(line);
+                }
+                if line == head {
+                    kept.extend(keys.lines());
+                }
+            }
+            if !kept.contains(&head) {
+                kept.extend(["", head]);
+                kept.extend(keys.lines());
+            }
+            self.config = kept.join("\n") + "\n";
+        }
+        self
+    }
+}
