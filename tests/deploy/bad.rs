@@ -2,7 +2,7 @@
 //! only on real requests goes back by itself, and every task finishes.
 //!
 //! A few seconds as it stands. The whole figure, 200 requests a second for a minute, by hand:
-//! `GATEHOUSE_SWAP_SECONDS=60 cargo test --release -p gatehouse --test swap ten_swaps -- --nocapture`
+//! `GATEHOUSE_DEPLOY_SECONDS=60 cargo test --release -p gatehouse --test deploy ten_swaps -- --nocapture`
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ const PACE: Duration = Duration::from_millis(20);
 /// How long to go on, and so how many requests each client makes at least.
 #[expect(clippy::disallowed_methods, reason = "a figure asked for by hand")]
 fn seconds() -> u64 {
-    std::env::var("GATEHOUSE_SWAP_SECONDS").ok().map_or(1, |text| text.parse().expect("seconds"))
+    std::env::var("GATEHOUSE_DEPLOY_SECONDS").ok().map_or(1, |text| text.parse().expect("seconds"))
 }
 
 /// The saboteur with a flaw; `mark` makes another build of it.
@@ -67,7 +67,7 @@ async fn withdrawn(house: &Gateway, count: usize) {
 fn ten_swaps_six_of_them_bad_fail_no_request() {
     run(async {
         let (house, sandbox, caller) = start("").await;
-        let (builds, wasm) = (Builds::new(), component("tests/swap/fixtures/saboteur"));
+        let (builds, wasm) = (Builds::new(), component("tests/deploy/fixtures/saboteur"));
         // A live task whose state every candidate is rehearsed on.
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);

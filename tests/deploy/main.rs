@@ -35,7 +35,7 @@ impl Builds {
 }
 
 /// Without a watch, so that a version is either needed by a task or not.
-const UNWATCHED: &str = "[plugins.watch]\nwindow_s = 0\n\n";
+const UNWATCHED: &str = "[plugins.canary]\nwindow_s = 0\n\n";
 
 /// The component of a crate of this tree.
 fn component(folder: &str) -> Vec<u8> {

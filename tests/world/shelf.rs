@@ -102,7 +102,7 @@ fn room(dir: &Path) -> PluginService {
     config.streams = 8;
     // A busy machine must not decide what happens.
     config.limits.call_ms = 60_000.try_into().expect("above zero");
-    PluginService::open_in_turn(config, Arc::new(Noon)).expect("families")
+    PluginService::open_synchronous(config, Arc::new(Noon)).expect("families")
 }
 
 struct Template {

@@ -29,7 +29,7 @@ impl Inner {
             // What must not be cut short is not begun either: it is written down and the next process makes it.
             return self.queue(visit, call, self.now()).await;
         }
-        let slot = match self.place_or_park(visit, &call) {
+        let slot = match self.place_or_park(visit, &call).await {
             Ok(slot) => slot,
             Err(NoSlot::Unknown) => return self.refuse(visit, &call).await,
             Err(NoSlot::Until(due)) => return self.queue(visit, call, due).await,
@@ -61,11 +61,11 @@ impl Inner {
 
     /// A place now, or one in the queue for it. Looks a second time from within the queue: a place freed
     /// between the first look and the parking has woken nobody.
-    fn place_or_park(&self, visit: &mut Visit, call: &Call) -> Result<Slot, NoSlot> {
-        match self.place(visit, call) {
+    async fn place_or_park(&self, visit: &mut Visit, call: &Call) -> Result<Slot, NoSlot> {
+        match self.place(visit, call).await {
             Err(NoSlot::Busy) => {
                 self.live.park(&call.provider, visit.task.id);
-                let again = self.place(visit, call);
+                let again = self.place(visit, call).await;
                 if again.is_ok() {
                     self.live.leave_queue(visit.task.id);
                 }
@@ -77,8 +77,8 @@ impl Inner {
 
     /// Leave to send now. The task's place at the account is taken with its first call and kept until it
     /// ends: a provider counts jobs in flight, not connections.
-    fn place(&self, visit: &mut Visit, call: &Call) -> Result<Slot, NoSlot> {
-        let declared = self.families.version(&visit.task.digest);
+    async fn place(&self, visit: &mut Visit, call: &Call) -> Result<Slot, NoSlot> {
+        let declared = self.families.version(&visit.task.digest).await;
         if !declared.is_ok_and(|version| version.about().providers.contains(&call.provider)) {
             return Err(NoSlot::Unknown);
         }

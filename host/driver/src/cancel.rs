@@ -4,7 +4,7 @@
 //! that goes on at its provider is not cancelled on paper (the answer says so instead).
 
 use gatehouse_model::{Action, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
-use gatehouse_runtime::Route;
+use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Command, Ending, Rejection};
 
 use crate::driver::Inner;
@@ -63,7 +63,8 @@ impl Inner {
         if !matches!(task.phase, Phase::Call(_) | Phase::Wait(_)) {
             return Ok(false);
         }
-        let Ok(Route::Run(version)) = self.families.route(&task.family, &task.digest, task.state_version)
+        let Ok(StepRoute::Run(version)) =
+            self.families.route(&task.family, &task.digest, task.state_version).await
         else {
             return Ok(false);
         };

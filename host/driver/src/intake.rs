@@ -143,7 +143,7 @@ impl Inner {
             parent,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.families.judge(&found, request.surface, context, submission).await {
+        match self.families.submit_with_fallback(&found, request.surface, context, submission).await {
             Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }

@@ -23,7 +23,7 @@ impl Inner {
         for task in self.store.live_tasks() {
             let task = task?;
             live += 1;
-            let version = match self.families.version(&task.digest) {
+            let version = match self.families.version(&task.digest).await {
                 Ok(version) => Some(version),
                 Err(missing) => {
                     homeless += 1;

@@ -18,7 +18,7 @@ use gatehouse_model::{
     AccountAssignment, Action, Context, Event, FailureKind, Phase, Status, Step, Task, TaskFailure, TaskId,
     UnixMs,
 };
-use gatehouse_runtime::{Fault as PluginFault, Missing, Route, ServedBy, StateBefore, Version};
+use gatehouse_runtime::{Fault as PluginFault, ServedBy, StateBefore, StepRoute, Version, VersionUnavailable};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, is_overdue, timed_out};
 use gatehouse_upstream::Place;
@@ -137,7 +137,7 @@ impl Inner {
             return self.fail_internally(visit, "the model's plugin made no progress on this task").await;
         }
         let context = self.context(&visit.task, &version);
-        match self.families.step(&version, written, context, visit.task.state.clone(), event).await {
+        match self.families.advance_with_fallback(&version, written, context, visit.task.state.clone(), event).await {
             Ok(ServedBy { by, answer: step }) => {
                 self.belongs_to(visit, by);
                 self.take_step(visit, step).await
@@ -228,12 +228,12 @@ impl Inner {
     /// visibly, and never fails silently.
     async fn version_for(&self, visit: &mut Visit) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
         let task = &visit.task;
-        match self.families.route(&task.family, &task.digest, task.state_version) {
-            Ok(Route::Run(version)) => Ok((version, None)),
-            Ok(Route::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
+        match self.families.route(&task.family, &task.digest, task.state_version).await {
+            Ok(StepRoute::Run(version)) => Ok((version, None)),
+            Ok(StepRoute::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
                 self.migrate(visit, active).await
             }
-            Ok(Route::Migrate(_)) => self.pinned(task),
+            Ok(StepRoute::Migrate(_)) => self.pinned(task).await,
             Err(missing) => Err(self.without_version(task, &missing)),
         }
     }
@@ -245,7 +245,7 @@ impl Inner {
         active: Arc<Version>,
     ) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
         let task = &mut visit.task;
-        let writer = self.families.version(&task.digest);
+        let writer = self.families.version(&task.digest).await;
         let migrated = self.families.migrate(&active, task.state_version, task.state.clone()).await;
         let reason = match migrated {
             Ok(Ok(state)) => {
@@ -262,15 +262,15 @@ impl Inner {
         // Asked once: at every step again, a build that fails slowly would slow the task's own build down.
         self.live.mark_unread(task.id, active.digest());
         tracing::warn!(task = %task.id, family = task.family, reason, "state not migrated, staying on the pinned version");
-        self.pinned(task)
+        self.pinned(task).await
     }
 
-    fn pinned(&self, task: &Task) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
-        let pinned = self.families.version(&task.digest);
+    async fn pinned(&self, task: &Task) -> Result<(Arc<Version>, Option<StateBefore>), UnixMs> {
+        let pinned = self.families.version(&task.digest).await;
         pinned.map(|version| (version, None)).map_err(|missing| self.without_version(task, &missing))
     }
 
-    fn without_version(&self, task: &Task, missing: &Missing) -> UnixMs {
+    fn without_version(&self, task: &Task, missing: &VersionUnavailable) -> UnixMs {
         tracing::error!(task = %task.id, family = task.family, digest = %task.digest, %missing, "task waits for its plugin version");
         self.now().plus(MISSING_PAUSE)
     }

@@ -68,7 +68,7 @@ pub(crate) fn install(
         if !wanted(active(families, plugin.name), digest, known) {
             continue;
         }
-        if let Some(reason) = families.withdrawn(&digest) {
+        if let Some(reason) = families.rollback_reason(&digest) {
             let family = plugin.name;
             tracing::warn!(family, %digest, reason, "built-in plugin was withdrawn and is not installed again");
             continue;

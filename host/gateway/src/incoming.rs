@@ -146,7 +146,7 @@ impl Incoming {
         let performed = match read(&path) {
             Ok((component, signature)) => {
                 let digest = Digest::of(&component.0);
-                match families.withdrawn(&digest) {
+                match families.rollback_reason(&digest) {
                     // What an automatic watch took out, nothing automatic puts back.
                     Some(reason) => Err(OperationError::Refused(format!(
                         "version {} was withdrawn ({reason}); `gatehouse plugin activate` puts it back by hand",

@@ -128,7 +128,8 @@ impl ComponentRunner {
         let version = Arc::clone(&self.version);
         self.verifier.run(move || {
             let mut stream = version.relay(&cx, &state)?;
-            let is_over = |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
+            let is_over =
+                |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];
             for events in batches {
                 answers.push(stream.push(events)?);

@@ -153,7 +153,8 @@ impl ServiceState {
             return;
         }
         let indexed = self.load(&digest).map_err(|unavailable| unavailable.to_string());
-        let indexed = indexed.and_then(|version| self.keep_manifest(&version).map_err(|error| error.to_string()));
+        let indexed =
+            indexed.and_then(|version| self.keep_manifest(&version).map_err(|error| error.to_string()));
         if let Err(why) = indexed {
             tracing::warn!(%digest, why, "a kept plugin version is not listed");
         }

@@ -36,9 +36,15 @@ impl PluginService {
     ) -> Result<ServedBy<Result<Prepared, Refusal>>, Fault> {
         let surface = request.surface.clone();
         let standby = self.standby(version).filter(|standby| standby.serves_text(&surface));
-        self.call_with_fallback(version, standby, "prepare", (cx, request), |version, (cx, request)| async move {
-            self.call(&version, "prepare", move |version| version.prepare(&cx, request)).await
-        })
+        self.call_with_fallback(
+            version,
+            standby,
+            "prepare",
+            (cx, request),
+            |version, (cx, request)| async move {
+                self.call(&version, "prepare", move |version| version.prepare(&cx, request)).await
+            },
+        )
         .await
     }
 
@@ -55,10 +61,15 @@ impl PluginService {
     ) -> Result<Result<Answered, TextFailure>, Fault> {
         let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
         let input = (cx, state, reply);
-        let answered =
-            self.call_with_fallback(version, standby, "answer", input, |version, (cx, state, reply)| async move {
+        let answered = self.call_with_fallback(
+            version,
+            standby,
+            "answer",
+            input,
+            |version, (cx, state, reply)| async move {
                 self.call(&version, "answer", move |version| version.answer(&cx, &state, reply)).await
-            });
+            },
+        );
         answered.await.map(|answered| answered.answer)
     }
 
@@ -69,10 +80,16 @@ impl PluginService {
     pub async fn relay(&self, version: &Arc<Version>, cx: Context, state: Vec<u8>) -> Result<Relay, Fault> {
         let permit = self.streams().try_acquire_owned().map_err(|_| Fault::Busy)?;
         let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
-        let begun = self.call_with_fallback(version, standby, "relay", (cx, state), |version, (cx, state)| async move {
-            let serving = Arc::clone(&version);
-            self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await
-        });
+        let begun = self.call_with_fallback(
+            version,
+            standby,
+            "relay",
+            (cx, state),
+            |version, (cx, state)| async move {
+                let serving = Arc::clone(&version);
+                self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await
+            },
+        );
         let ServedBy { by, answer: stream } = begun.await?;
         Ok(Relay { service: self.clone(), stream: Some(Box::new(stream)), version: by, _permit: permit })
     }

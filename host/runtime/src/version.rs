@@ -176,8 +176,9 @@ impl Version {
             let why = format!("state version {from} is not among those it reads");
             return Err(Fault::Host(format!("{self:?}: {why}")));
         }
-        let migrated = self
-            .call(None, self.limits.load_ms.get(), |family, store| jobs::migrate(family, store, from, state))?;
+        let migrated = self.call(None, self.limits.load_ms.get(), |family, store| {
+            jobs::migrate(family, store, from, state)
+        })?;
         if let Ok(state) = &migrated {
             answer_rules::state(state, &self.limits)?;
         }

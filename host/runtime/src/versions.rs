@@ -167,9 +167,7 @@ impl ServiceState {
             .collect();
         let loaded: Vec<Arc<Version>> = lock(&self.loaded).values().filter_map(Weak::upgrade).collect();
         let others = loaded.iter().filter(|version| !registry.is_active(&version.digest()));
-        all.extend(
-            others.map(|one| summary(one, self.inactive_state(&one.digest(), VersionState::Pinned))),
-        );
+        all.extend(others.map(|one| summary(one, self.inactive_state(&one.digest(), VersionState::Pinned))));
         all.extend(lock(&self.broken).iter().map(|(family, (digest, why))| VersionSummary {
             family: family.clone(),
             version: kept.get(digest).map_or_else(String::new, |entry| entry.version.clone()),

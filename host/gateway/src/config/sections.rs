@@ -73,8 +73,9 @@ pub(crate) struct PluginsConfig {
     pub(crate) require_signature: bool,
     /// Public keys whose signatures count, by any name.
     pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey>,
-    /// How a version is watched after a switch.
-    pub(crate) watch: gatehouse_runtime::CanaryConfig,
+    /// When a fresh version is rolled back.
+    #[serde(alias = "watch")]
+    pub(crate) canary: gatehouse_runtime::CanaryConfig,
     /// A folder whose components are installed as they appear.
     pub(crate) watch_folder: Option<PathBuf>,
     /// What a family's plugin is told with every request.
@@ -88,7 +89,7 @@ impl Default for PluginsConfig {
             streams: gatehouse_runtime::STREAMS,
             require_signature: false,
             trusted_keys: Default::default(),
-            watch: Default::default(),
+            canary: Default::default(),
             watch_folder: None,
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),

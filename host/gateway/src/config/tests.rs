@@ -57,7 +57,7 @@ fn the_example_names_every_key() {
         "fetch",
         "plugins",
         "plugins.limits",
-        "plugins.watch",
+        "plugins.canary",
         "log",
         "sandbox",
         "providers.bfl",

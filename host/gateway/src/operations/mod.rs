@@ -18,7 +18,7 @@ use std::sync::Arc;
 use gatehouse_admin::{AuditNote, Examination, Operation, OperationError, Operations, Outcome, Performing};
 use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Digest, Pepper, Seed, TaskId};
-use gatehouse_runtime::{PluginService, Supplies, Trust};
+use gatehouse_runtime::{Inventory, PluginService, Trust};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Answer, Command, Rejection, Report};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -200,10 +200,10 @@ pub(crate) fn families_config(data: PathBuf, config: &Config) -> gatehouse_runti
         settings: plugins.settings.clone(),
         trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
         built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
-        supplies: Some(Supplies {
+        inventory: Some(Inventory {
             providers: supplied.map(|(name, _)| name.clone()).collect(),
             prices: config.prices.keys().cloned().collect(),
         }),
-        watch: plugins.watch,
+        canary: plugins.canary,
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gatehouse_admin::{Component, OperationError, Outcome, PluginState, PluginView, StageView};
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    Offer, PluginService, Refused, Registry, RemoveError, Report, Stage, StageVerdict, VersionState,
-    VersionSummary,
+    DeployError, DeployReport, PluginService, Registry, RemoveError, SignedComponent, StageReport, StageVerdict,
+    VersionState, VersionSummary,
 };
 
 use super::{Desk, Plugins, StoredStates, aside, broken};
@@ -25,7 +25,7 @@ impl Desk {
         signature: Option<String>,
     ) -> Result<Outcome, OperationError> {
         let families = self.families().await?;
-        let offered = move || families.check(Offer { wasm: &component.0, signature: signature.as_deref() });
+        let offered = move || families.check(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
         let report = aside(offered).await?.map_err(refused)?;
         let stages = stages(&report.stages);
         Ok(Outcome::PluginChecked { plugin: checked(report), stages })
@@ -43,7 +43,7 @@ impl Desk {
             return Err(OperationError::Refused(why));
         }
         let families = self.families().await?;
-        let offered = move || families.install(Offer { wasm: &component.0, signature: signature.as_deref() });
+        let offered = move || families.install(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
         switched(aside(offered).await?)
     }
 
@@ -104,19 +104,19 @@ fn named(families: &PluginService, version: &str) -> Result<Digest, OperationErr
     }
 }
 
-fn switched(report: Result<Report, Refused>) -> Result<Outcome, OperationError> {
+fn switched(report: Result<DeployReport, DeployError>) -> Result<Outcome, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
     Ok(Outcome::PluginSwitched { plugin, replaced, stages })
 }
 
-fn refused(refused: Refused) -> OperationError {
+fn refused(refused: DeployError) -> OperationError {
     OperationError::PluginRefused { reason: refused.to_string(), stages: stages(&refused.stages) }
 }
 
-fn stages(stages: &[Stage]) -> Vec<StageView> {
-    let view = |stage: &Stage| StageView {
+fn stages(stages: &[StageReport]) -> Vec<StageView> {
+    let view = |stage: &StageReport| StageView {
         stage: stage.name.to_owned(),
         verdict: match stage.verdict {
             StageVerdict::Passed => gatehouse_admin::StageVerdict::Passed,
@@ -142,12 +142,12 @@ fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
             VersionState::Kept => PluginState::Kept,
             VersionState::Pinned => PluginState::Pinned,
             VersionState::Standby { until } => PluginState::Standby { until },
-            VersionState::Withdrawn { at, reason } => PluginState::Withdrawn { at, reason },
+            VersionState::RolledBack { at, reason } => PluginState::Withdrawn { at, reason },
         },
     }
 }
 
-fn checked(report: Report) -> PluginView {
+fn checked(report: DeployReport) -> PluginView {
     PluginView {
         models: models(&report.about),
         family: report.about.family,

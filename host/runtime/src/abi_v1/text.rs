@@ -104,7 +104,12 @@ fn prepared(value: wit::Prepared) -> own::Prepared {
 }
 
 fn usage(value: wit::Usage) -> own::Usage {
-    own::Usage { input: value.input, output: value.output, cached: value.cached, cache_write: value.cache_write }
+    own::Usage {
+        input: value.input,
+        output: value.output,
+        cached: value.cached,
+        cache_write: value.cache_write,
+    }
 }
 
 fn answered(value: wit::Answered) -> own::Answered {

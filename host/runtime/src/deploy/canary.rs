@@ -115,7 +115,12 @@ impl Canaries {
     }
 
     /// Records a call of `version`; returns its standby and the reason once it has failed.
-    pub(crate) fn record(&self, version: &Digest, now: UnixMs, fault: bool) -> Option<(Arc<Version>, String)> {
+    pub(crate) fn record(
+        &self,
+        version: &Digest,
+        now: UnixMs,
+        fault: bool,
+    ) -> Option<(Arc<Version>, String)> {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }

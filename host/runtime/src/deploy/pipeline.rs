@@ -174,10 +174,8 @@ impl ServiceState {
             let sample: LiveSample =
                 live.sample(version.family(), MAX_STATES).map_err(RehearseError::Unreadable)?;
             let digests: BTreeSet<Digest> = sample.states.iter().map(|live| live.digest).collect();
-            let writers: HashMap<Digest, Arc<Version>> = digests
-                .into_iter()
-                .filter_map(|digest| Some((digest, self.load(&digest).ok()?)))
-                .collect();
+            let writers: HashMap<Digest, Arc<Version>> =
+                digests.into_iter().filter_map(|digest| Some((digest, self.load(&digest).ok()?))).collect();
             let (version, now) = (Arc::clone(version), self.clock.now());
             let rehearsed: Result<Result<String, RehearseError>, Fault> =
                 self.verifier.run(move || Ok(rehearse(&version, sample, &writers, now)));

@@ -36,7 +36,10 @@ const MAX_SELF_TESTS: usize = 64;
 fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
     // The manifest may hold text of any length.
     let (field, why) = (field.into(), why.into());
-    DescribeError::Field { field: shorten(&field, MAX_QUOTE_BYTES).to_owned(), why: shorten(&why, MAX_QUOTE_BYTES).to_owned() }
+    DescribeError::Field {
+        field: shorten(&field, MAX_QUOTE_BYTES).to_owned(),
+        why: shorten(&why, MAX_QUOTE_BYTES).to_owned(),
+    }
 }
 
 /// Checks the manifest.

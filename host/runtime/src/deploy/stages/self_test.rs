@@ -30,7 +30,11 @@ const HALF_AN_HOUR_MS: u64 = 30 * 60 * 1000;
 /// Runs every self-test of `version` on this thread and returns their number.
 pub(crate) fn run_self_tests(version: &Version) -> Result<usize, SelfTestError> {
     for (number, test) in version.about().self_tests.iter().enumerate() {
-        self_test(version, test).map_err(|why| SelfTestError { number, surface: test.surface.clone(), why })?;
+        self_test(version, test).map_err(|why| SelfTestError {
+            number,
+            surface: test.surface.clone(),
+            why,
+        })?;
     }
     Ok(version.about().self_tests.len())
 }

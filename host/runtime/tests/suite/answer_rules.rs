@@ -7,7 +7,7 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 
 #[tokio::test]
 async fn steps_that_break_a_rule_are_faults() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     for (state, expected) in [
         ("wait too long", "expected a moment within 24 h of now"),
         ("wait backwards", "expected a moment within 24 h of now"),
@@ -30,17 +30,17 @@ async fn steps_that_break_a_rule_are_faults() {
         ("broken json", "call body is not acceptable: expected JSON"),
         ("no time", "expected a timeout of 1 to 900000 ms, got 0"),
     ] {
-        let fault = advance(&families, &version, state, Event::Start).await.expect_err(state);
+        let fault = advance(&service, &version, state, Event::Start).await.expect_err(state);
         assert!(fault.to_string().contains(expected), "{state}: {fault}");
     }
 }
 
 #[tokio::test]
 async fn steps_at_the_limit_pass() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     let next = |state: &'static str| {
-        let (families, version) = (families.clone(), version.clone());
-        async move { advance(&families, &version, state, Event::Timer).await.unwrap().next }
+        let (service, version) = (service.clone(), version.clone());
+        async move { advance(&service, &version, state, Event::Timer).await.unwrap().next }
     };
     assert_eq!(next("wait").await, Action::Wait(UnixMs(NOW.0 + DAY)));
     assert!(matches!(next("probe").await, Action::Probe(probes) if probes.len() == 64));

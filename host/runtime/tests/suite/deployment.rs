@@ -7,18 +7,18 @@ use std::sync::Arc;
 use crate::common::{self, Constant, NOW, flawed, rebuilt, unruly};
 use gatehouse_model::{Digest, Event, TaskId};
 use gatehouse_runtime::{
-    Config, LiveSample, LiveState, LiveStates, Offer, PluginService, SigningKey, StageVerdict, Supplies,
-    VersionState,
+    Config, Inventory, LiveSample, LiveState, LiveStates, PluginService, SignedComponent, SigningKey,
+    StageVerdict, VersionState,
 };
 
 fn config(dir: &std::path::Path) -> Config {
     let mut config = Config::new(dir.to_owned());
-    config.watch.window_s = 0;
+    config.canary.window_s = 0;
     config
 }
 
-fn refusal(families: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {
-    families.install(Offer { wasm, signature }).expect_err("refused").to_string()
+fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {
+    service.install(SignedComponent { wasm, signature }).expect_err("refused").to_string()
 }
 
 #[test]
@@ -32,26 +32,26 @@ fn where_signatures_are_required_nothing_serves_without_one() {
     let newer = rebuilt(unruly(), 1);
     let (good, wrong) = (acme.sign(unruly()).to_string(), acme.sign(&newer).to_string());
 
-    let families = common::open_with(config.clone());
-    assert!(refusal(&families, unruly(), None).starts_with("admit: it is not signed"));
-    assert!(refusal(&families, unruly(), Some(&wrong)).contains("does not fit these bytes"));
+    let service = common::open_with(config.clone());
+    assert!(refusal(&service, unruly(), None).starts_with("admit: it is not signed"));
+    assert!(refusal(&service, unruly(), Some(&wrong)).contains("does not fit these bytes"));
     let foreign = other.sign(unruly()).to_string();
-    assert!(refusal(&families, unruly(), Some(&foreign)).contains("not among plugins.trusted_keys (acme)"));
-    let report = families.install(Offer { wasm: unruly(), signature: Some(&good) }).unwrap();
+    assert!(refusal(&service, unruly(), Some(&foreign)).contains("not among plugins.trusted_keys (acme)"));
+    let report = service.install(SignedComponent { wasm: unruly(), signature: Some(&good) }).unwrap();
     assert!(report.stages[0].note.ends_with("signed by acme"), "{:?}", report.stages[0]);
-    families.install(Offer { wasm: &newer, signature: Some(&wrong) }).unwrap();
+    service.install(SignedComponent { wasm: &newer, signature: Some(&wrong) }).unwrap();
     // The signature is kept, and judged again when the version comes back.
-    families.roll_back("unruly").unwrap();
-    drop(families);
+    service.roll_back("unruly").unwrap();
+    drop(service);
 
     assert!(common::open_with(config.clone()).registry().family("unruly").is_some());
     config.trust.keys = BTreeMap::from([("other".to_owned(), other.public())]);
-    let families = common::open_with(config.clone());
-    let broken = families.list().into_iter().find(|row| row.digest == Digest::of(unruly())).unwrap();
+    let service = common::open_with(config.clone());
+    let broken = service.list().into_iter().find(|row| row.digest == Digest::of(unruly())).unwrap();
     assert!(matches!(broken.state, VersionState::Broken(why) if why.contains("trusted_keys (other)")));
-    let again = families.activate(&Digest::of(&newer)).unwrap_err().to_string();
+    let again = service.activate(&Digest::of(&newer)).unwrap_err().to_string();
     assert!(again.contains("trusted_keys (other)"), "{again}");
-    drop(families);
+    drop(service);
     config.built_in.insert(Digest::of(unruly()));
     assert!(common::open_with(config).registry().family("unruly").is_some(), "the binary vouches for it");
 }
@@ -60,9 +60,9 @@ fn where_signatures_are_required_nothing_serves_without_one() {
 fn what_cannot_be_served_is_named_with_its_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
-    config.supplies = Some(Supplies::default());
-    let families = common::open_with(config.clone());
-    let refused = families.check(unruly()).unwrap_err();
+    config.inventory = Some(Inventory::default());
+    let service = common::open_with(config.clone());
+    let refused = service.check(unruly()).unwrap_err();
     let why = refused.to_string();
     for part in [
         "fit: this gateway cannot serve it yet: provider \"mock\" has no account; price key \"unruly.image\"",
@@ -76,10 +76,10 @@ fn what_cannot_be_served_is_named_with_its_remedy() {
     let verdicts: Vec<StageVerdict> = refused.stages.iter().map(|stage| stage.verdict).collect();
     assert!(verdicts[..5].iter().all(|verdict| *verdict == StageVerdict::Passed), "{verdicts:?}");
     assert_eq!(verdicts[5], StageVerdict::Refused);
-    drop(families);
+    drop(service);
 
-    config.supplies =
-        Some(Supplies { providers: ["mock".to_owned()].into(), prices: ["unruly.image".to_owned()].into() });
+    config.inventory =
+        Some(Inventory { providers: ["mock".to_owned()].into(), prices: ["unruly.image".to_owned()].into() });
     let report = common::open_with(config).install(unruly()).unwrap();
     let names: Vec<&str> = report.stages.iter().map(|stage| stage.name).collect();
     let whole = ["admit", "compile", "inspect", "link", "describe", "fit", "self-test", "rehearse", "switch"];
@@ -115,14 +115,15 @@ fn task(number: u64, state_version: u32, state: &str) -> LiveState {
 
 /// A house with the fixture active and those live tasks.
 fn house(tasks: Vec<LiveState>) -> (tempfile::TempDir, PluginService) {
-    let (dir, families, _) = common::ready();
-    families.rehearse_on(Arc::new(Tasks(tasks)));
-    (dir, families)
+    let (dir, service, _) = common::ready();
+    service.rehearse_on(Arc::new(Tasks(tasks)));
+    (dir, service)
 }
 
 fn rehearsed(tasks: Vec<LiveState>, wasm: &[u8]) -> Result<String, String> {
-    let (_dir, families) = house(tasks);
-    let report = families.check(Offer { wasm, signature: None }).map_err(|refused| refused.to_string())?;
+    let (_dir, service) = house(tasks);
+    let report =
+        service.check(SignedComponent { wasm, signature: None }).map_err(|refused| refused.to_string())?;
     let stage = report.stages.into_iter().find(|stage| stage.name == "rehearse").unwrap();
     Ok(stage.note)
 }
@@ -162,11 +163,11 @@ fn live_tasks_are_rehearsed_before_a_switch() {
 
 #[test]
 fn a_refused_rehearsal_leaves_everything_as_it_was() {
-    let (dir, families) = house((0..20).map(|number| task(number, 1, "unreadable")).collect());
+    let (dir, service) = house((0..20).map(|number| task(number, 1, "unreadable")).collect());
     let files = || std::fs::read_dir(dir.path().join("plugins")).unwrap().count();
     let before = files();
-    let why = refusal(&families, &flawed(b'2'), None);
+    let why = refusal(&service, &flawed(b'2'), None);
     assert!(why.contains("5 of 5 live states"), "five are enough: {why}");
     assert_eq!(files(), before);
-    assert_eq!(families.registry().family("unruly").unwrap().digest(), Digest::of(unruly()));
+    assert_eq!(service.registry().family("unruly").unwrap().digest(), Digest::of(unruly()));
 }
