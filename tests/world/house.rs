@@ -190,7 +190,7 @@ impl House {
         };
         let parts = Parts {
             store: store.clone(),
-            families: shelf.room().clone(),
+            plugins: shelf.room().clone(),
             upstream: upstream.clone(),
             media,
             config,

@@ -16,7 +16,13 @@ pub(crate) fn submit(
     cx: &Context,
     submission: Submission,
 ) -> wasmtime::Result<Result<Accepted, Refusal>> {
-    let (cx, request) = (lower::context(cx), lower::submission(submission));
+    let cx = lower::context(cx);
+    let request = lower::Submission {
+        surface: &submission.surface,
+        body: &submission.body,
+        parent: submission.parent.map(lower::parent),
+        blobs: submission.blobs.into_iter().map(lower::facts).collect(),
+    };
     let answer: Result<wit::Accepted, types::Refusal> =
         family.call(store, family.exports.submit, (&cx, &request))?;
     Ok(answer.map(lift::accepted).map_err(lift::refusal))

@@ -77,7 +77,7 @@ pub(super) fn call(value: upstream::Call) -> own::Call {
             .collect(),
         body: match value.body {
             upstream::Payload::None => own::Payload::None,
-            upstream::Payload::Json(json) => own::Payload::Json(json),
+            upstream::Payload::Json(json) => own::Payload::Json(json.into()),
             upstream::Payload::Form(parts) => own::Payload::Form(parts.into_iter().map(part).collect()),
         },
         timeout_ms: value.timeout_ms,
@@ -96,7 +96,7 @@ fn part(value: upstream::Part) -> own::Part {
         filename: value.filename,
         mime: value.mime,
         data: match value.data {
-            upstream::Bytes::Inline(bytes) => own::Body::Inline(bytes),
+            upstream::Bytes::Inline(bytes) => own::Body::Inline(bytes.into()),
             upstream::Bytes::Blob(id) => own::Body::Blob(id),
         },
     }

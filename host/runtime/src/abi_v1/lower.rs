@@ -1,8 +1,9 @@
 //! Lowering: the model's types as arguments of the contract's functions.
 
 use gatehouse_model as own;
+use wasmtime::component::{ComponentType, Lower};
 
-use super::contract::bindings::exports::gatehouse::family::jobs as wit;
+use super::contract::bindings::exports::gatehouse::family::{jobs as wit, text};
 use super::contract::bindings::gatehouse::family::{types, upstream};
 
 pub(super) fn context(cx: &own::Context) -> types::Context {
@@ -16,16 +17,28 @@ pub(super) fn context(cx: &own::Context) -> types::Context {
     }
 }
 
-pub(super) fn submission(value: own::Submission) -> wit::Submission {
-    wit::Submission {
-        surface: value.surface,
-        body: value.body,
-        parent: value.parent.map(parent),
-        blobs: value.blobs.into_iter().map(facts).collect(),
-    }
+/// The contract's `submission` with a borrowed body: the only copy is made inside the guest.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct Submission<'a> {
+    pub(super) surface: &'a str,
+    pub(super) body: &'a [u8],
+    pub(super) parent: Option<wit::Parent>,
+    pub(super) blobs: Vec<types::Facts>,
 }
 
-fn parent(value: own::Parent) -> wit::Parent {
+/// The contract's `text-request`, also with a borrowed body.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct TextRequest<'a> {
+    pub(super) surface: &'a str,
+    pub(super) body: &'a [u8],
+    pub(super) headers: Vec<upstream::Header>,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) route: text::Route,
+}
+
+pub(super) fn parent(value: own::Parent) -> wit::Parent {
     wit::Parent {
         task_id: value.task.to_string(),
         model: value.model,
@@ -76,7 +89,7 @@ pub(super) fn reply(value: own::Reply) -> upstream::Reply {
             .map(|header| upstream::Header { name: header.name, value: header.value })
             .collect(),
         body: match value.body {
-            own::Body::Inline(bytes) => upstream::Bytes::Inline(bytes),
+            own::Body::Inline(bytes) => upstream::Bytes::Inline(bytes.into()),
             own::Body::Blob(id) => upstream::Bytes::Blob(id),
         },
     }

@@ -17,7 +17,17 @@ pub(crate) fn prepare(
     cx: &own::Context,
     request: own::TextRequest,
 ) -> wasmtime::Result<Result<own::Prepared, own::Refusal>> {
-    let (cx, request) = (lower::context(cx), text_request(request));
+    let cx = lower::context(cx);
+    let own::TextRoute { model, upstream, provider, protocol, rules } = request.route;
+    let protocol = protocol.as_str().to_owned();
+    let header = |header: own::Header| upstream::Header { name: header.name, value: header.value };
+    let request = lower::TextRequest {
+        surface: &request.surface,
+        body: &request.body,
+        headers: request.headers.into_iter().map(header).collect(),
+        blobs: request.blobs.into_iter().map(lower::facts).collect(),
+        route: wit::Route { model, upstream, provider, protocol, rules: rules.to_vec() },
+    };
     let answer: Result<wit::Prepared, types::Refusal> =
         family.call(store, family.exports.prepare, (&cx, &request))?;
     Ok(answer.map(prepared).map_err(lift::refusal))
@@ -69,27 +79,6 @@ pub(crate) fn end(
 ) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
     let answer: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.exports.end, (relay,))?;
     Ok(answer.map(chunk).map_err(text_failure))
-}
-
-fn text_request(value: own::TextRequest) -> wit::TextRequest {
-    let own::TextRoute { model, upstream, provider, protocol, rules } = value.route;
-    wit::TextRequest {
-        surface: value.surface,
-        body: value.body,
-        headers: value
-            .headers
-            .into_iter()
-            .map(|header| upstream::Header { name: header.name, value: header.value })
-            .collect(),
-        blobs: value.blobs.into_iter().map(lower::facts).collect(),
-        route: wit::Route {
-            model,
-            upstream,
-            provider,
-            protocol: protocol.as_str().to_owned(),
-            rules: rules.to_vec(),
-        },
-    }
 }
 
 fn prepared(value: wit::Prepared) -> own::Prepared {

@@ -60,7 +60,7 @@ fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), St
     let answer = twice("prepare", || {
         let request = TextRequest {
             surface: test.surface.clone(),
-            body: test.body.clone().into_bytes(),
+            body: test.body.clone().into(),
             headers: vec![],
             blobs: vec![],
             route: route.clone(),
@@ -79,7 +79,7 @@ fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
     let answer = twice("submit", || {
         let submission = Submission {
             surface: test.surface.clone(),
-            body: test.body.clone().into_bytes(),
+            body: test.body.clone().into(),
             parent: None,
             blobs: vec![],
         };
