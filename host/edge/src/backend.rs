@@ -10,14 +10,14 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
-use crate::errors::{Kind, Problem};
+use crate::errors::{Kind, Refusal};
 
 /// What a client reads when the store could not work: two of its troubles pass by themselves.
-pub(crate) fn trouble(error: StoreError) -> Problem {
+pub(crate) fn store_refusal(error: StoreError) -> Refusal {
     match error {
-        StoreError::Busy => Problem::new(Kind::Busy, "the gateway is busy, retry in a moment"),
-        StoreError::Closed => Problem::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
-        other => Problem::internal(other),
+        StoreError::Busy => Refusal::new(Kind::Busy, "the gateway is busy, retry in a moment"),
+        StoreError::Closed => Refusal::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
+        other => Refusal::internal(other),
     }
 }
 

@@ -11,11 +11,11 @@ use http::{HeaderMap, Response, header};
 
 use crate::backend::Backend;
 use crate::endpoints::jobs;
-use crate::errors::{Form, Kind, Problem};
+use crate::errors::{Form, Kind, Refusal};
 use crate::http::body;
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::http::response::{self, ResponseBody};
 use crate::sse::EventBody;
 
 /// What of a client's headers a family may see.
@@ -27,46 +27,46 @@ const HEADER_MOST: usize = 1024;
 
 /// Answers a text request.
 pub(super) async fn ask<B: Backend>(
-    front: &Front<B>,
-    visit: Visit<'_>,
+    context: &EdgeContext<B>,
+    request: EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<Content>, Problem> {
-    let headers = &visit.parts.headers;
+) -> Result<Response<ResponseBody>, Refusal> {
+    let headers = &request.parts.headers;
     body::check_type(headers)?;
-    let form = Form::of(visit.parts.uri.path());
+    let form = Form::of(request.parts.uri.path());
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
-    let whole = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
+    let whole = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     body::check_json(&whole.bytes)?;
     let request = CompletionRequest {
-        id: visit.id,
+        id: request.id,
         key,
-        surface: visit.entry.surface,
+        surface: request.route.surface,
         body: whole.bytes.clone(),
         headers: SEEN.iter().filter_map(|name| seen(headers, name)).collect(),
     };
-    let answered = front.backend.ask(request).await;
+    let answered = context.backend.ask(request).await;
     drop(whole);
     match answered.map_err(problem)? {
-        CompletionResponse::Whole(body) if wrapped => Ok(answer::json_text(wrap(&body))),
-        CompletionResponse::Whole(body) => Ok(answer::json_text(body)),
+        CompletionResponse::Whole(body) if wrapped => Ok(response::json_text(wrap(&body))),
+        CompletionResponse::Whole(body) => Ok(response::json_text(body)),
         CompletionResponse::Stream(stream) => {
-            let every = Duration::from_secs(front.config.limits.keep_alive_seconds.get().into());
-            let clock = Arc::clone(&front.clock);
-            Ok(EventBody::new(stream, form, visit.id, clock, every, problem).into_response())
+            let every = Duration::from_secs(context.config.limits.keep_alive_seconds.get().into());
+            let clock = Arc::clone(&context.clock);
+            Ok(EventBody::new(stream, form, request.id, clock, every, problem).into_response())
         }
     }
 }
 
 /// Spec "Endpoint list": not implemented, 404.
-pub(super) fn no_counting() -> Problem {
-    Problem::new(Kind::NotFound, "counting tokens is not offered here")
+pub(super) fn no_counting() -> Refusal {
+    Refusal::new(Kind::NotFound, "counting tokens is not offered here")
 }
 
 /// What the request says, else what its key says.
-fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Problem> {
+fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Refusal> {
     let Some(value) = headers.get(FORMAT) else { return Ok(of_key) };
     let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(40).collect();
-    text.parse().map_err(|why| Problem::field(FORMAT, format!("{FORMAT}: {why}")))
+    text.parse().map_err(|why| Refusal::field(FORMAT, format!("{FORMAT}: {why}")))
 }
 
 fn seen(headers: &HeaderMap, name: &'static str) -> Option<Header> {
@@ -85,34 +85,34 @@ fn wrap(body: &[u8]) -> Vec<u8> {
     wrapped.into()
 }
 
-/// What a client reads; the provider's trouble is never shown as the client's fault.
-fn problem(error: TextError) -> Problem {
+/// What a client reads; the provider's store_refusal is never shown as the client's fault.
+fn problem(error: TextError) -> Refusal {
     let message = error.to_string();
     match error {
         TextError::Refused(SubmitError::UnknownModel(model)) => {
             let message =
                 format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
-            Problem::new(Kind::ModelNotFound, message).about("model")
+            Refusal::new(Kind::ModelNotFound, message).about("model")
         }
         TextError::Refused(error) => jobs::refusal(error, None),
         TextError::Rejected { obstacle, message, retry_after } => match obstacle {
-            Obstacle::Invalid => Problem::new(Kind::Invalid, message),
-            Obstacle::NotFound => Problem::new(Kind::NotFound, message),
-            Obstacle::TooLarge => Problem::new(Kind::TooLarge, message),
-            Obstacle::RateLimited => again(Problem::new(Kind::RateLimited, message), retry_after),
+            Obstacle::Invalid => Refusal::new(Kind::Invalid, message),
+            Obstacle::NotFound => Refusal::new(Kind::NotFound, message),
+            Obstacle::TooLarge => Refusal::new(Kind::TooLarge, message),
+            Obstacle::RateLimited => again(Refusal::new(Kind::RateLimited, message), retry_after),
             Obstacle::Account => {
-                Problem::new(Kind::BadGateway, "the gateway's account at the model's provider was refused")
+                Refusal::new(Kind::BadGateway, "the gateway's account at the model's provider was refused")
             }
-            Obstacle::Upstream => Problem::new(Kind::BadGateway, message),
+            Obstacle::Upstream => Refusal::new(Kind::BadGateway, message),
         },
-        TextError::Timeout => Problem::new(Kind::UpstreamTimeout, message),
-        TextError::Unavailable { retry_after } => again(Problem::new(Kind::Busy, message), retry_after),
+        TextError::Timeout => Refusal::new(Kind::UpstreamTimeout, message),
+        TextError::Unavailable { retry_after } => again(Refusal::new(Kind::Busy, message), retry_after),
         // A reason this room does not know yet is not the client's.
-        other => Problem::internal(other),
+        other => Refusal::internal(other),
     }
 }
 
-fn again(problem: Problem, after: Option<Duration>) -> Problem {
+fn again(problem: Refusal, after: Option<Duration>) -> Refusal {
     match after {
         Some(span) => problem.with(header::RETRY_AFTER, &span.as_secs().clamp(1, 60).to_string()),
         None => problem,

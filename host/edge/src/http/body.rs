@@ -14,7 +14,7 @@ use hyper::body::{Frame, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::{Limits, mib, seconds};
-use crate::errors::{Kind, Problem};
+use crate::errors::{Kind, Refusal};
 
 /// A body this short is taken off the connection even when nobody wants it, so that the connection lives.
 const WORTH_DRAINING: u64 = 64 * 1024;
@@ -66,7 +66,7 @@ impl Unread {
         limits: &Limits,
         allowance: &Arc<Semaphore>,
         clock: &dyn Clock,
-    ) -> Result<Whole, Problem> {
+    ) -> Result<Whole, Refusal> {
         let most = mib(limits.body_mib);
         if self.incoming.size_hint().lower() > most as u64 {
             return Err(too_large(most));
@@ -92,7 +92,7 @@ impl Unread {
         limits: &Limits,
         clock: &dyn Clock,
         started: UnixMs,
-    ) -> Result<Option<Frame<Bytes>>, Problem> {
+    ) -> Result<Option<Frame<Bytes>>, Refusal> {
         // What has arrived already costs no timer.
         let frame = match self.incoming.frame().now_or_never() {
             Some(frame) => frame,
@@ -103,7 +103,7 @@ impl Unread {
                     () = clock.pause(span) => {
                         self.failed = true;
                         let message = "the request body did not arrive in time";
-                        return Err(Problem::new(Kind::RequestTimeout, message));
+                        return Err(Refusal::new(Kind::RequestTimeout, message));
                     }
                 }
             }
@@ -112,7 +112,7 @@ impl Unread {
             Some(Ok(frame)) => Ok(Some(frame)),
             Some(Err(error)) => {
                 self.failed = true;
-                Err(Problem::new(Kind::Invalid, format!("the request body could not be read: {error}")))
+                Err(Refusal::new(Kind::Invalid, format!("the request body could not be read: {error}")))
             }
             None => {
                 self.finished = true;
@@ -160,7 +160,7 @@ fn reserve(
     share: &mut Option<OwnedSemaphorePermit>,
     received: u64,
     allowance: &Arc<Semaphore>,
-) -> Result<(), Problem> {
+) -> Result<(), Refusal> {
     let needed = usize::try_from(received).unwrap_or(usize::MAX).div_ceil(PERMIT);
     let more = needed - share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
     let Ok(more) = u32::try_from(more) else { return Err(busy()) };
@@ -172,12 +172,12 @@ fn reserve(
     Ok(())
 }
 
-fn busy() -> Problem {
-    Problem::new(Kind::Busy, "the gateway holds too many request bodies, retry in a moment")
+fn busy() -> Refusal {
+    Refusal::new(Kind::Busy, "the gateway holds too many request bodies, retry in a moment")
 }
 
-fn too_large(most: usize) -> Problem {
-    Problem::new(Kind::TooLarge, format!("the request body is larger than {most} bytes"))
+fn too_large(most: usize) -> Refusal {
+    Refusal::new(Kind::TooLarge, format!("the request body is larger than {most} bytes"))
 }
 
 /// Pieces of a body; one piece alone is never copied.
@@ -205,11 +205,11 @@ impl Pieces {
 }
 
 /// Whether the head announces plain JSON.
-pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes());
     if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
         let message = "Content-Encoding: compressed request bodies are not accepted";
-        return Err(Problem::new(Kind::WrongMediaType, message));
+        return Err(Refusal::new(Kind::WrongMediaType, message));
     }
     let announced = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     let essence = announced.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
@@ -218,21 +218,21 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     }
     let came = announced.map_or_else(|| "none".to_owned(), crate::http::query::quoted);
     let message = format!("Content-Type: expected application/json, not {came}");
-    Err(Problem::new(Kind::WrongMediaType, message))
+    Err(Refusal::new(Kind::WrongMediaType, message))
 }
 
 /// Whether the bytes are one JSON value; where not, the message says at which line and column.
-pub(crate) fn check_json(bytes: &[u8]) -> Result<(), Problem> {
+pub(crate) fn check_json(bytes: &[u8]) -> Result<(), Refusal> {
     if bytes.trim_ascii().is_empty() {
-        return Err(Problem::new(Kind::Invalid, "the request body is empty, expected a JSON object"));
+        return Err(Refusal::new(Kind::Invalid, "the request body is empty, expected a JSON object"));
     }
     if let Err(error) = std::str::from_utf8(bytes) {
         let message = format!("the request body is not UTF-8 after byte {}", error.valid_up_to());
-        return Err(Problem::new(Kind::Invalid, message));
+        return Err(Refusal::new(Kind::Invalid, message));
     }
     match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Problem::new(Kind::Invalid, format!("the request body is not JSON: {error}"))),
+        Err(error) => Err(Refusal::new(Kind::Invalid, format!("the request body is not JSON: {error}"))),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::config::Config;
 use crate::http::body::Unread;
-use crate::http::routes::Entry;
+use crate::http::routes::Route;
 use crate::net::shutdown::ShutdownPhase;
 
 /// What all requests share.
@@ -27,11 +27,11 @@ pub(crate) struct EdgeContext<B> {
 pub(crate) struct EndpointRequest<'r> {
     pub(crate) parts: &'r Parts,
     pub(crate) body: &'r mut Unread,
-    pub(crate) entry: &'static Entry,
+    pub(crate) route: &'static Route,
     /// The request's id.
     pub(crate) id: RequestId,
-    /// The path segment that the route's pattern leaves open.
-    pub(crate) open: &'r str,
+    /// The path segment in the braces of the route's pattern; empty without braces.
+    pub(crate) param: &'r str,
     /// The start of every link in the response.
-    pub(crate) base: String,
+    pub(crate) base_url: String,
 }
