@@ -196,9 +196,9 @@ fn list(house: &House, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
     let (tasks, more) = house.driver.tasks(&keys()[key], &filter).map_err(|error| error.to_string())?;
     let book = house.world.book();
-    let mine = |seen: &&crate::book::Seen| seen.task.account == keys()[key].account;
+    let mine = |seen: &&crate::book::Seen| seen.task.customer == keys()[key].customer;
     let expected = book.seen.values().filter(mine).count();
-    if more || tasks.len() != expected || tasks.iter().any(|task| task.account != keys()[key].account) {
+    if more || tasks.len() != expected || tasks.iter().any(|task| task.customer != keys()[key].customer) {
         return Err(format!("I9: key {key} lists {} tasks of {expected}", tasks.len()));
     }
     Ok(())
@@ -207,7 +207,7 @@ fn list(house: &House, key: usize) -> Result<(), String> {
 async fn cancel(house: &House, prompt: &str) -> Result<(), String> {
     let Some(promise) = promise(house, prompt) else { return Ok(()) };
     let world = &house.world;
-    let stranger = keys().iter().find(|key| key.account != keys()[promise.key].account);
+    let stranger = keys().iter().find(|key| key.customer != keys()[promise.key].customer);
     let theirs = house.driver.cancel(stranger.ok_or("one account only")?, promise.task).await;
     if house.is_open() && !matches!(theirs, Err(CancelError::NotFound)) {
         return Err(format!("I9: a stranger's cancel was answered {theirs:?}"));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gatehouse_model::{Clock, Pause, Seed, UnixMs};
-use gatehouse_store::power::Words;
+use gatehouse_store::fault_injection::Xorshift;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -125,11 +125,11 @@ fn millis(span: Duration) -> u64 {
 }
 
 /// Chance: for the house as its seed, for the world as its dice.
-pub(crate) struct Chance(Mutex<Words>);
+pub(crate) struct Chance(Mutex<Xorshift>);
 
 impl Chance {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(Mutex::new(Words::new(seed)))
+        Self(Mutex::new(Xorshift::new(seed)))
     }
 
     /// Below `end`.
@@ -147,7 +147,7 @@ impl Chance {
         Duration::from_millis(range.start + self.below(width) as u64)
     }
 
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Words) -> T) -> T {
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Xorshift) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -156,7 +156,7 @@ impl Seed for Chance {
     fn fill(&self, into: &mut [u8]) {
         self.with(|words| {
             for chunk in into.chunks_mut(8) {
-                chunk.copy_from_slice(&words.word().to_le_bytes()[..chunk.len()]);
+                chunk.copy_from_slice(&words.next_u64().to_le_bytes()[..chunk.len()]);
             }
         });
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_model::{ApiKey, Credits, CustomerId, Key, Pepper, UnixMs};
-use gatehouse_store::power::Disk;
+use gatehouse_store::fault_injection::Disk;
 use gatehouse_store::{Config, Store};
 use gatehouse_tasks::Command;
 
@@ -37,7 +37,7 @@ pub(crate) fn keys() -> &'static [Arc<Key>] {
             let secret = ApiKey::mint(&chance);
             Arc::new(Key {
                 id: secret.id(),
-                account: self::account(*account),
+                customer: self::account(*account),
                 name: format!("key {number}"),
                 digest: secret.digest(&pepper()),
                 created: UnixMs(1),
@@ -71,8 +71,8 @@ fn make_disk() -> Vec<u8> {
     let mut commands = Vec::new();
     for (number, (_, paid)) in ACCOUNTS.iter().enumerate() {
         let (id, amount) = (account(number), credits(*paid));
-        commands.push(Command::OpenAccount { id: id.clone(), at });
-        commands.push(Command::Deposit { account: id, amount, memo: String::new(), at });
+        commands.push(Command::AddCustomer { id: id.clone(), at });
+        commands.push(Command::Deposit { customer: id, amount, memo: String::new(), at });
     }
     commands.extend(keys().iter().map(|key| Command::AddKey { key: Box::new(Key::clone(key)) }));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

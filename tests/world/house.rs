@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatehouse_driver::{Config, Driver, Parts};
 use gatehouse_media::MediaStore;
 use gatehouse_model::Secret;
-use gatehouse_store::power::{Cut, Disk, Fault};
+use gatehouse_store::fault_injection::{Disk, DiskFault, PowerCut};
 use gatehouse_store::{Store, StoreError, Writer};
 use gatehouse_upstream::{Place, Upstream};
 use serde_json::json;
@@ -77,7 +77,7 @@ pub(crate) fn play(world: &Arc<World>, shelf: &mut Shelf) -> Result<(), String> 
 /// What the cut left: everything synced, and of the rest what chance wants.
 fn after_cut(world: &World, mut first: Vec<u8>, disk: &Disk) -> Vec<u8> {
     let log = disk.log();
-    let cut = Cut::at_end(&mut first, &log);
+    let cut = PowerCut::at_end(&mut first, &log);
     let image = world.dice.with(|dice| cut.images(1, dice).pop());
     image.expect("one image was asked for")
 }
@@ -159,7 +159,7 @@ impl House {
     /// Opens every room. `None` once the power went.
     async fn open(world: &Arc<World>, shelf: &Shelf, disk: &Disk) -> Option<Arc<Self>> {
         let power = Arc::clone(world);
-        disk.break_by(Fault::Ask(Box::new(move |access| power.power.step(access.word()))));
+        disk.break_by(DiskFault::Ask(Box::new(move |access| power.power.step(access.word()))));
         let opened = Store::with_writer(disk.clone(), &gatehouse_store::Config::default());
         let (store, writer) = match opened {
             Ok(opened) => opened,
@@ -304,7 +304,7 @@ async fn write(world: Arc<World>, store: Store, mut writer: Writer, driver: Arc<
 
 fn look(world: &World, store: &Store, driver: Option<&Driver>) {
     // What was still to be written when the store was closed is seen when it is opened again.
-    if !world.power.is_on() || store.accounts() == Err(StoreError::Closed) {
+    if !world.power.is_on() || store.customers() == Err(StoreError::Closed) {
         return;
     }
     let found = world.book().look(world, store, driver);

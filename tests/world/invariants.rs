@@ -166,9 +166,9 @@ impl Book {
 fn check_accounts(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(), String> {
     for (number, (name, paid)) in ACCOUNTS.iter().enumerate() {
         let id = account(number);
-        let found = store.account(&id).map_err(|error| error.to_string())?;
+        let found = store.customer(&id).map_err(|error| error.to_string())?;
         let found = found.ok_or_else(|| format!("account {name} is gone"))?;
-        let tasks = live.iter().filter(|task| task.account == id).map(|task| task.held);
+        let tasks = live.iter().filter(|task| task.customer == id).map(|task| task.held);
         let held = sum(tasks.chain([texts[number]]));
         let whole = sum([found.available, found.reserved, found.spent].into_iter());
         if found.available < Credits::ZERO || found.reserved != held || whole != credits(*paid) {
@@ -176,7 +176,7 @@ fn check_accounts(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(),
         }
     }
     let mut seats = BTreeMap::<&str, usize>::new();
-    for seat in live.iter().filter_map(|task| task.seat.as_ref()) {
+    for seat in live.iter().filter_map(|task| task.assignment.as_ref()) {
         *seats.entry(&seat.account).or_default() += 1;
     }
     match PLACES.iter().find(|(name, places)| seats.get(name).is_some_and(|taken| taken > places)) {
@@ -187,7 +187,7 @@ fn check_accounts(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(),
 
 /// Whether the task may have become that (I10), one durable step at a time.
 fn follows(old: &Task, new: &Task) -> Result<(), String> {
-    let steady = old.account == new.account
+    let steady = old.customer == new.customer
         && old.key == new.key
         && old.created == new.created
         && old.deadline == new.deadline

@@ -13,7 +13,7 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{Credits, Protocol, RequestId, UnixMs};
 use gatehouse_store::Store;
-use gatehouse_tasks::{Entry, HoldId, Kind};
+use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 use serde_json::json;
 
 use crate::book::{Book, sum};
@@ -107,7 +107,7 @@ pub(crate) struct Talked {
     asked: UnixMs,
     /// Its client was told that the answer is whole.
     heard: bool,
-    ended: Option<Kind>,
+    ended: Option<EntryKind>,
 }
 
 pub(crate) fn config() -> TextConfig {
@@ -158,7 +158,7 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
     }
     world.say(format_args!("client: {:?} -> {heard:?}", talk.words));
     // An answer does not wait for the disk: until its charge is there, a crash forgets it.
-    if house.driver.store().catch_up().await.is_err() || !house.is_open() {
+    if house.driver.store().flush().await.is_err() || !house.is_open() {
         world.count("a text's charge was forgotten by a crash");
         return Ok(false);
     }
@@ -171,15 +171,15 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
     let spoken = world.truth().spoken.get(&talk.words).and_then(|all| all.last().copied());
     let delivered = spoken.is_some_and(|speech| talk.is_delivered(speech));
     match heard {
-        Ok(()) if end == Some(Kind::Settle) || (end == Some(Kind::Release) && !steady) => {
+        Ok(()) if end == Some(EntryKind::Settle) || (end == Some(EntryKind::Release) && !steady) => {
             if let Some(known) = world.book().talks.get_mut(&id) {
                 known.heard = true;
             }
             Ok(true)
         }
         Ok(()) => Err(format!("{talk:?} was heard whole, and its hold is {end:?}")),
-        Err(_) if end == Some(Kind::Hold) => Err(format!("{talk:?} failed, and its hold is open")),
-        Err(_) if end == Some(Kind::Release) && steady && delivered => {
+        Err(_) if end == Some(EntryKind::Hold) => Err(format!("{talk:?} failed, and its hold is open")),
+        Err(_) if end == Some(EntryKind::Release) && steady && delivered => {
             Err(format!("{talk:?} was delivered in part, for nothing"))
         }
         Err(error) => expected(world, &error).map(|()| false).map_err(|what| format!("{talk:?}: {what}")),
@@ -221,8 +221,8 @@ fn expected(world: &World, error: &TextError) -> Result<(), String> {
     Ok(())
 }
 
-fn rows(store: &Store, number: usize) -> Result<Vec<Entry>, String> {
-    let mut rows = store.ledger_of(&account(number), ROWS).map_err(|error| error.to_string())?;
+fn rows(store: &Store, number: usize) -> Result<Vec<JournalEntry>, String> {
+    let mut rows = store.journal_of(&account(number), ROWS).map_err(|error| error.to_string())?;
     rows.reverse();
     Ok(rows)
 }
@@ -273,12 +273,12 @@ impl Book {
         Ok(())
     }
 
-    fn check_rows(&mut self, world: &World, rows: Vec<Entry>) -> Result<Credits, String> {
+    fn check_rows(&mut self, world: &World, rows: Vec<JournalEntry>) -> Result<Credits, String> {
         let (mut open, mut ended) = (BTreeMap::new(), BTreeSet::new());
         for row in rows {
             let Some(HoldId::Request(id)) = row.hold else { continue };
             let known = self.talks.get_mut(&id).ok_or_else(|| format!("nobody asked for {id}"))?;
-            if row.kind == Kind::Hold {
+            if row.kind == EntryKind::Hold {
                 if ended.contains(&id) || open.insert(id, row.movement.reserved).is_some() {
                     return Err(format!("{known:?} is held twice"));
                 }
@@ -296,14 +296,14 @@ impl Book {
 }
 
 /// The end of a hold, seen for the first time.
-fn check_end(world: &World, known: &Talked, row: &Entry, held: Credits) -> Result<(), String> {
+fn check_end(world: &World, known: &Talked, row: &JournalEntry, held: Credits) -> Result<(), String> {
     let truth = world.truth();
     let spoken = truth.spoken.get(&known.talk.words).map(Vec::as_slice).unwrap_or_default();
     if spoken.len() > 1 {
         world.count("a text went to another account");
     }
     let cost = row.movement.spent;
-    if row.kind == Kind::Release {
+    if row.kind == EntryKind::Release {
         let expired = row.at >= known.asked.plus(EXPIRY);
         world.count(if expired { "a hold of a text ended by its expiry" } else { "a text was given back" });
         return if cost == Credits::ZERO && !known.heard {

@@ -36,7 +36,7 @@ impl Inner {
             Err(NoSlot::Busy) => return self.queue(visit, call, self.now().plus(PARKED_PAUSE)).await,
         };
         let _calling = journalled.then(|| self.count_call());
-        visit.task.seat = Some(AccountAssignment {
+        visit.task.assignment = Some(AccountAssignment {
             provider: slot.provider().to_owned(),
             account: slot.account().to_owned(),
         });
@@ -85,7 +85,7 @@ impl Inner {
         if let Some(place) = visit.place.as_ref().filter(|place| place.provider() == call.provider) {
             return self.upstream.acquire(&call.provider, place.account());
         }
-        let pinned = visit.task.seat.as_ref().filter(|seat| seat.provider == call.provider);
+        let pinned = visit.task.assignment.as_ref().filter(|seat| seat.provider == call.provider);
         let (place, slot) = self.upstream.enter(&call.provider, pinned.map(|seat| seat.account.as_str()))?;
         let place = Arc::new(place);
         self.live.keep_place(visit.task.id, Arc::clone(&place));
@@ -137,7 +137,7 @@ impl Inner {
             "ambiguous {} to {} begun at {at} (account {}): {}",
             call.method,
             call.provider,
-            visit.task.seat.as_ref().map_or("none", |seat| seat.account.as_str()),
+            visit.task.assignment.as_ref().map_or("none", |seat| seat.account.as_str()),
             verdict.as_str(),
         );
         tracing::warn!(task = %visit.task.id, audit, "call outcome unknown after a restart");

@@ -97,5 +97,5 @@ impl Inner {
 /// No call that a provider would act on has been begun.
 fn is_unsent(task: &Task) -> bool {
     // The seat is written down with the first attempt, before its bytes leave.
-    task.seat.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_))
+    task.assignment.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_))
 }

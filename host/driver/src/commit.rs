@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Phase, Status, UnixMs, metric};
 use gatehouse_store::{Durability, StoreError};
-use gatehouse_tasks::{Answer, Change, Command, Ending, Rejection};
+use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection};
 
 use crate::driver::Inner;
 use crate::step::{Turn, Visit};
@@ -33,8 +33,8 @@ impl Inner {
             change: Box::new(change(visit, audit)),
             at: self.now(),
         };
-        match self.store.execute_in_turn(command, durability).await? {
-            Ok(Answer::Task(durable)) => {
+        match self.store.execute_when_free(command, durability).await? {
+            Ok(Applied::Task(durable)) => {
                 visit.task.revision = durable.revision;
                 visit.durable = *durable;
                 Ok(None)
@@ -61,7 +61,7 @@ impl Inner {
         };
         let command =
             Command::Finish { id: task.id, revision: visit.durable.revision, ending, audit, at: self.now() };
-        match self.store.execute_in_turn(command, Durability::Lasting).await? {
+        match self.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(_) => {
                 tracing::info!(task = %task.id, model = task.model, status = outcome.as_str(), reason, "task ended");
                 metrics::counter!(metric::TASKS_ENDED, "model" => task.model.clone(), "outcome" => outcome.as_str())
@@ -73,7 +73,7 @@ impl Inner {
         }
     }
 
-    fn lost_race(&self, visit: &Visit, answer: &Result<Answer, Rejection>) -> Turn {
+    fn lost_race(&self, visit: &Visit, answer: &Result<Applied, Rejection>) -> Turn {
         match answer {
             Err(Rejection::Final(_) | Rejection::NoTask(_)) => Turn::Over,
             Err(Rejection::Stale { .. }) => Turn::Until(self.now()),
@@ -90,8 +90,8 @@ impl Inner {
 /// waited for, since the next visit reads it.
 fn durability(visit: &Visit, noted: bool, now: UnixMs) -> Durability {
     match visit.task.phase {
-        Phase::Wait(due) if !noted && due.since(now) >= SOON => Durability::Light,
-        _ => Durability::Lasting,
+        Phase::Wait(due) if !noted && due.since(now) >= SOON => Durability::Deferred,
+        _ => Durability::Immediate,
     }
 }
 
@@ -104,7 +104,7 @@ fn is_same(visit: &Visit) -> bool {
         && new.progress == old.progress
         && new.state == old.state
         && new.digest == old.digest
-        && new.seat == old.seat
+        && new.assignment == old.assignment
         && new.blobs == old.blobs
 }
 
@@ -117,7 +117,7 @@ fn change(visit: &Visit, audit: Option<String>) -> Change {
         state: (new.state != old.state || new.state_version != old.state_version)
             .then(|| (new.state_version, new.state.clone())),
         digest: (new.digest != old.digest).then_some(new.digest),
-        seat: (new.seat != old.seat).then(|| new.seat.clone()).flatten(),
+        assignment: (new.assignment != old.assignment).then(|| new.assignment.clone()).flatten(),
         blobs: (new.blobs != old.blobs).then(|| new.blobs.clone()),
         audit,
     }

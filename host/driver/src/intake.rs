@@ -13,7 +13,7 @@ use gatehouse_model::{
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Answer, Command, Idempotency, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
 use serde::Deserialize;
 
 use crate::driver::{Inner, Stage};
@@ -41,7 +41,7 @@ impl Inner {
         let asked = asked_model(request.model, &cut.json)?;
         let found = self.resolve(&request, asked)?;
         let parent = self.parent(&request)?;
-        let seed = self.seed.word();
+        let seed = self.seed.next_u64();
         let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
         // The plugin may answer with another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
@@ -65,7 +65,7 @@ impl Inner {
                 error => error.into(),
             })?;
         match outcome {
-            Ok(Answer::Submitted(id)) => {
+            Ok(Applied::Submitted(id)) => {
                 self.live.add(id, Some(resolved.version), None, now);
                 metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })
@@ -107,7 +107,7 @@ impl Inner {
         let task = self
             .store
             .task(id)?
-            .filter(|task| task.account == request.key.account)
+            .filter(|task| task.customer == request.key.customer)
             .ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))?;
         Ok(Some(Parent {
             task: task.id,
@@ -174,7 +174,7 @@ impl Inner {
         Ok(Task {
             id: TaskId::new(now, &*self.seed),
             revision: 0,
-            account: request.key.account.clone(),
+            customer: request.key.customer.clone(),
             key: request.key.id.clone(),
             family: resolved.version.family().to_owned(),
             digest: resolved.version.digest(),
@@ -190,7 +190,7 @@ impl Inner {
             finished: None,
             expected_ms: accepted.expected_ms,
             phase: Phase::Run(Event::Start),
-            seat: None,
+            assignment: None,
             blobs: Vec::new(),
             charge: accepted.charge,
             unit_price: quote.unit,
@@ -269,9 +269,9 @@ fn fingerprint(request: &Request) -> Digest {
     Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), &request.body])
 }
 
-pub(crate) fn settle_refusal(outcome: Result<Answer, Rejection>) -> Result<Receipt, SubmitError> {
+pub(crate) fn settle_refusal(outcome: Result<Applied, Rejection>) -> Result<Receipt, SubmitError> {
     match outcome {
-        Ok(Answer::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+        Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
         Err(Rejection::InsufficientBalance { needed, available }) => {
             Err(SubmitError::InsufficientBalance { needed, available })
         }

@@ -41,7 +41,7 @@ impl Driver {
     /// # Errors
     /// A failed store.
     pub fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
-        Ok(self.inner.store.task(id)?.filter(|task| task.account == key.account))
+        Ok(self.inner.store.task(id)?.filter(|task| task.customer == key.customer))
     }
 
     /// The same, once it has ended or `patience` is over.
@@ -82,7 +82,7 @@ impl Driver {
             after: filter.after,
             limit: filter.limit,
         };
-        self.inner.store.tasks_of(&key.account, &query)
+        self.inner.store.list_tasks(&key.customer, &query)
     }
 
     /// The client's `result` of a completed task as JSON; links begin with `base` (no trailing slash).

@@ -33,7 +33,7 @@ impl Inner {
             };
             // A task already at its provider occupies its place there, limit or not.
             let place =
-                task.seat.as_ref().and_then(|seat| self.upstream.resume(&seat.provider, &seat.account));
+                task.assignment.as_ref().and_then(|seat| self.upstream.resume(&seat.provider, &seat.account));
             let due = self.first_visit(&task, now);
             self.live.add(task.id, version, place.map(Arc::new), due);
         }

@@ -75,7 +75,7 @@ impl Inner {
 
     async fn copy(&self, visit: &Visit, product: &Product) -> Result<Media, String> {
         let blobs = self.media.blobs_of(visit.task.blobs.iter().copied());
-        let provider = visit.task.seat.as_ref().map_or("", |seat| seat.provider.as_str());
+        let provider = visit.task.assignment.as_ref().map_or("", |seat| seat.provider.as_str());
         let mut tries = 1;
         loop {
             match self.media.save(product, provider, &blobs).await {

@@ -122,7 +122,7 @@ impl Inner {
     /// Ends it for its customer, who gets everything back; what its provider still makes of it is on record once,
     /// as the operator's cost.
     pub(crate) async fn time_out(&self, visit: &mut Visit) -> Result<Turn, StoreError> {
-        let audit = visit.durable.seat.as_ref().map(|AccountAssignment { provider, account }| {
+        let audit = visit.durable.assignment.as_ref().map(|AccountAssignment { provider, account }| {
             format!("out of time: what {provider}/{account} may still make of it is the operator's cost")
         });
         self.finish(visit, Ending::Failed(timed_out()), audit).await

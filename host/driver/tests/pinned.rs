@@ -170,7 +170,7 @@ async fn customer(store: &Store) -> Key {
     let secret = ApiKey::mint(&CountingSeed(AtomicU64::new(3)));
     let key = Key {
         id: secret.id(),
-        account: account.clone(),
+        customer: account.clone(),
         name: "test".to_owned(),
         digest: secret.digest(&Pepper::new([7; 32])),
         created: at,
@@ -183,8 +183,8 @@ async fn customer(store: &Store) -> Key {
         chat_format: gatehouse_model::ChatFormat::Wrapped,
     };
     let commands = [
-        Command::OpenAccount { id: account.clone(), at },
-        Command::Deposit { account, amount: Credits(100_000_000), memo: String::new(), at },
+        Command::AddCustomer { id: account.clone(), at },
+        Command::Deposit { customer: account, amount: Credits(100_000_000), memo: String::new(), at },
         Command::AddKey { key: Box::new(key.clone()) },
     ];
     for command in commands {

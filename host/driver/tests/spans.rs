@@ -172,8 +172,8 @@ impl Scene {
 
     /// What is reserved, and what was spent.
     async fn money(&self) -> (Credits, Credits) {
-        self.store.catch_up().await.expect("a store");
-        let account = self.store.account(&self.key.account).expect("readable").expect("an account");
+        self.store.flush().await.expect("a store");
+        let account = self.store.customer(&self.key.customer).expect("readable").expect("an account");
         (account.reserved, account.spent)
     }
 
@@ -202,7 +202,7 @@ async fn customer(store: &Store, at: UnixMs) -> Key {
     let secret = ApiKey::mint(&CountingSeed(AtomicU64::new(3)));
     let key = Key {
         id: secret.id(),
-        account: account.clone(),
+        customer: account.clone(),
         name: "test".to_owned(),
         digest: secret.digest(&Pepper::new([7; 32])),
         created: at,
@@ -215,8 +215,8 @@ async fn customer(store: &Store, at: UnixMs) -> Key {
         chat_format: ChatFormat::Wrapped,
     };
     let commands = [
-        Command::OpenAccount { id: account.clone(), at },
-        Command::Deposit { account, amount: Credits(100_000_000), memo: String::new(), at },
+        Command::AddCustomer { id: account.clone(), at },
+        Command::Deposit { customer: account, amount: Credits(100_000_000), memo: String::new(), at },
         Command::AddKey { key: Box::new(key.clone()) },
     ];
     for command in commands {

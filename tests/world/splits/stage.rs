@@ -12,8 +12,8 @@ use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Pa
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
-use gatehouse_store::power::Disk;
-use gatehouse_tasks::{Entry, Kind};
+use gatehouse_store::fault_injection::Disk;
+use gatehouse_tasks::{EntryKind, JournalEntry};
 use gatehouse_upstream::{Dial, Line, Resolve, Upstream};
 use object_store::memory::InMemory;
 use serde_json::json;
@@ -31,7 +31,7 @@ pub(crate) struct Told {
     pub(crate) events: Vec<(Option<String>, String)>,
     /// The last word, where it was an error.
     pub(crate) error: Option<String>,
-    rows: Vec<Entry>,
+    rows: Vec<JournalEntry>,
 }
 
 impl Told {
@@ -47,15 +47,15 @@ impl Told {
             return Err(format!("{lasts} terminal events and the error {:?}", self.error));
         }
         match self.rows.iter().map(|row| row.kind).collect::<Vec<_>>()[..] {
-            [Kind::Hold, Kind::Settle] => Ok(()),
-            [Kind::Hold, Kind::Release] if self.error.is_some() => Ok(()),
+            [EntryKind::Hold, EntryKind::Settle] => Ok(()),
+            [EntryKind::Hold, EntryKind::Release] if self.error.is_some() => Ok(()),
             ref other => Err(format!("the ledger says {other:?}")),
         }
     }
 
     /// The memo of the settlement; empty where nothing was settled.
     pub(crate) fn memo(&self) -> &str {
-        self.rows.last().filter(|row| row.kind == Kind::Settle).map_or("", |row| &row.memo)
+        self.rows.last().filter(|row| row.kind == EntryKind::Settle).map_or("", |row| &row.memo)
     }
 }
 
@@ -118,7 +118,7 @@ impl Stage {
         });
         let driver = driver.await.expect("a driver");
         let key = Arc::clone(&keys()[0]);
-        let account = key.account.clone();
+        let account = key.customer.clone();
         let request = CompletionRequest {
             id: RequestId::new(time.now(), &*chance),
             key,
@@ -140,11 +140,11 @@ impl Stage {
             Err(refused) => error = Some(format!("no stream: {refused}")),
         }
         driver.stop(Duration::from_secs(20), Duration::ZERO).await;
-        store.catch_up().await.expect("a whole disk");
-        let balances = store.account(&account).expect("readable").expect("the customer");
+        store.flush().await.expect("a whole disk");
+        let balances = store.customer(&account).expect("readable").expect("the customer");
         assert_eq!(balances.reserved, Credits::ZERO, "a hold is left");
         assert!(store.examine().expect("readable").is_clean());
-        let mut rows = store.ledger_of(&account, 10).expect("readable");
+        let mut rows = store.journal_of(&account, 10).expect("readable");
         rows.reverse();
         rows.retain(|row| row.hold.is_some());
         // When each row was written depends on when its pieces came, and the chain on that.

@@ -158,7 +158,7 @@ impl Inner {
         let now = self.now();
         Context {
             now,
-            seed: self.seed.word(),
+            seed: self.seed.next_u64(),
             task: None,
             accepted_at: now,
             deadline: now.plus(self.config.text.time_limit()),
@@ -202,7 +202,7 @@ impl Inner {
             expires: now.plus(self.longest(prepared.streaming)),
             at: now,
         };
-        match self.store.execute_lightly(command).await? {
+        match self.store.execute_deferred(command).await? {
             Ok(_) => Ok(Held { id: request.id, amount, bill, model: model.route.model.clone() }),
             refused => Err(settle_refusal(refused).err().unwrap_or(SubmitError::Busy)),
         }
@@ -235,7 +235,7 @@ impl Inner {
     }
 
     async fn end_hold(&self, held: &Held, command: Command) -> Result<(), TextError> {
-        match self.store.execute_in_turn(command, Durability::Light).await.map_err(SubmitError::from)? {
+        match self.store.execute_when_free(command, Durability::Deferred).await.map_err(SubmitError::from)? {
             Ok(_) => Ok(()),
             Err(Refused::NoHold(_)) => {
                 tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");

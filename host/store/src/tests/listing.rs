@@ -2,26 +2,27 @@
 
 use gatehouse_model::{Status, Task, TaskId};
 use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
-use gatehouse_tasks::{Answer, Command};
+use gatehouse_tasks::{Applied, Command};
 
-use super::{account, begin, key, memory_store, minute};
+use super::{begin, customer, key, memory_store, minute};
+use crate::read::TaskQuery;
+use crate::store::Store;
 use crate::writer::commit;
-use crate::{Store, TaskQuery};
 
 /// More than is read in one piece, over several days.
 const MANY: u64 = 1300;
 
-/// Free tasks, five minutes apart, every third one of the other account.
+/// Free tasks, five minutes apart, every third one of the other customer.
 fn fill(store: &Store) {
     let commands = (0..MANY).map(|number| {
         let third = number % 3 == 2;
         let id = minute(number * 5, u128::from(number));
-        let made = if third { task(0, 2, 1, 0, id.born()) } else { task(0, 0, 0, 0, id.born()) };
+        let made = if third { task(0, 2, 1, 0, id.timestamp()) } else { task(0, 0, 0, 0, id.timestamp()) };
         let model = format!("model-{}", number % 2);
         Command::Submit { task: Box::new(Task { id, model, ..made }), idempotency: None }
     });
     let verdicts = commit(&store.database().unwrap(), commands.collect()).unwrap();
-    assert!(verdicts.iter().all(|verdict| matches!(verdict, Ok(Answer::Submitted(_)))));
+    assert!(verdicts.iter().all(|verdict| matches!(verdict, Ok(Applied::Submitted(_)))));
     let ends = (0..MANY).filter(|number| number % 4 != 0).map(|number| Command::Finish {
         id: minute(number * 5, u128::from(number)),
         revision: 0,
@@ -46,11 +47,11 @@ async fn an_owner_sees_its_own_newest_first() {
     begin(&store).await;
     fill(&store);
     let all = TaskQuery { limit: 10_000, ..TaskQuery::default() };
-    let (tasks, more) = store.tasks_of(&account("account-0"), &all).unwrap();
+    let (tasks, more) = store.list_tasks(&customer("customer-0"), &all).unwrap();
     assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 != 2), false));
-    let (tasks, more) = store.tasks_of(&account("account-1"), &all).unwrap();
+    let (tasks, more) = store.list_tasks(&customer("customer-1"), &all).unwrap();
     assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2), false));
-    assert_eq!(store.tasks_of(&account("account"), &all).unwrap(), (vec![], false));
+    assert_eq!(store.list_tasks(&customer("customer"), &all).unwrap(), (vec![], false));
 }
 
 #[tokio::test]
@@ -60,7 +61,7 @@ async fn filters_choose_by_status_and_model() {
     fill(&store);
     let check = |status, model: Option<&str>, which: fn(u64) -> bool| {
         let query = TaskQuery { status, model: model.map(str::to_owned), limit: 10_000, after: None };
-        let (tasks, more) = store.tasks_of(&account("account-1"), &query).unwrap();
+        let (tasks, more) = store.list_tasks(&customer("customer-1"), &query).unwrap();
         assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2 && which(number)), false));
     };
     check(Some(Status::Submitted), None, |number| number % 4 == 0);
@@ -80,7 +81,7 @@ async fn pages_join_without_gap_or_overlap() {
         let (mut seen, mut after) = (vec![], None);
         for _ in 0..(868 / limit + 2) {
             let query = TaskQuery { limit, after, ..TaskQuery::default() };
-            let (tasks, more) = store.tasks_of(&account("account-0"), &query).unwrap();
+            let (tasks, more) = store.list_tasks(&customer("customer-0"), &query).unwrap();
             assert!(tasks.len() == limit || !more, "limit {limit}");
             seen.extend(numbers(&tasks));
             if !more {
@@ -91,7 +92,7 @@ async fn pages_join_without_gap_or_overlap() {
         assert_eq!(seen, expected(|number| number % 3 != 2), "limit {limit}");
     }
     let nothing = TaskQuery { limit: 0, ..TaskQuery::default() };
-    assert_eq!(store.tasks_of(&account("account-0"), &nothing).unwrap(), (vec![], true));
+    assert_eq!(store.list_tasks(&customer("customer-0"), &nothing).unwrap(), (vec![], true));
 }
 
 #[tokio::test]
@@ -118,8 +119,8 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
 
     // A live task keeps the day of its birth; without one, whole days go.
     let drop = Command::DropHistory { before_day: START.day() + 2 };
-    assert_eq!(store.execute(drop.clone()).await.unwrap(), Ok(Answer::Dropped(0)));
-    let first_days = (0..MANY).filter(|number| id(*number).born().day() < START.day() + 2);
+    assert_eq!(store.execute(drop.clone()).await.unwrap(), Ok(Applied::Dropped(0)));
+    let first_days = (0..MANY).filter(|number| id(*number).timestamp().day() < START.day() + 2);
     let ends = first_days.clone().map(|number| Command::Finish {
         id: id(number),
         revision: 0,
@@ -128,12 +129,12 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
         at: START,
     });
     commit(&store.database().unwrap(), ends.collect()).unwrap();
-    assert_eq!(store.execute(drop).await.unwrap(), Ok(Answer::Dropped(2)));
+    assert_eq!(store.execute(drop).await.unwrap(), Ok(Applied::Dropped(2)));
     let kept = first_days.count() as u64;
     assert_eq!(store.task(id(2)).unwrap(), None);
     assert!(store.task(id(kept)).unwrap().is_some());
     let query = TaskQuery { limit: 10_000, ..TaskQuery::default() };
-    let (tasks, _) = store.tasks_of(&account("account-0"), &query).unwrap();
+    let (tasks, _) = store.list_tasks(&customer("customer-0"), &query).unwrap();
     assert_eq!(numbers(&tasks), expected(|number| number % 3 != 2 && number >= kept));
     assert!(store.examine().unwrap().is_clean());
 }
@@ -143,16 +144,16 @@ async fn ledger_and_audit_are_read_backwards() {
     let store = memory_store();
     begin(&store).await;
     fill(&store);
-    let entries = store.ledger_of(&account("account-0"), 5000).unwrap();
+    let entries = store.journal_of(&customer("customer-0"), 5000).unwrap();
     assert_eq!(entries.len(), 1 + 867 + 867 * 3 / 4);
     assert!(entries.is_sorted_by(|a, b| a.seq > b.seq));
-    assert_eq!(store.ledger_of(&account("account-0"), 700).unwrap(), entries[..700]);
-    assert_eq!(store.ledger_of(&account("nobody"), 5).unwrap(), []);
+    assert_eq!(store.journal_of(&customer("customer-0"), 700).unwrap(), entries[..700]);
+    assert_eq!(store.journal_of(&customer("nobody"), 5).unwrap(), []);
 
     let (some, other) = (Some(task_id(1)), Some(task_id(2)));
     for (task, text) in [(some, "one"), (None, "two"), (other, "three"), (some, "four")] {
-        let note = Command::Audit { task, text: text.into(), at: START };
-        store.execute(note).await.unwrap().unwrap();
+        let record = Command::Audit { task, text: text.into(), at: START };
+        store.execute(record).await.unwrap().unwrap();
     }
     for (task, limit, expected) in [
         (None, 2, &["four", "three"][..]),
@@ -160,8 +161,8 @@ async fn ledger_and_audit_are_read_backwards() {
         (some, 1, &["four"]),
         (Some(task_id(3)), 9, &[]),
     ] {
-        let notes = store.audit(task, limit).unwrap();
-        let texts: Vec<_> = notes.iter().map(|note| note.text.as_str()).collect();
+        let audit_records = store.audit(task, limit).unwrap();
+        let texts: Vec<_> = audit_records.iter().map(|record| record.text.as_str()).collect();
         assert_eq!(texts, expected);
     }
 }
@@ -176,9 +177,9 @@ async fn accounts_and_keys_are_found_by_every_name() {
     assert_eq!(store.key_by_digest(&keys[2].digest).unwrap().as_ref(), Some(&keys[2]));
     assert_eq!(store.key(&key("key9")).unwrap(), None);
     assert_eq!(store.key_by_digest(&gatehouse_model::KeyDigest(super::digest("no key"))).unwrap(), None);
-    let accounts = store.accounts().unwrap();
-    assert_eq!(store.account(&account("account-1")).unwrap().as_ref(), Some(&accounts[1]));
-    assert_eq!(store.account(&account("account-9")).unwrap(), None);
+    let customers = store.customers().unwrap();
+    assert_eq!(store.customer(&customer("customer-1")).unwrap().as_ref(), Some(&customers[1]));
+    assert_eq!(store.customer(&customer("customer-9")).unwrap(), None);
 
     let moved = Command::Advance {
         id: minute(0, 1),

@@ -44,7 +44,7 @@ impl ScriptedBackend {
     pub(crate) fn new(id: KeyId, digest: KeyDigest) -> Self {
         let key = Key {
             id,
-            account: CustomerId::from("payer"),
+            customer: CustomerId::from("payer"),
             name: "test".to_owned(),
             digest,
             created: UnixMs(0),
@@ -98,7 +98,7 @@ fn task(id: TaskId) -> Task {
     Task {
         id,
         revision: 1,
-        account: CustomerId::from("payer"),
+        customer: CustomerId::from("payer"),
         key: KeyId::from("key"),
         family: "context-image".to_owned(),
         digest: Digest::default(),
@@ -114,7 +114,7 @@ fn task(id: TaskId) -> Task {
         finished: None,
         expected_ms: Some(12_500),
         phase: Phase::Over,
-        seat: None,
+        assignment: None,
         blobs: vec![],
         charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
         unit_price: Credits(4_500_000),
