@@ -88,7 +88,8 @@ pub(super) async fn read<B: Backend>(
         }
     };
     let task = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
-    let mut response = response::json(&TaskResponse { code: 200, data: view(context, task, &request.base_url)? });
+    let mut response =
+        response::json(&TaskResponse { code: 200, data: view(context, task, &request.base_url)? });
     if let Some(seconds) = wait {
         let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
         response.headers_mut().insert("preference-applied", applied);

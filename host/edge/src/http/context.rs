@@ -8,7 +8,7 @@ use http::request::Parts;
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::Config;
-use crate::http::body::Unread;
+use crate::http::body::RequestBody;
 use crate::http::routes::Route;
 use crate::net::shutdown::ShutdownPhase;
 
@@ -26,7 +26,7 @@ pub(crate) struct EdgeContext<B> {
 /// One request whose head, route and key have been checked.
 pub(crate) struct EndpointRequest<'r> {
     pub(crate) parts: &'r Parts,
-    pub(crate) body: &'r mut Unread,
+    pub(crate) body: &'r mut RequestBody,
     pub(crate) route: &'static Route,
     /// The request's id.
     pub(crate) id: RequestId,

@@ -21,7 +21,9 @@ pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> 
     check_encoding(&parts.headers)?;
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
-        return Err(Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, "GET, HEAD, OPTIONS, POST"));
+        return Err(
+            Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, "GET, HEAD, OPTIONS, POST")
+        );
     }
     authority(parts)
 }

@@ -20,7 +20,7 @@ use crate::endpoints;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
-use crate::http::body::{self, Unread};
+use crate::http::body::{self, RequestBody};
 use crate::http::client_address;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::head;
@@ -57,7 +57,7 @@ impl<B: Backend> Pipeline<B> {
         seed: Arc<dyn Seed>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let bodies = Arc::new(body::allowance(mib(config.limits.bodies_mib)));
+        let bodies = Arc::new(body::budget(mib(config.limits.bodies_mib)));
         let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
         Self { context: EdgeContext { backend, config, clock, seed, bodies, shutdown }, auth, per_key }
     }
@@ -72,7 +72,7 @@ impl<B: Backend> Pipeline<B> {
         let clock = &*self.context.clock;
         let id = RequestId::new(clock.now(), &*self.context.seed);
         let mut record = AccessRecord::new(id, parts.method.clone(), &peer.activity);
-        let mut body = Unread::new(incoming, &parts.headers);
+        let mut body = RequestBody::new(incoming, &parts.headers);
         let result = self.route(&parts, &mut body, peer, &mut record).await;
         let mut response = result.unwrap_or_else(|refusal| {
             if let Some(cause) = refusal.cause() {
@@ -90,7 +90,7 @@ impl<B: Backend> Pipeline<B> {
     async fn route(
         &self,
         parts: &Parts,
-        body: &mut Unread,
+        body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {

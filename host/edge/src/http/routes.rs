@@ -93,7 +93,8 @@ const JOURNEY: Option<&str> = Some("journey");
 const AVATAR: Option<&str> = Some("clip-avatar");
 
 use Endpoint::{
-    CancelTask, CountTokens, ListModels, ListTasks, Live, ReadJourneyTask, ReadMedia, ReadModel, ReadTask, Ready, Text,
+    CancelTask, CountTokens, ListModels, ListTasks, Live, ReadJourneyTask, ReadMedia, ReadModel, ReadTask,
+    Ready, Text,
 };
 use ParentIn::{Nowhere, Path};
 use ReceiptShape::{Asset, Task};
