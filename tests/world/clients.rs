@@ -28,7 +28,7 @@ pub(crate) async fn run(house: Arc<House>, act: Act) {
         Act::Talk(talk) => talks::talk(&house, talk).await.map(|_| ()),
         Act::Read(prompt) => read(&house, &prompt),
         Act::Await(prompt, ms) => wait(&house, &prompt, Duration::from_millis(ms)).await,
-        Act::List(key) => list(&house, key),
+        Act::List(key) => list(&house, key).await,
         Act::Cancel(prompt) => cancel(&house, &prompt).await,
         Act::Swap(build) => {
             world.count("a build was activated");
@@ -192,9 +192,10 @@ async fn wait(house: &House, prompt: &str, patience: Duration) -> Result<(), Str
     read_task(house, &promise).map(|_| ())
 }
 
-fn list(house: &House, key: usize) -> Result<(), String> {
+async fn list(house: &House, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
-    let (tasks, more) = house.driver.tasks(&keys()[key], &filter).map_err(|error| error.to_string())?;
+    let page = house.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
+    let (tasks, more) = (page.tasks, page.next.is_some());
     let book = house.world.book();
     let mine = |seen: &&crate::book::Seen| seen.task.customer == keys()[key].customer;
     let expected = book.seen.values().filter(mine).count();

@@ -27,7 +27,7 @@ pub use config::{Config, TextConfig};
 pub use driver::{Driver, Parts, StartError};
 pub use face::{CancelError, ModelListing, Receipt, Request, SubmitError, TaskFilter};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_store::StoreError;
+pub use gatehouse_store::{StoreError, TaskPage};
 pub use text::{
     CompletionRequest, CompletionResponse, ModelConfig, TextError, TextStream, TokenPrices, check_models,
 };
