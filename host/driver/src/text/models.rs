@@ -23,7 +23,7 @@ pub struct ModelConfig {
     pub aliases: Vec<String>,
     /// Credits for a million tokens.
     pub prices: TokenPrices,
-    /// What the plugins must know of the model; see `plugins/messages/src/rules.rs`.
+    /// What the plugins must know of the model; see `plugins/text-protocols/src/rules.rs`.
     #[serde(default)]
     pub rules: serde_json::Map<String, serde_json::Value>,
 }
