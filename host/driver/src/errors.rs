@@ -1,36 +1,28 @@
-//! The words of the driver's face: what `edge` and `admin` say to it and are answered with. The calls
-//! themselves stand in `intake`, `read` and `cancel`.
+//! Why a start, a submission or a cancel failed, for the caller to act on.
+//!
+//! A message here may be shown to a client, except where a variant says that it is for the log.
 
-use std::sync::Arc;
+use gatehouse_model::{Credits, Status};
+use gatehouse_store::StoreError;
 
-use bytes::Bytes;
-use gatehouse_model::{Credits, Key, Status, TaskId, UnixMs};
-
-use crate::StoreError;
-
-/// An asynchronous submission as it came off the wire.
-pub struct Request {
-    /// The caller, already authenticated.
-    pub key: Arc<Key>,
-    /// "images.generate", ...
-    pub surface: &'static str,
-    /// Set by routes that imply the model; otherwise the body's `model`.
-    pub model: Option<&'static str>,
-    /// The task a follow-up names in its path.
-    pub parent: Option<TaskId>,
-    /// The JSON body, untouched.
-    pub body: Bytes,
-    /// The `Idempotency-Key` header.
-    pub idempotency: Option<String>,
-}
-
-/// What a submission is answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt {
-    /// The durable task.
-    pub task: TaskId,
-    /// An earlier submission with the same idempotency key made it.
-    pub repeated: bool,
+/// Why a driver could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The price table cannot be used.
+    #[error("prices: {0}")]
+    Prices(String),
+    /// The table of text models cannot be used.
+    #[error("models.{path}: {why}")]
+    Models {
+        /// Below `models`.
+        path: String,
+        /// What was expected and what came.
+        why: String,
+    },
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Why a submission was not accepted. Nothing was charged.
@@ -112,30 +104,4 @@ pub enum CancelError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// Which of a caller's tasks to list.
-#[derive(Clone, Debug, Default)]
-pub struct TaskFilter {
-    /// Only this status.
-    pub status: Option<Status>,
-    /// Only this canonical model or alias.
-    pub model: Option<String>,
-    /// Continue after this task (older ones follow).
-    pub after: Option<TaskId>,
-    /// At most this many.
-    pub limit: usize,
-}
-
-/// One line of `GET /v1/models`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelListing {
-    /// Id or alias.
-    pub id: String,
-    /// The family that serves it.
-    pub family: String,
-    /// Surfaces it serves.
-    pub surfaces: Vec<String>,
-    /// When the version serving it was activated.
-    pub since: UnixMs,
 }

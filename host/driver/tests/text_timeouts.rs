@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream};
+use gatehouse_driver::{
+    CheckedBody, CompletionRequest, CompletionResponse, Config, Driver, Parts, TextError, TextStream,
+};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
     ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pause, Pepper, RequestId, Secret, Seed, Sse, UnixMs,
@@ -140,7 +142,8 @@ impl Scene {
         };
         let key = Arc::new(customer(&store, clock.now()).await);
         let (of_store, of_clock) = (store.clone(), clock.clone());
-        let parts = Parts { store: of_store, families, upstream, media, config, clock: of_clock, seed };
+        let parts =
+            Parts { store: of_store, plugins: families, upstream, media, config, clock: of_clock, seed };
         let driver = Driver::start(parts).await.expect("a driver");
         Self { clock, sandbox, store, driver, key, requests: AtomicU64::new(1), _data: folder }
     }
@@ -152,11 +155,11 @@ impl Scene {
             id: RequestId::from_bits(self.requests.fetch_add(1, Ordering::Relaxed).into()),
             key: Arc::clone(&self.key),
             surface: "messages.create",
-            body: body.to_string().into(),
+            body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
             headers: vec![],
         };
         let driver = self.driver.clone();
-        tokio::spawn(async move { driver.ask(request).await })
+        tokio::spawn(async move { driver.complete(request).await })
     }
 
     /// Returns once the provider has had so many requests and holds up the last.

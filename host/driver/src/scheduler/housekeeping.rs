@@ -1,26 +1,27 @@
-//! Housekeeping: expired idempotency rows and holds, old history, ended media links, forgotten blobs.
+//! Housekeeping: expired idempotency rows and holds, old history, expired media links, unused blobs.
 //!
-//! Slow and patient: nothing here is on a request's path, and every sweep is bounded.
+//! Nothing here is on a request's path, and every sweep is bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_tasks::Command;
 
-use crate::driver::Inner;
+use crate::state::DriverState;
 
-const ROUND: Duration = Duration::from_secs(60);
-/// Idempotency rows dropped in one command, so that the writer is never held up.
+/// Between two sweeps.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// Rows deleted by one command: few enough that other commands do not wait for the writer.
 const BATCH: usize = 1_000;
-/// Media are swept once in this many rounds.
-const MEDIA_ROUNDS: u64 = 15;
+/// Media are swept once in this many sweeps.
+const SWEEPS_PER_MEDIA_SWEEP: u64 = 15;
 
-impl Inner {
-    pub(crate) async fn keep_house(self: Arc<Self>) {
-        let mut round = 0_u64;
+impl DriverState {
+    pub(crate) async fn run_housekeeping(self: Arc<Self>) {
+        let mut sweeps = 0_u64;
         loop {
-            self.clock.pause(ROUND).await;
-            round += 1;
+            self.clock.pause(INTERVAL).await;
+            sweeps += 1;
             let now = self.now();
             let before_day = now.day().saturating_sub(self.config.history_days);
             for command in [
@@ -30,14 +31,16 @@ impl Inner {
             ] {
                 match self.store.execute(command).await {
                     Ok(Ok(_)) => {}
-                    Ok(Err(rejection)) => tracing::error!(?rejection, "housekeeping refused"),
+                    Ok(Err(rejection)) => {
+                        tracing::error!(?rejection, "the store rejected a housekeeping command")
+                    }
                     Err(error) => {
                         tracing::error!(%error, "housekeeping stopped");
                         return;
                     }
                 }
             }
-            if round.is_multiple_of(MEDIA_ROUNDS)
+            if sweeps.is_multiple_of(SWEEPS_PER_MEDIA_SWEEP)
                 && let Err(error) = self.media.sweep().await
             {
                 tracing::warn!(%error, "media sweep failed, will be tried again");

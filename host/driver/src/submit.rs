@@ -1,8 +1,9 @@
-//! Intake: a request becomes a durable task, or is refused with nothing charged.
+//! Submission: a request becomes a durable task, or is refused with nothing charged.
 //!
-//! The receipt means task, hold and intent are on disk; the provider is called only after it. Nothing is
-//! looked up twice: one registry snapshot decides model, version and price key.
+//! The receipt means that task, hold and intent are on disk; the provider is called only after it. One snapshot of
+//! the registry decides model, version and price key.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,36 +15,38 @@ use gatehouse_model::{
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
-use serde::Deserialize;
 
-use crate::driver::{Inner, Stage};
-use crate::{Driver, Receipt, Request, SubmitError};
+use crate::api::{Receipt, SubmitRequest};
+use crate::detached::detached;
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+use crate::state::{DriverState, ShutdownState};
 
 impl Driver {
-    /// Accepts a job: the receipt means task, hold and intent are durable.
+    /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
+    /// client disconnects meanwhile: a submission must not be cut in half.
     ///
     /// # Errors
     /// [`SubmitError`]; nothing was charged and nothing will happen.
-    pub async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
-        if self.inner.has_reached(Stage::Stopped) {
+    pub async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        if self.state.has_reached(ShutdownState::Stopped) {
             return Err(SubmitError::Draining);
         }
-        self.inner.submit(request).await
+        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+        detached(body, async move { state.submit(request).await }).await
     }
 }
 
-impl Inner {
-    async fn submit(&self, mut request: Request) -> Result<Receipt, SubmitError> {
+impl DriverState {
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let now = self.now();
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
-        // Not held a moment longer than it is needed: it may be 30 MB of pictures.
-        let cut = self.cut(std::mem::take(&mut request.body)).await?;
-        let asked = asked_model(request.model, &cut.json)?;
-        let found = self.resolve(&request, asked)?;
+        let found = self.resolve(&request)?;
+        let cut = self.cut(request.body.bytes().clone()).await?;
         let parent = self.parent(&request)?;
         let seed = self.seed.next_u64();
         let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
-        // The plugin may answer with another of its models; the key's list holds for that one too.
+        // The plugin may choose another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
@@ -70,9 +73,13 @@ impl Inner {
                 metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })
             }
+            Ok(Applied::Repeated(task)) => {
+                self.media.drop_blobs(&kept).await;
+                Ok(Receipt { task, repeated: true })
+            }
             other => {
                 self.media.drop_blobs(&kept).await;
-                settle_refusal(other)
+                Err(rejection_error(&other))
             }
         }
     }
@@ -84,11 +91,12 @@ impl Inner {
         })
     }
 
-    fn resolve(&self, request: &Request, asked: Option<String>) -> Result<Resolved, SubmitError> {
-        let registry = self.families.registry();
-        let (asked, resolved) = match asked {
+    fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
+        let registry = self.plugins.registry();
+        let (asked, resolved) = match request.body.model() {
             Some(asked) => {
-                let resolved = registry.resolve(request.surface, &asked);
+                let resolved = registry.resolve(request.surface, asked);
+                let asked = asked.to_owned();
                 (asked.clone(), resolved.ok_or(SubmitError::UnknownModel(asked))?)
             }
             None => {
@@ -102,7 +110,7 @@ impl Inner {
         Ok(resolved)
     }
 
-    fn parent(&self, request: &Request) -> Result<Option<Parent>, SubmitError> {
+    fn parent(&self, request: &SubmitRequest) -> Result<Option<Parent>, SubmitError> {
         let Some(id) = request.parent else { return Ok(None) };
         let task = self
             .store
@@ -118,11 +126,10 @@ impl Inner {
         }))
     }
 
-    /// The task belongs to the version that accepted it, which is not the one found where that one faulted
-    /// and another stood by.
+    /// The task belongs to the version that accepted it: the standby, where the version found faulted.
     async fn judge(
         &self,
-        request: &Request,
+        request: &SubmitRequest,
         found: Resolved,
         parent: Option<Parent>,
         cut: Cut,
@@ -135,33 +142,29 @@ impl Inner {
             task: None,
             accepted_at: now,
             deadline: now.plus(self.time_limit(&found.model)),
-            settings: self.families.settings(found.version.family()),
+            settings: self.plugins.settings(found.version.family()),
         };
         let submission = Submission {
             surface: request.surface.to_owned(),
-            body: cut.json.to_vec(),
+            body: cut.json,
             parent,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.families.judge(&found, request.surface, context, submission).await {
+        match self.plugins.judge(&found, request.surface, context, submission).await {
             Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }
-            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refused(refusal)),
-            Err(Fault::Busy) => Err(SubmitError::Busy),
-            Err(fault @ (Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. })) => {
-                Err(SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") })
-            }
-            Err(fault) => {
-                tracing::error!(family = found.version.family(), %fault, "plugin fault while judging a request");
-                Err(SubmitError::Plugin(found.model))
-            }
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
+            Err(fault) => Err(fault_error(fault, |fault| {
+                tracing::error!(family = found.version.family(), %fault, "plugin fault in a submission");
+                SubmitError::Plugin(found.model)
+            })),
         }
     }
 
     fn new_task(
         &self,
-        request: &Request,
+        request: &SubmitRequest,
         resolved: &Resolved,
         accepted: Accepted,
         seed: u64,
@@ -210,52 +213,12 @@ impl Inner {
     }
 }
 
-/// The body's `model`, and the proof that the body is one JSON object.
-pub(crate) fn asked_model(implied: Option<&str>, json: &[u8]) -> Result<Option<String>, SubmitError> {
-    #[derive(Deserialize)]
-    struct Head {
-        model: Option<serde_json::Value>,
-    }
-    let first = json.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first.is_some_and(|&byte| byte != b'{') {
-        // A whole parse first: broken JSON deserves its position, not "expected an object".
-        serde_json::from_slice::<serde::de::IgnoredAny>(json).map_err(|error| broken_json(&error))?;
-        return Err(SubmitError::Invalid {
-            field: None,
-            message: "the request body must be a JSON object".to_owned(),
-        });
-    }
-    let head: Head = serde_json::from_slice(json).map_err(|error| broken_json(&error))?;
-    if let Some(model) = implied {
-        return Ok(Some(model.to_owned()));
-    }
-    match head.model {
-        None | Some(serde_json::Value::Null) => Ok(None),
-        Some(serde_json::Value::String(model)) if !model.trim().is_empty() => Ok(Some(model)),
-        Some(other) => Err(invalid("model", &format!("expected the id of a model as a string, got {other}"))),
-    }
-}
-
-fn broken_json(error: &serde_json::Error) -> SubmitError {
-    SubmitError::Invalid { field: None, message: format!("the request body is not valid JSON: {error}") }
-}
-
-impl SubmitError {
-    pub(crate) fn no_model() -> Self {
-        invalid("model", "expected the id of a model, nothing came")
-    }
-}
-
-fn invalid(field: &str, message: &str) -> SubmitError {
-    SubmitError::Invalid { field: Some(field.to_owned()), message: format!("{field}: {message}") }
-}
-
 /// A key's model list may name a model by its own id or by any alias.
 pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
     key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
 }
 
-pub(crate) fn refused(refusal: Refusal) -> SubmitError {
+pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
     match refusal {
         Refusal::Invalid { field, message } => SubmitError::Invalid { field, message },
         Refusal::NotFound(message) => SubmitError::NotFound(message),
@@ -263,25 +226,36 @@ pub(crate) fn refused(refusal: Refusal) -> SubmitError {
     }
 }
 
-/// A digest of everything that makes two submissions the same request.
-fn fingerprint(request: &Request) -> Digest {
-    let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
-    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), &request.body])
+/// Why a plugin gave no answer about a request; `plugin` handles the faults that are its own.
+pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitError) -> SubmitError {
+    match fault {
+        Fault::Busy => SubmitError::Busy,
+        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } => {
+            SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
+        }
+        fault => plugin(fault),
+    }
 }
 
-pub(crate) fn settle_refusal(outcome: Result<Applied, Rejection>) -> Result<Receipt, SubmitError> {
-    match outcome {
-        Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+/// A digest of everything that makes two submissions the same request.
+fn fingerprint(request: &SubmitRequest) -> Digest {
+    let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
+    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), request.body.bytes()])
+}
+
+/// Why a submission or a hold is not in the store.
+pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitError {
+    match *outcome {
         Err(Rejection::InsufficientBalance { needed, available }) => {
-            Err(SubmitError::InsufficientBalance { needed, available })
+            SubmitError::InsufficientBalance { needed, available }
         }
         Err(Rejection::QuotaExceeded { needed, remaining }) => {
-            Err(SubmitError::QuotaExceeded { needed, remaining })
+            SubmitError::QuotaExceeded { needed, remaining }
         }
-        Err(Rejection::IdempotencyConflict) => Err(SubmitError::IdempotencyConflict),
+        Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
         Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
-            Err(SubmitError::KeyGone)
+            SubmitError::KeyGone
         }
-        other => Err(SubmitError::Internal(format!("the store answered a submission with {other:?}"))),
+        ref other => SubmitError::Internal(format!("the store answered a submission with {other:?}")),
     }
 }

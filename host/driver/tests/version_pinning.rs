@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_driver::{Config, Driver, Parts, Request};
+use gatehouse_driver::{CheckedBody, Config, Driver, Parts, SubmitRequest};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
     ApiKey, Clock, Credits, CustomerId, Digest, Key, Pause, Pepper, Secret, Seed, Status, TaskId, UnixMs,
@@ -86,7 +86,7 @@ impl Life {
         let prices = [("ctx-pro".to_owned(), Credits(4_000_000))].into();
         let config = Config { prices, ..Config::default() };
         let parts =
-            Parts { store: store.clone(), families: families.clone(), upstream, media, config, clock, seed };
+            Parts { store: store.clone(), plugins: families.clone(), upstream, media, config, clock, seed };
         let driver = Driver::start(parts).await.expect("a driver");
         Self { store, families, driver }
     }
@@ -99,10 +99,10 @@ impl Life {
 
     async fn submit(&self, key: &Arc<Key>, prompt: &str) -> TaskId {
         let body = json!({"model": "ctx-pro", "prompt": prompt}).to_string().into();
-        let request = Request {
+        let body = CheckedBody::parse(body, None).expect("an object");
+        let request = SubmitRequest {
             key: key.clone(),
             surface: "images.generate",
-            model: None,
             parent: None,
             body,
             idempotency: None,
