@@ -33,7 +33,7 @@ pub(crate) async fn respond<B: Backend>(
         (Endpoint::Submit(submission), Some(key)) => jobs::submit(context, request, key, submission).await,
         (Endpoint::ReadTask, Some(key)) => tasks::read(context, &request, &key).await,
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
-        (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key),
+        (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ReadJourneyTask, Some(_)) => Err(tasks::unknown(request.param)),
         (Endpoint::ListModels, Some(key)) => Ok(models::list(context, &key)),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
