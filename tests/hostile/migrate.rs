@@ -89,7 +89,7 @@ fn late_rows() -> Vec<(Value, bool, &'static str)> {
 fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_build() {
     run(async {
         // Under watch the first faults would withdraw it, and nothing would be asked of it again.
-        let scene = Scene::start("[plugins.watch]\nwindow_s = 0").await;
+        let scene = Scene::start("[plugins.canary]\nwindow_s = 0").await;
         let rows = late_rows();
         let mut receipts = Vec::new();
         for (migrate, ..) in &rows {

@@ -24,7 +24,7 @@ pub(crate) async fn run(system: Arc<System>, action: Action) {
         Action::Text(text) => texts::run(&system, text).await.map(|_| ()),
         Action::Read(prompt) => tasks::read(&system, &prompt),
         Action::Await(prompt, ms) => tasks::wait(&system, &prompt, Duration::from_millis(ms)).await,
-        Action::List(key) => tasks::list(&system, key),
+        Action::List(key) => tasks::list(&system, key).await,
         Action::Cancel(prompt) => tasks::cancel(&system, &prompt).await,
         Action::Activate(version) => {
             simulation.count("a version was activated");

@@ -158,9 +158,10 @@ pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> R
     read_task(system, &promise).map(|_| ())
 }
 
-pub(crate) fn list(system: &System, key: usize) -> Result<(), String> {
+pub(crate) async fn list(system: &System, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
-    let (tasks, more) = system.driver.tasks(&keys()[key], &filter).map_err(|error| error.to_string())?;
+    let page = system.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
+    let (tasks, more) = (page.tasks, page.next.is_some());
     let oracle = system.simulation.oracle();
     let mine = |seen: &&Seen| seen.task.customer == keys()[key].customer;
     let expected = oracle.seen.values().filter(mine).count();

@@ -75,7 +75,7 @@ pub fn rebuilt(wasm: &[u8], mark: u8) -> Vec<u8> {
 /// Without a watch, which would keep the version before loaded.
 pub fn open(dir: &Path) -> PluginService {
     let mut config = Config::new(dir.to_owned());
-    config.watch.window_s = 0;
+    config.canary.window_s = 0;
     open_with(config)
 }
 
@@ -98,9 +98,9 @@ pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
         let entry = entry.unwrap();
         std::fs::copy(entry.path(), dir.path().join("plugins").join(entry.file_name())).unwrap();
     }
-    let families = open(dir.path());
-    let version = families.registry().family("unruly").unwrap();
-    (dir, families, version)
+    let service = open(dir.path());
+    let version = service.registry().family("unruly").unwrap();
+    (dir, service, version)
 }
 
 pub fn context(version: &Version) -> Context {
@@ -128,18 +128,18 @@ pub fn request(what: &str) -> Submission {
 }
 
 pub async fn submit(
-    families: &PluginService,
+    service: &PluginService,
     version: &Arc<Version>,
     what: &str,
 ) -> Result<Result<Accepted, Refusal>, gatehouse_runtime::Fault> {
-    families.submit(version, context(version), request(what)).await
+    service.submit(version, context(version), request(what)).await
 }
 
 pub async fn advance(
-    families: &PluginService,
+    service: &PluginService,
     version: &Arc<Version>,
     state: &str,
     event: Event,
 ) -> Result<Step, gatehouse_runtime::Fault> {
-    families.advance(version, step_context(version), state.as_bytes().to_vec(), event).await
+    service.advance(version, step_context(version), state.as_bytes().to_vec(), event).await
 }
