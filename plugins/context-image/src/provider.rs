@@ -61,7 +61,7 @@ fn body(request: &ImageRequest) -> Map<String, Value> {
 
 /// The outcome of a submission.
 pub(crate) enum Submitted {
-    Taken {
+    Accepted {
         id: String,
         polling_url: String,
     },
@@ -72,15 +72,19 @@ pub(crate) enum Submitted {
 
 pub(crate) fn submitted(reply: &Reply) -> Submitted {
     #[derive(Deserialize)]
-    struct Taken {
+    struct Accepted {
         id: String,
         polling_url: String,
     }
 
     match reply.status {
-        200..300 => match reply.json::<Taken>() {
-            Ok(Taken { id, polling_url }) if is_url(&polling_url) => Submitted::Taken { id, polling_url },
-            Ok(Taken { polling_url, .. }) => without_task(&format!("polling_url is no URL: {polling_url:?}")),
+        200..300 => match reply.json::<Accepted>() {
+            Ok(Accepted { id, polling_url }) if is_url(&polling_url) => {
+                Submitted::Accepted { id, polling_url }
+            }
+            Ok(Accepted { polling_url, .. }) => {
+                without_task(&format!("polling_url is no URL: {polling_url:?}"))
+            }
             Err(error) => without_task(&error.to_string()),
         },
         429 => Submitted::Busy,

@@ -57,7 +57,7 @@ impl Sending {
 fn answered(cx: &Context, mut sending: Sending, reply: &Reply) -> Step<State> {
     sending.unreachable = None;
     match provider::submitted(reply) {
-        Submitted::Taken { id, polling_url } => {
+        Submitted::Accepted { id, polling_url } => {
             Job::new(cx, id, polling_url, sending.request.format).rest(cx)
         }
         Submitted::Busy => sending.rest(cx),
