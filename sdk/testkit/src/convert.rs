@@ -53,7 +53,7 @@ pub(crate) fn submission(request: &Submission) -> host::Submission {
     };
     host::Submission {
         surface: request.surface.clone(),
-        body: write(&request.body),
+        body: write(&request.body).into(),
         parent: request.parent.as_ref().map(parent),
         blobs: same_shape(&request.blobs),
     }
@@ -106,7 +106,7 @@ pub(crate) fn text_request(request: &TextRequest) -> host::TextRequest {
     let header = |(name, value): &(String, String)| host::Header { name: name.clone(), value: value.clone() };
     host::TextRequest {
         surface: request.surface.clone(),
-        body: request.body.clone().into_bytes(),
+        body: request.body.clone().into(),
         headers: request.headers.iter().map(header).collect(),
         blobs: same_shape(&request.blobs),
         route: host::TextRoute {

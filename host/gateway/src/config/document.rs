@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Origin};
+use super::renamed_keys;
 use crate::environment::OVERRIDE;
 
 /// A document, the defaults under it and the overrides on top.
@@ -24,7 +25,7 @@ pub(super) struct Document<'a> {
 impl<'a> Document<'a> {
     /// Parses `text`; `name` is the file's name in error messages.
     pub(super) fn parse(name: &'a str, text: &'a str) -> Result<Self, ConfigError> {
-        let (root, errors) = DeTable::parse_recoverable(text);
+        let (mut root, errors) = DeTable::parse_recoverable(text);
         let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         if let Some(error) = errors.iter().min_by_key(|error| start(error)) {
             // Only the first: later ones are often its consequence.
@@ -33,6 +34,12 @@ impl<'a> Document<'a> {
         }
         let mut spans = BTreeMap::new();
         record_spans(&mut spans, "", root.get_ref());
+        if let Some(old) = renamed_keys::rename(root.get_mut()) {
+            let new = renamed_keys::current(old.to_owned());
+            let span = spans.get(&new).cloned().unwrap_or_default();
+            let problem = format!("`{old}` is the earlier name of `{new}`; keep one of the two");
+            return Err(ConfigError::from_service(Origin::in_text(name, text, span), &new, &problem));
+        }
         Ok(Self { name, text, root: root.into_inner(), spans, variables: BTreeMap::new() })
     }
 
@@ -81,6 +88,8 @@ impl<'a> Document<'a> {
         for (variable, text) in environment {
             let Some(rest) = variable.strip_prefix(OVERRIDE) else { continue };
             let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
+            let path = renamed_keys::current(path.join("."));
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             self.variables.insert(path.join("."), variable.clone());
             set(&mut self.root, &path, scalar(text));
         }
@@ -132,7 +141,7 @@ fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: 
         if let Some(inner) = value.get_ref().as_table() {
             record_spans(spans, &path, inner);
         }
-        spans.insert(path, key.span());
+        spans.insert(renamed_keys::current(path), key.span());
     }
 }
 

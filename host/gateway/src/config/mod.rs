@@ -8,6 +8,7 @@ mod effective;
 mod error;
 mod load;
 mod remedy;
+mod renamed_keys;
 mod runtime;
 mod sections;
 #[cfg(test)]

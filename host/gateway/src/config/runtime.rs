@@ -29,7 +29,7 @@ impl Config {
                 providers: configured.map(|(name, _)| name.clone()).collect(),
                 prices: self.prices.keys().cloned().collect(),
             }),
-            watch: plugins.watch,
+            watch: plugins.canary,
         }
     }
 }

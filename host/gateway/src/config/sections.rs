@@ -73,8 +73,8 @@ pub(crate) struct PluginsConfig {
     pub(crate) require_signature: bool,
     /// Trusted public keys, by any name.
     pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey>,
-    /// How a version is watched after a switch.
-    pub(crate) watch: gatehouse_runtime::CanaryConfig,
+    /// When a fresh version, a canary, is rolled back.
+    pub(crate) canary: gatehouse_runtime::CanaryConfig,
     /// A folder; a component copied into it is installed.
     pub(crate) watch_folder: Option<PathBuf>,
     /// Settings for the plugin of each family, part of every call.
@@ -88,7 +88,7 @@ impl Default for PluginsConfig {
             streams: gatehouse_runtime::STREAMS,
             require_signature: false,
             trusted_keys: Default::default(),
-            watch: Default::default(),
+            canary: Default::default(),
             watch_folder: None,
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 use super::effective::EXAMPLE;
 use super::load::read;
+use super::renamed_keys::RENAMED;
 use super::*;
 use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
 
@@ -56,7 +57,7 @@ fn the_example_names_every_key() {
         "fetch",
         "plugins",
         "plugins.limits",
-        "plugins.watch",
+        "plugins.canary",
         "log",
         "sandbox",
         "providers.bfl",
@@ -66,7 +67,8 @@ fn the_example_names_every_key() {
         let head = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
         let error = toml::from_str::<Config>(&format!("{head}no_such_key = 1")).unwrap_err();
         let known = error.message().split('`').skip(3).step_by(2);
-        for key in known.filter(|key| !key.is_empty()) {
+        let is_old = |key: &str| RENAMED.iter().any(|(old, _)| *old == format!("{section}.{key}"));
+        for key in known.filter(|key| !key.is_empty() && !is_old(key)) {
             let (set, table) = (format!("{key} = "), format!("{key}]"));
             let named =
                 EXAMPLE.contains(&set) || EXAMPLE.contains(&table) || EXAMPLE.contains(&format!("{key}."));
@@ -211,6 +213,28 @@ fn the_environment_overrides_and_errors_name_the_variable() {
     for (name, value) in [("TASKS__TIME_LIMIT_S", "soon"), ("SERVER__LISEN", "x"), ("LOG", "1")] {
         let error = load(&[variable(name, value)]).unwrap_err();
         assert!(error.contains(&format!("GATEHOUSE__{name}")), "{error}");
+    }
+}
+
+#[test]
+fn earlier_names_of_keys_are_read() {
+    let text = "[server]\nleave_ms = 7\n[plugins.watch]\nwindow_s = 8\n";
+    let config = plain(text);
+    assert_eq!((config.server.lame_duck_ms, config.plugins.canary.window_s), (7, 8));
+    let variables = [("GATEHOUSE__SERVER__LEAVE_MS".to_owned(), "9".to_owned())];
+    let overridden = |text: &str| {
+        let read = read("gatehouse.toml", text, &[], &variables).map_err(|error| error.to_string());
+        read.map(|(config, effective)| (config.server.lame_duck_ms, effective.contains("leave_ms")))
+    };
+    assert_eq!(overridden(text), Ok((9, false)));
+    assert_eq!(overridden("[server]\nlame_duck_ms = 7\n"), Ok((9, false)));
+    for (text, place) in [
+        ("[server]\nleave_ms = \"7\"\n", "gatehouse.toml:2:12: server.lame_duck_ms"),
+        ("[server]\nleave_ms = 7\nlame_duck_ms = 8\n", "gatehouse.toml:2:1: server.lame_duck_ms"),
+        ("[plugins.watch]\nfalts = 1\n", "gatehouse.toml:2:1: plugins.canary"),
+    ] {
+        let error = load_text(text).unwrap_err();
+        assert!(error.starts_with(place), "{error}");
     }
 }
 
