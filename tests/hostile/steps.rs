@@ -151,18 +151,18 @@ fn steps() -> Vec<(Value, End, &'static str)> {
         (
             json!({"done": {"products": [{"source": "http://169.254.169.254/"}]}, "stay": true}),
             CIRCLE,
-            "comes to no end",
+            "exceeds its step limit without an end",
         ),
         (json!({"wait-at": u64::MAX}), BROKE, "within 24 h of now"),
         (json!({"wait-at": 0}), BROKE, "within 24 h of now"),
         (json!({"wait": -1}), BROKE, "within 24 h of now"),
         (json!({"wait": 86_400_001}), BROKE, "within 24 h of now"),
-        (json!({"wait": 0, "stay": true}), CIRCLE, "comes to no end"),
-        (json!({"probe": [picture], "stay": true}), CIRCLE, "comes to no end"),
+        (json!({"wait": 0, "stay": true}), CIRCLE, "exceeds its step limit without an end"),
+        (json!({"probe": [picture], "stay": true}), CIRCLE, "exceeds its step limit without an end"),
         (
             json!({"call": {"method": "GET", "path": "/circle", "replay": "safe"}, "stay": true}),
             CIRCLE,
-            "comes to no end",
+            "exceeds its step limit without an end",
         ),
         (
             json!({"call": {"provider": "bfl", "path": "/v1/credits"}}),
