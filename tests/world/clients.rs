@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use gatehouse_driver::{CancelError, MediaRefusal, Request, SubmitError, TaskFilter};
+use gatehouse_driver::{CancelError, CheckedBody, MediaRefusal, SubmitError, SubmitRequest, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
 use object_store::ObjectStore;
 use serde_json::json;
@@ -58,19 +58,18 @@ pub(crate) async fn run(house: Arc<House>, act: Act) {
     }
 }
 
-fn request(wish: &Wish) -> Request {
+fn request(wish: &Wish) -> SubmitRequest {
     let body = match wish.kind {
         Kind::Good(model) => json!({"model": model, "prompt": wish.prompt}),
         Kind::Doomed => json!({"model": "ctx-pro", "prompt": wish.prompt, "safety_tolerance": 9}),
         Kind::Invalid => json!({"model": "ctx-pro"}),
         Kind::Unknown => json!({"model": "ctx-none", "prompt": wish.prompt}),
     };
-    Request {
+    SubmitRequest {
         key: Arc::clone(&keys()[wish.key]),
         surface: "images.generate",
-        model: None,
         parent: None,
-        body: Bytes::from(body.to_string()),
+        body: CheckedBody::parse(Bytes::from(body.to_string()), None).expect("a JSON object"),
         idempotency: wish.token.clone(),
     }
 }

@@ -190,7 +190,7 @@ impl House {
         };
         let parts = Parts {
             store: store.clone(),
-            families: shelf.room().clone(),
+            plugins: shelf.room().clone(),
             upstream: upstream.clone(),
             media,
             config,
@@ -210,7 +210,7 @@ impl House {
         Some(Arc::new(Self {
             world: Arc::clone(world),
             driver,
-            families: shelf.room().clone(),
+            plugins: shelf.room().clone(),
             upstream,
             store,
             closed: AtomicBool::new(false),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_driver::{
-    CompletionRequest, CompletionResponse, ModelConfig, SubmitError, TextConfig, TextError, TextStream,
+    CheckedBody, CompletionRequest, CompletionResponse, ModelConfig, SubmitError, TextConfig, TextError, TextStream,
 };
 use gatehouse_model::{Credits, Protocol, RequestId, UnixMs};
 use gatehouse_store::Store;
@@ -131,11 +131,12 @@ pub(crate) async fn talk(house: &House, talk: Talk) -> Result<bool, String> {
     let id = RequestId::new(world.time.now(), &*world.chance);
     let known = Talked { talk: talk.clone(), asked: world.time.now(), heard: false, ended: None };
     world.book().talks.insert(id, known);
+    let body = talk.client.body(talk.speaks.as_str(), &format!("{};", talk.words), talk.streaming);
     let request = CompletionRequest {
         id,
         key: Arc::clone(&keys()[talk.key]),
         surface: talk.client.surface(),
-        body: talk.client.body(talk.speaks.as_str(), &format!("{};", talk.words), talk.streaming),
+        body: CheckedBody::parse(body, None).expect("a JSON object"),
         headers: vec![],
     };
     let leaving = async {
@@ -191,7 +192,7 @@ fn talk_account(talk: &Talk) -> usize {
 }
 
 async fn hear(house: &House, talk: &Talk, request: CompletionRequest) -> Result<(), TextError> {
-    match house.driver.ask(request).await? {
+    match house.driver.complete(request).await? {
         CompletionResponse::Whole(_) => Ok(()),
         CompletionResponse::Stream(stream) => read(talk, stream).await,
     }

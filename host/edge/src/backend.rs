@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, Driver, MediaFile, MediaRefusal, ModelListing,
-    Receipt, Request, StoreError, SubmitError, TaskFilter, TextError,
+    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TextError,
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
@@ -25,8 +25,8 @@ pub(crate) fn trouble(error: StoreError) -> Problem {
 pub(crate) trait Backend: Send + Sync + 'static {
     fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
     fn keys_generation(&self) -> u64;
-    fn submit(&self, request: Request) -> impl Future<Output = Result<Receipt, SubmitError>> + Send;
-    fn ask(
+    fn submit(&self, request: SubmitRequest) -> impl Future<Output = Result<Receipt, SubmitError>> + Send;
+    fn complete(
         &self,
         request: CompletionRequest,
     ) -> impl Future<Output = Result<CompletionResponse, TextError>> + Send;
@@ -58,11 +58,11 @@ impl Backend for Driver {
     fn keys_generation(&self) -> u64 {
         Self::keys_generation(self)
     }
-    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         Self::submit(self, request).await
     }
-    async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
-        Self::ask(self, request).await
+    async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
+        Self::complete(self, request).await
     }
     fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         Self::task(self, key, id)

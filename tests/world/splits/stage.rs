@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts};
+use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, Config, Driver, Parts};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
@@ -109,7 +109,7 @@ impl Stage {
         let config = Config { models: models.into(), ..Config::default() };
         let driver = Driver::start(Parts {
             store: store.clone(),
-            families: self.0.room().clone(),
+            plugins: self.0.room().clone(),
             upstream,
             media,
             config,
@@ -119,15 +119,16 @@ impl Stage {
         let driver = driver.await.expect("a driver");
         let key = Arc::clone(&keys()[0]);
         let account = key.customer.clone();
+        let body = client.body("model", "say something that takes many tokens", true);
         let request = CompletionRequest {
             id: RequestId::new(time.now(), &*chance),
             key,
             surface: client.surface(),
-            body: client.body("model", "say something that takes many tokens", true),
+            body: CheckedBody::parse(body, None).expect("a JSON object"),
             headers: vec![],
         };
         let (mut events, mut error) = (vec![], None);
-        match driver.ask(request).await {
+        match driver.complete(request).await {
             Ok(CompletionResponse::Stream(mut stream)) => {
                 while let Some(batch) = poll_fn(|cx| stream.poll_next(cx)).await {
                     match batch {

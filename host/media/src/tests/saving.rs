@@ -136,7 +136,7 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
             method: "POST".to_owned(),
             target: Target::Path("/".to_owned()),
             headers: vec![],
-            body: Payload::Json(cut.json.to_vec()),
+            body: Payload::Json(cut.json.clone()),
             timeout_ms: 20_000,
             replay: Replay::Once,
             save_body: false,

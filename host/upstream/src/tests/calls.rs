@@ -114,7 +114,6 @@ async fn what_is_not_the_plugins_to_say_is_refused() {
         Call { method: "CONNECT".to_owned(), ..base.clone() },
         Call { method: "get".to_owned(), ..base.clone() },
         Call { target: path("/?key=mine"), ..base.clone() },
-        Call { body: Payload::Json(b"{\"a\":".to_vec()), ..base.clone() },
         Call { provider: "q".to_owned(), ..base.clone() },
     ] {
         assert_eq!(call(&upstream, &call_, &Memory::default()).await, Err(Outage::Refused), "{call_:?}");
@@ -164,7 +163,7 @@ async fn a_form_is_written_as_browsers_do() {
         data,
     };
     let form = Payload::Form(vec![
-        part("prompt", None, None, Body::Inline(b"a kite".to_vec())),
+        part("prompt", None, None, Body::Inline(b"a kite".as_slice().into())),
         part("i\"m\r\nage", Some("a\"b.png"), Some("image/png"), Body::Blob(format!("blob:{id}"))),
     ]);
     call(&upstream, &Call { body: form, ..post("") }, &memory).await.unwrap();
@@ -183,7 +182,7 @@ async fn a_form_is_written_as_browsers_do() {
     let typed =
         Call { headers: vec![header("content-type", "text/plain")], body: Payload::Form(vec![]), ..post("") };
     assert_eq!(call(&upstream, &typed, &memory).await, Err(Outage::Refused));
-    let odd = Payload::Form(vec![part("a", None, Some("a\r\nb: c"), Body::Inline(vec![]))]);
+    let odd = Payload::Form(vec![part("a", None, Some("a\r\nb: c"), Body::Inline(Bytes::new()))]);
     assert_eq!(call(&upstream, &Call { body: odd, ..post("") }, &memory).await, Err(Outage::Refused));
 }
 

@@ -291,7 +291,7 @@ pub(crate) fn path(path: &str) -> Target {
 pub(crate) fn post(json: &str) -> Call {
     Call {
         method: "POST".to_owned(),
-        body: Payload::Json(json.into()),
+        body: Payload::Json(json.to_owned().into()),
         replay: Replay::Once,
         ..get(path("/submit"))
     }
