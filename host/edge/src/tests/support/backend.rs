@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
-    StoreError, SubmitError, SubmitRequest, TaskFilter, TextError,
+    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -143,7 +143,7 @@ pub(crate) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
     task.failure = Some(TaskFailure { kind, message: message.to_owned() });
 }
 
-/// The refusal a body asks for by its `refuse` field.
+/// The error named by a body's `refuse` field.
 fn refusal(word: &str) -> SubmitError {
     let credits = Credits(4_500_000);
     match word {
@@ -152,7 +152,7 @@ fn refusal(word: &str) -> SubmitError {
             message: "n: expected a number, not \"2\"".to_owned(),
         },
         "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
-        "model" => SubmitError::UnknownModel("nobody".to_owned()),
+        "model" => SubmitError::UnknownModel("unknown".to_owned()),
         "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
         "missing" => SubmitError::NotFound("unknown video".to_owned()),
         "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
@@ -167,7 +167,7 @@ fn refusal(word: &str) -> SubmitError {
         "store" => {
             SubmitError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
         }
-        _ => SubmitError::Internal("the plugin said sk-secret".to_owned()),
+        _ => SubmitError::Internal("the plugin returned sk-secret".to_owned()),
     }
 }
 
@@ -206,7 +206,7 @@ impl Backend for ScriptedBackend {
             "rate" => rejected(Obstacle::RateLimited),
             "upstream" => rejected(Obstacle::Upstream),
             "timeout" => TextError::Timeout,
-            "nobody" => TextError::Unavailable { retry_after: None },
+            "unknown" => TextError::Unavailable { retry_after: None },
             word => TextError::Refused(refusal(word)),
         };
         if let Some(word) = body["refuse"].as_str() {
@@ -239,11 +239,15 @@ impl Backend for ScriptedBackend {
         let _ = self.tasks.subscribe().wait_for(over).await;
         self.task(key, id)
     }
-    fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+    async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        let page = tasks.values().rev().take(filter.limit).cloned().collect();
-        self.working((page, tasks.len() > filter.limit))
+        // A model without tasks: the page ends at its limit of rows before the first match.
+        let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
+        let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
+        let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));
+        let next = cursor.filter(|_| tasks.len() > page.len());
+        self.working(TaskPage { rows_read: tasks.len(), tasks: page, next })
     }
     async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
