@@ -40,20 +40,14 @@ fn splice(json: &[u8], quote: usize) -> Option<Splice> {
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::{Seed, UnixMs};
+    use gatehouse_harness::TestSeed;
+    use gatehouse_model::UnixMs;
     use proptest::prelude::*;
 
     use super::*;
 
-    struct Fixed;
-    impl Seed for Fixed {
-        fn fill(&self, into: &mut [u8]) {
-            into.fill(0x5a);
-        }
-    }
-
     fn id() -> BlobId {
-        BlobId::new(UnixMs(1_767_225_600_123), &Fixed)
+        BlobId::new(UnixMs(1_767_225_600_123), &TestSeed::constant(0x5a))
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{Clock, Context, Pause, Submission, UnixMs};
+use gatehouse_harness::TestClock;
+use gatehouse_model::{Context, Submission, UnixMs};
 use gatehouse_runtime::{Config, PluginService, Version};
 use tokio::task::JoinSet;
 
@@ -23,7 +24,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let each = arguments.count(100_000).div_ceil(CALLERS);
     let folder = tempfile::tempdir().expect("a folder");
     let config = Config { threads: 1, ..Config::new(folder.path().to_owned()) };
-    let families = PluginService::open(config, Arc::new(Standing)).expect("a room of plugins");
+    let families = PluginService::open(config, TestClock::at(NOW.0)).expect("a room of plugins");
     families.install(&component()).expect("the component loads");
     let version = families.registry().family("context-image").expect("what was just installed");
     call_from_all(&families, &version, each.min(50)).await;
@@ -75,17 +76,4 @@ async fn call(families: &PluginService, version: &Arc<Version>) {
     let accepted =
         families.submit(version, context, submission).await.expect("no fault").expect("no refusal");
     assert!(accepted.doomed.is_none(), "{accepted:?}");
-}
-
-/// Plugins are told a time; which one does not matter here.
-struct Standing;
-
-impl Clock for Standing {
-    fn now(&self) -> UnixMs {
-        NOW
-    }
-
-    fn pause(&self, _: Duration) -> Pause {
-        Box::pin(std::future::pending())
-    }
 }
