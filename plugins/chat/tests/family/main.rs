@@ -2,16 +2,16 @@
 //! and as the built component under the host's limits, which must agree to the byte.
 
 mod answers;
+mod checks;
 mod chunks;
 mod errors;
 mod events;
-mod judging;
 mod manifest;
-mod passing;
+mod pass_through;
 mod properties;
 mod thinking;
-mod translating;
-mod unfolding;
+mod to_messages;
+mod whole_answers;
 
 use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
@@ -65,14 +65,14 @@ fn asked(protocol: Protocol, rules: Value, fields: Value) -> TextRequest {
     written(protocol, rules, &body(fields).to_string())
 }
 
-fn prepared(inquiry: TextRequest) -> Prepared<Vec<u8>> {
-    let said = inquiry.body.clone();
-    both().prepare::<Chat>(&inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
+fn prepared(text_request: TextRequest) -> Prepared<Vec<u8>> {
+    let said = text_request.body.clone();
+    both().prepare::<Chat>(&text_request).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
 }
 
-fn refusal(inquiry: TextRequest) -> (String, String) {
-    let said = inquiry.body.clone();
-    match both().prepare::<Chat>(&inquiry) {
+fn refusal(text_request: TextRequest) -> (String, String) {
+    let said = text_request.body.clone();
+    match both().prepare::<Chat>(&text_request) {
         Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
         other => panic!("{said}: {other:?}"),
     }
