@@ -1,4 +1,4 @@
-//! Whole answers of a Messages provider, output_bytes for a chat client.
+//! Whole answers of a Messages provider, written for a chat client.
 //!
 //! Thinking is output_bytes as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte. A
 //! client that sends these back lets the provider continue its thinking through a tool loop.

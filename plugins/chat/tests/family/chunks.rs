@@ -125,7 +125,7 @@ fn a_call_is_named_once_and_counted() {
     };
     let null = || Value::Null;
     for (given, expected) in [
-        // As it should be: only the type is said again.
+        // The standard form: only the type is repeated.
         (
             vec![call(json!(0), json!("a"), json!("f"), ""), call(json!(0), null(), null(), "{}")],
             vec![opens(0, "a", "f", ""), goes_on(0, "{}")],

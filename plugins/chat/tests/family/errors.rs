@@ -1,4 +1,4 @@
-//! What a provider's errors become: whose trouble it is, and what of it a client reads.
+//! A provider's errors: the obstacle of each, and the message a client reads.
 
 use gatehouse_sdk::{Obstacle, Protocol};
 use serde_json::{Value, json};

@@ -208,7 +208,7 @@ fn skips_unknown_events() {
     events.insert(2, Sse { event: Some("ping".into()), data: " ".into() });
     events.push(Sse { event: None, data: "[DONE]".into() });
     for event in &mut events {
-        // Padding, and names that clones leave out.
+        // Padding, and names that some servers leave out.
         event.data = event.data.replace("}", " }");
         event.event = None;
     }

@@ -85,13 +85,13 @@ fn text_of(call: &Call) -> &str {
     }
 }
 
-/// What goes to the provider.
+/// The body of the call.
 fn sent(protocol: Protocol, rules: Value, fields: Value) -> Value {
     serde_json::from_str(text_of(&prepared(asked(protocol, rules, fields)).call))
         .expect("a call carries JSON")
 }
 
-/// The state of a request that was opened.
+/// The state of a prepared request.
 fn state(protocol: Protocol, fields: Value) -> Vec<u8> {
     prepared(asked(protocol, json!({}), fields)).state
 }
@@ -104,7 +104,7 @@ fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, TextF
     both().answer::<Chat>(&state(protocol, json!({})), &reply(status, body))
 }
 
-/// A whole stream: what the client reads, and what the host is told.
+/// A whole stream: what the client and the host read.
 #[derive(Debug, Default, PartialEq)]
 struct Heard {
     data: Vec<String>,

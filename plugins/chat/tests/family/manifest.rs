@@ -34,7 +34,7 @@ fn another_surface_is_not_served() {
     assert!(matches!(both().prepare::<Chat>(&text_request), Err(Refusal::NotFound(_))));
 }
 
-/// A field that is published is one that is judged: a value no field takes is refused by name.
+/// Every published field is checked: a value that no field accepts is refused by name.
 #[test]
 fn every_published_field_is_checked() {
     let schema: Value = serde_json::from_slice(&Chat::about().surfaces[0].schema).expect("JSON");

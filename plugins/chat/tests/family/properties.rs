@@ -1,4 +1,4 @@
-//! What holds for every input: pieces of a stream do not matter, bytes are kept, nothing panics.
+//! Properties of every input: the pieces of a stream do not matter, bytes are kept, nothing panics.
 
 use chat::Chat;
 use gatehouse_sdk::{Protocol, Relay, Sse, run};

@@ -75,7 +75,7 @@ fn the_alias_thinks_with_80_percent_or_adaptively() {
     let off = depth(json!({}), json!({"model": alias(), "reasoning_effort": "none"}));
     assert_eq!(off, (Value::Null, Value::Null));
     assert_eq!(depth(json!({}), json!({"model": alias(), "max_tokens": 1279})).0, budget(1024));
-    // A name that merely ends so is nobody's alias here.
+    // A name that only ends like an alias is no alias.
     assert_eq!(depth(json!({}), json!({"model": "other-thinking"})).0, Value::Null);
     let said = refusal(asked(Protocol::Messages, json!({"thinking": []}), json!({"model": alias()})));
     assert_eq!(said.1, "`model`: this model does not think, use its name without `-thinking`");
@@ -98,7 +98,7 @@ fn thinking_excludes_sampling_and_forced_calls() {
     assert_eq!(depth(json!({"thinking": ["enabled"]}), forced).0, Value::Null);
 }
 
-/// A tool loop under way; `said` is over the model's turn.
+/// A tool loop; `said` has further members of the model's message.
 fn in_a_loop(said: Value) -> Value {
     let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let mut turn = json!({"role": "assistant", "content": null, "tool_calls": [call]});

@@ -15,7 +15,7 @@ fn heard(protocol: Protocol, counted: bool, whole: &Value) -> Heard {
     relayed(&state(protocol, fields), &data(&[&whole.to_string()]), 1)
 }
 
-/// What a client that joins chunks ends up with: choices as those of a whole answer, each with its message.
+/// The result of a client that joins chunks: choices as in a whole answer, each with its message.
 fn joined(heard: &Heard) -> Vec<Value> {
     let mut choices: Vec<Value> = Vec::new();
     for chunk in heard.chunks() {
@@ -134,7 +134,7 @@ fn adds_members_a_whole_completion_leaves_out() {
     }
 }
 
-/// Some providers send all that was said so far along with every delta.
+/// Some providers send the whole message so far with every delta.
 #[test]
 fn a_message_next_to_a_delta_is_not_a_whole_answer() {
     let chunk = |delta: &str, so_far: &str, finish: Value| {
@@ -169,7 +169,7 @@ fn a_whole_message_streams_the_same_choice() {
         let (choices, usage, written) = expected(Protocol::Messages, &whole);
         let heard = heard(Protocol::Messages, true, &whole);
         let mut found = joined(&heard);
-        // What a whole answer says by null, a stream says by silence; blocks of thinking are numbered in one.
+        // A whole answer writes null, a stream leaves the member out; only a stream numbers thinking blocks.
         found[0]["message"]["refusal"] = Value::Null;
         for block in
             found[0]["message"].get_mut("thinking_blocks").and_then(Value::as_array_mut).into_iter().flatten()

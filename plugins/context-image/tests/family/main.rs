@@ -44,7 +44,7 @@ fn sent() -> Script {
     accepted(json!({})).start().expect_call(|call| assert_eq!(call.method, "POST"))
 }
 
-/// Taken by the provider; the family waits for the first poll.
+/// Accepted by the provider; the family waits for the first poll.
 fn taken() -> Script {
     sent()
         .reply(200, json!({"id": "5f0c", "polling_url": POLLING_URL, "cost": null}))

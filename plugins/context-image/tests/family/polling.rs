@@ -85,7 +85,7 @@ fn reports_progress() {
     tell(with(json!("half")), 3, 47);
     tell(with(Value::Null), 8, 95);
     tell(with(Value::Null), 600, 95);
-    // A word from newer endpoints, or one nobody knows: it runs until the host's deadline.
+    // A status of newer endpoints, or an unknown one: the task runs until the host's deadline.
     tell(status("Reasoning"), 0, 19);
     tell(status("Failed"), 0, 19);
 }

@@ -1,4 +1,4 @@
-//! Edits: the references are looked at first, and kept, so that the provider depends on nobody else.
+//! Edits: the host probes and keeps the references first, so the provider depends on no other server.
 
 use context_image::SURFACE;
 use gatehouse_sdk::{Blame, Facts, MediaKind, Probe, Submission};

@@ -1,4 +1,4 @@
-//! The submission's answers: it is sent once, and again only when it certainly was not taken.
+//! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
 
 use std::time::Duration;
 
@@ -123,6 +123,6 @@ fn any_answer_restarts_the_five_minutes() {
 fn cancels_a_waiting_submission() {
     let resting = sent().reply(429, json!({})).expect_wait(|_| ());
     play(&resting.cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
-    // While the call is out nobody knows: the task goes on.
+    // The outcome of the sent call is unknown: the task continues.
     play(&sent().cancel().expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(1800))));
 }

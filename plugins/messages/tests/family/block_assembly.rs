@@ -111,7 +111,7 @@ fn a_tools_block() {
     assert_eq!(played.written, 7);
 }
 
-/// What comes, and the blocks it makes: each by name or type, with all it grew by.
+/// Pieces, and the blocks they make: each by name or type, with its content.
 type Case = (Vec<Value>, &'static [(&'static str, &'static str)]);
 
 #[test]
@@ -153,7 +153,7 @@ fn orders_interleaved_pieces_into_blocks() {
             ],
             &[("f", "{}"), ("g", "{}"), ("text", "xyz")],
         ),
-        // Nothing to say.
+        // No content.
         (vec![begun(0, "c0", "f", ""), begun(1, "c1", "g", "  ")], &[("f", "{}"), ("g", "  {}")]),
         (vec![text("a"), begun(0, "c0", "f", "{}"), text("b")], &[("text", "a"), ("f", "{}"), ("text", "b")]),
         // All of one number, or of none.
@@ -168,7 +168,7 @@ fn orders_interleaved_pieces_into_blocks() {
         ),
         // Id and name again and again.
         (vec![begun(0, "c0", "f", "{"), begun(0, "c0", "f", "}")], &[("f", "{}")]),
-        // A name that comes late.
+        // A late name.
         (
             vec![
                 chunk(json!({"tool_calls": [{"index": 0, "id": "c0", "function": {"arguments": "{"}}]})),

@@ -1,4 +1,4 @@
-//! A provider's errors: whose trouble each is, and in whose words.
+//! A provider's errors: the obstacle of each, and its message.
 
 use gatehouse_sdk::{Body, Obstacle, Protocol, Reply, Sse, TextFailure};
 use messages::Messages;

@@ -1,4 +1,4 @@
-//! The family as the host meets it: requests opened, answers read, streams relayed, each natively through the SDK's
+//! The family as the host calls it: requests prepared, answers read, streams relayed, each natively through the SDK's
 //! own entry points and by the built component under the host's limits, which must agree to the byte.
 
 mod answers;
@@ -170,7 +170,7 @@ fn play_until(state: &[u8], events: &[Sse], sizes: &[usize]) -> (Played, Option<
         }
     }
     let _ = both().relay::<Messages>(state, &batches);
-    // Once more and further than a host goes: what comes after the end changes nothing.
+    // More than a host does: events after the end change nothing.
     let mut relay = run::relay::<Messages>(&cx(), state);
     let mut played = Played::default();
     for batch in batches {

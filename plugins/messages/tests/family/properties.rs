@@ -1,4 +1,4 @@
-//! What holds for every input: chunking changes nothing, thinking keeps its bytes, nothing panics.
+//! Properties of every input: chunking changes nothing, thinking keeps its bytes, nothing panics.
 
 use gatehouse_sdk::{Protocol, Relay, Reply, Sse, run};
 use messages::Messages;
@@ -66,7 +66,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A stream of chat chunks: text, thoughts and up to three tools whose JSON comes in pieces, in any order.
+/// A stream of chat chunks: text, reasoning and up to three tools whose JSON comes in pieces, in any order.
 fn any_chat() -> impl Strategy<Value = Vec<Sse>> {
     let piece = prop_oneof![
         "[a-zé\"{}]{0,4}".prop_map(|text| json!({"content": text})),

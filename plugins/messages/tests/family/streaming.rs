@@ -88,7 +88,7 @@ fn closes_a_block_the_limit_left_open() {
     let mut open = whole();
     open.remove(9);
     let mut expected = relayed(&whole());
-    // The novelty stands before the close that the ending brings.
+    // The new event comes before the stop that the end brings.
     expected.sent.swap(9, 10);
     let got = relayed(&open);
     assert_eq!(got.events(), expected.events());

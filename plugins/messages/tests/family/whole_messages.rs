@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{MODEL, Played, answered, frames, play, play_in, state};
 
-/// One event without a name, as the host hands such a body over.
+/// One event without a name, as the host passes such a body on.
 fn relayed(protocol: Protocol, thinking: bool, whole: &Value) -> Played {
     play(&state(protocol, thinking), &frames(std::slice::from_ref(whole)))
 }
@@ -194,7 +194,7 @@ fn calls_without_ids_stay_apart_and_a_reason_may_be_missing() {
     assert_eq!(message["content"][1]["input"], json!({"a": 2}));
 }
 
-/// Some providers send all that was said so far along with every delta.
+/// Some providers send the whole message so far with every delta.
 #[test]
 fn ignores_a_message_next_to_a_delta() {
     let chunk = |delta: &str, so_far: Value, finish: Value| {
