@@ -15,7 +15,7 @@ fn heard(protocol: Protocol, counted: bool, whole: &Value) -> Heard {
     relayed(&state(protocol, fields), &data(&[&whole.to_string()]), 1)
 }
 
-/// What a client that joins chunks ends up with: choices as those of a whole answer, each with its message.
+/// The result of a client that joins chunks: choices as in a whole answer, each with its message.
 fn joined(heard: &Heard) -> Vec<Value> {
     let mut choices: Vec<Value> = Vec::new();
     for chunk in heard.chunks() {
@@ -80,7 +80,7 @@ fn expected(protocol: Protocol, whole: &Value) -> (Vec<Value>, Option<Usage>, u3
 }
 
 #[test]
-fn a_completion_comes_to_the_same_choices() {
+fn a_whole_completion_streams_the_same_choices() {
     let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
     let calls = json!([call("call_1", "{\"a\":1}"), call("call_2", "{}")]);
     let whole = json!({
@@ -115,7 +115,7 @@ fn a_completion_comes_to_the_same_choices() {
 }
 
 #[test]
-fn what_a_clone_leaves_out_is_made_up_for() {
+fn adds_members_a_whole_completion_leaves_out() {
     let call = |arguments: &str| json!({"function": {"name": "f", "arguments": arguments}});
     let bare = json!({"choices": [{"message": {"tool_calls": [call("{}"), call("{\"a\":2}")]}}]});
     let wrapped = json!({"code": 200, "data": bare});
@@ -134,9 +134,9 @@ fn what_a_clone_leaves_out_is_made_up_for() {
     }
 }
 
-/// Some providers send all that was said so far along with every delta.
+/// Some providers send the whole message so far with every delta.
 #[test]
-fn a_message_beside_a_delta_is_no_whole_answer() {
+fn a_message_next_to_a_delta_is_not_a_whole_answer() {
     let chunk = |delta: &str, so_far: &str, finish: Value| {
         json!({"id": "c", "object": "chat.completion", "choices": [{"index": 0,
             "delta": {"role": "assistant", "content": delta}, "message": {"content": so_far}, "finish_reason": finish}]})
@@ -150,7 +150,7 @@ fn a_message_beside_a_delta_is_no_whole_answer() {
 }
 
 #[test]
-fn a_message_comes_to_the_same_choice() {
+fn a_whole_message_streams_the_same_choice() {
     let blocks = json!([
         {"type": "thinking", "thinking": "h\u{e9}m", "signature": "c2/n"},
         {"type": "redacted_thinking", "data": "cmVk"},
@@ -169,7 +169,7 @@ fn a_message_comes_to_the_same_choice() {
         let (choices, usage, written) = expected(Protocol::Messages, &whole);
         let heard = heard(Protocol::Messages, true, &whole);
         let mut found = joined(&heard);
-        // What a whole answer says by null, a stream says by silence; blocks of thinking are numbered in one.
+        // A whole answer writes null, a stream leaves the member out; only a stream numbers thinking blocks.
         found[0]["message"]["refusal"] = Value::Null;
         for block in
             found[0]["message"].get_mut("thinking_blocks").and_then(Value::as_array_mut).into_iter().flatten()

@@ -4,7 +4,7 @@ use gatehouse_sdk::{Protocol, Refusal};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, both, inquiry, prepare, refused};
+use crate::{body, both, prepare, refused, text_request};
 
 /// The same words over both protocols.
 fn check(fields: Value, rules: Value, expected: &str) {
@@ -193,7 +193,7 @@ fn every_tool_has_its_rule() {
 }
 
 #[test]
-fn a_tool_the_operator_has_struck_out_is_not_available() {
+fn refuses_a_tool_the_operator_disabled() {
     let rules = json!({"tools": {"bash_20241022": null}});
     let said = refused(
         &body(json!({"tools": [{"type": "bash_20241022", "name": "bash"}]})),
@@ -204,7 +204,7 @@ fn a_tool_the_operator_has_struck_out_is_not_available() {
 }
 
 #[test]
-fn the_rules_of_a_model_speak_the_upstreams_words() {
+fn model_rules_refuse_in_the_providers_words() {
     let prefill = json!({"messages": [
         {"role": "user", "content": "hello"}, {"role": "assistant", "content": "{"}]});
     let enabled = |budget: u32| json!({"thinking": {"type": "enabled", "budget_tokens": budget}});
@@ -282,7 +282,7 @@ fn the_rules_of_a_model_speak_the_upstreams_words() {
 }
 
 #[test]
-fn a_limit_may_be_reached() {
+fn accepts_values_at_the_limit() {
     let table = [
         (json!({"max_tokens": 64_000}), json!({"max_output": 64_000})),
         (json!({"temperature": 1, "top_k": 0, "stop_sequences": ["1", "2", "3", "4"]}), json!({})),
@@ -299,7 +299,7 @@ fn a_limit_may_be_reached() {
 }
 
 #[test]
-fn prefill_is_for_those_who_can() {
+fn only_some_models_take_prefill() {
     let prefill = body(json!({"messages": [
         {"role": "user", "content": "hello"}, {"role": "assistant", "content": "{"}]}));
     let table = [
@@ -318,7 +318,7 @@ fn prefill_is_for_those_who_can() {
 }
 
 #[test]
-fn a_body_that_is_no_object_is_named() {
+fn refuses_a_body_that_is_not_an_object() {
     let table = [
         ("{", "The request body is not valid JSON: "),
         ("", "The request body is not valid JSON: "),
@@ -326,7 +326,7 @@ fn a_body_that_is_no_object_is_named() {
         (r#"{"max_tokens":1,"max_tokens":2}"#, "the request body: the field `max_tokens` stands twice"),
     ];
     for (text, expected) in table {
-        match both().prepare::<Messages>(&inquiry(text, Protocol::Messages, json!({}))) {
+        match both().prepare::<Messages>(&text_request(text, Protocol::Messages, json!({}))) {
             Err(Refusal::Invalid { message, .. }) => assert!(message.starts_with(expected), "{message}"),
             other => panic!("{text}: {other:?}"),
         }
@@ -334,10 +334,10 @@ fn a_body_that_is_no_object_is_named() {
 }
 
 #[test]
-fn what_the_client_cannot_mend_is_not_its_fault() {
+fn wrong_rules_make_the_model_absent() {
     let refusal = prepare(&body(json!({})), Protocol::Chat, json!({"max_output": "many"})).unwrap_err();
     assert!(matches!(&refusal, Refusal::NotFound(words) if words.contains("do not read")), "{refusal:?}");
-    let mut request = inquiry(&body(json!({})).to_string(), Protocol::Chat, json!({}));
+    let mut request = text_request(&body(json!({})).to_string(), Protocol::Chat, json!({}));
     request.surface = "images.generate".to_owned();
     assert!(matches!(both().prepare::<Messages>(&request), Err(Refusal::NotFound(_))));
 }

@@ -1,4 +1,4 @@
-//! The submission's answers: it is sent once, and again only when it certainly was not taken.
+//! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn seconds(wait: u64) -> impl Fn(&Duration) {
 }
 
 #[test]
-fn a_taken_task_queues() {
+fn an_accepted_submission_is_pending() {
     play(&taken().expect_stage(Stage::Pending).expect_progress(0));
 }
 
@@ -54,7 +54,7 @@ fn answers_that_end_the_task() {
 }
 
 #[test]
-fn a_lost_answer_is_never_sent_again() {
+fn never_repeats_a_submission_after_a_lost_answer() {
     for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
         play(&sent().outage(outage).expect_fail(Blame::Upstream, LOST));
     }
@@ -94,7 +94,7 @@ fn unreachable(script: Script, wait: u64) -> Script {
 }
 
 #[test]
-fn an_unreachable_provider_is_tried_for_five_minutes() {
+fn retries_an_unreachable_provider_for_five_minutes() {
     let mut script = sent();
     for wait in [2, 4, 8, 16] {
         script = unreachable(script, wait);
@@ -107,7 +107,7 @@ fn an_unreachable_provider_is_tried_for_five_minutes() {
 }
 
 #[test]
-fn any_answer_starts_the_five_minutes_anew() {
+fn any_answer_restarts_the_five_minutes() {
     let mut script = sent();
     for wait in [2, 4, 8, 16] {
         script = unreachable(script, wait);
@@ -120,9 +120,9 @@ fn any_answer_starts_the_five_minutes_anew() {
 }
 
 #[test]
-fn a_resting_submission_can_be_cancelled() {
+fn cancels_a_waiting_submission() {
     let resting = sent().reply(429, json!({})).expect_wait(|_| ());
     play(&resting.cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
-    // While the call is out nobody knows: the task goes on.
+    // The outcome of the sent call is unknown: the task continues.
     play(&sent().cancel().expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(1800))));
 }

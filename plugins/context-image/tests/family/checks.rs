@@ -30,7 +30,7 @@ fn only_a_request_without_model_or_prompt_is_refused() {
 }
 
 #[test]
-fn every_other_mistake_is_accepted_and_fails_the_task() {
+fn other_invalid_fields_fail_the_task() {
     doomed(json!({"prompt": 5}), "`prompt`: expected a string, got 5");
     doomed(json!({"prompt": ""}), "`prompt`: expected a text that is not blank, got an empty string");
     doomed(json!({"prompt": " \n"}), "`prompt`: expected a text that is not blank, got the string \" \\n\"");
@@ -91,12 +91,12 @@ fn every_other_mistake_is_accepted_and_fails_the_task() {
 }
 
 #[test]
-fn a_long_prompt_is_the_clients_own_affair() {
+fn accepts_a_long_prompt() {
     play(&accepted(json!({"prompt": "\u{1f3a8}".repeat(10_000)})).start().expect_call(|_| ()));
 }
 
 #[test]
-fn what_cannot_be_remembered_is_not_taken() {
+fn refuses_what_exceeds_the_state_limit() {
     let of = |length: usize| json!({"image_urls": ["A".repeat(length), "B".repeat(32)]});
     // As bytes of state; the prompt, the defaults and two `data:` heads take their part.
     let rest = 241;
@@ -132,7 +132,7 @@ fn sends(fields: Value, expected: Value) {
 }
 
 #[test]
-fn every_field_goes_where_it_belongs() {
+fn writes_every_field_of_the_call() {
     sends(json!({}), json!({}));
     let nothing = json!({
         "image_urls": null, "size": null, "output_format": null, "response_format": null, "n": null,
@@ -188,7 +188,7 @@ fn each_model_has_its_path_and_its_price() {
 }
 
 #[test]
-fn the_schema_tells_clients_the_rules() {
+fn publishes_the_rules_in_the_schema() {
     let about = ContextImage::about();
     let schema: Value = serde_json::from_slice(&about.surfaces[0].schema).expect("JSON");
     assert_eq!(schema["required"], json!(["model", "prompt"]));

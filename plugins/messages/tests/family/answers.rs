@@ -34,7 +34,7 @@ fn a_message_keeps_its_bytes_but_for_the_model() {
 }
 
 #[test]
-fn a_message_without_counts_is_left_to_the_host() {
+fn a_message_without_counts_reports_no_usage() {
     let got = json!({"type": "message", "model": "x", "content": [{"type": "text", "text": "four"}]});
     let (_, usage, written) = answered(Protocol::Messages, false, &got);
     assert_eq!((usage, written), (None, 4));
@@ -88,7 +88,7 @@ fn every_reason_has_its_counterpart() {
 }
 
 #[test]
-fn tools_and_thoughts_become_blocks() {
+fn tools_and_reasoning_become_blocks() {
     let call =
         |id: Value, arguments: Value| json!({"id": id, "function": {"name": "f", "arguments": arguments}});
     let message = json!({
@@ -137,7 +137,7 @@ fn ids_are_made_of_the_providers() {
 }
 
 #[test]
-fn counts_of_chat_clones() {
+fn reads_token_counts_of_compatible_servers() {
     let usage = |input, output, cached, cache_write| Some(Usage { input, output, cached, cache_write });
     let table = [
         (json!({"prompt_tokens": 5, "completion_tokens": 2}), usage(5, 2, 0, 0)),
@@ -154,6 +154,15 @@ fn counts_of_chat_clones() {
             usage(5, 2, 0, 0),
         ),
         (json!({"total_tokens": 5}), None),
+        // xAI counts reasoning apart from `completion_tokens`.
+        (
+            json!({
+                "prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 10,
+                "completion_tokens_details": {"reasoning_tokens": 3},
+            }),
+            usage(5, 5, 0, 0),
+        ),
+        (json!({"prompt_tokens": 5.0, "completion_tokens": 2, "cached_tokens": 1}), usage(4, 2, 1, 0)),
         (json!("many"), None),
         (json!(null), None),
     ];

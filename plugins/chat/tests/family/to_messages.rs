@@ -39,13 +39,14 @@ fn refused(fields: Value, message: &str) {
 }
 
 #[test]
-fn the_call_goes_where_it_must() {
-    let mut inquiry = asked(Protocol::Messages, json!({"betas": ["a-1", "b-2"]}), json!({"stream": true}));
-    inquiry.headers = vec![
+fn the_call_has_path_and_headers() {
+    let mut text_request =
+        asked(Protocol::Messages, json!({"betas": ["a-1", "b-2"]}), json!({"stream": true}));
+    text_request.headers = vec![
         ("anthropic-version".into(), "2026-10-21".into()),
         ("anthropic-beta".into(), "b-2, c-3,a-1".into()),
     ];
-    let prepared = prepared(inquiry);
+    let prepared = prepared(text_request);
     assert_eq!(prepared.call.target, Target::Path("/v1/messages".into()));
     assert_eq!((prepared.call.replay, prepared.streaming), (Replay::Once, true));
     let headers = [("anthropic-version", "2023-06-01"), ("anthropic-beta", "b-2,a-1")];
@@ -82,7 +83,7 @@ fn fields_one_by_one() {
 }
 
 #[test]
-fn the_cap_is_always_told() {
+fn always_sends_max_tokens() {
     let cap = |rules: Value, fields: Value| {
         let prepared = prepared(asked(Protocol::Messages, rules, fields));
         let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
@@ -122,7 +123,7 @@ fn system_and_developer_join() {
 }
 
 #[test]
-fn turns_alternate_and_results_come_first() {
+fn roles_alternate_and_results_come_first() {
     let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
     let (system, messages) = talk(json!([
         {"role": "user", "content": "one"},
@@ -191,10 +192,10 @@ fn pictures_and_documents() {
         image("https://e.com/a.png"), image("data:image/jpg;base64,QUJD"), image("blob:one"),
         file("data:application/pdf;base64,QUJD"), file("blob:two"), {"type": "text", "text": "look", "cache_control": {"type": "ephemeral"}},
     ]);
-    let mut inquiry =
+    let mut text_request =
         asked(Protocol::Messages, json!({}), json!({"messages": [{"role": "user", "content": content}]}));
-    inquiry.blobs = vec![blob("blob:one", "image/webp"), blob("blob:two", "application/octet-stream")];
-    let prepared = prepared(inquiry);
+    text_request.blobs = vec![blob("blob:one", "image/webp"), blob("blob:two", "application/octet-stream")];
+    let prepared = prepared(text_request);
     assert_eq!((prepared.pictures, prepared.input_bytes), (5, 4));
     let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
     let embedded = |mime: &str, data: &str| json!({"type": "base64", "media_type": mime, "data": data});
@@ -262,7 +263,7 @@ fn formats() {
 }
 
 #[test]
-fn what_has_no_words_there_is_refused_by_name() {
+fn refuses_unsupported_fields_by_name() {
     refused(json!({"n": 2}), "`n`: expected 1, this model gives one answer at a time, got 2");
     refused(
         json!({"functions": [{"name": "f"}]}),
@@ -321,7 +322,7 @@ fn what_has_no_words_there_is_refused_by_name() {
 }
 
 #[test]
-fn a_final_assistant_message_needs_a_model_that_goes_on() {
+fn a_final_assistant_message_needs_prefill() {
     let ends = json!({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{"}]});
     let (field, said) = refusal(asked(Protocol::Messages, json!({}), ends.clone()));
     let words = "This model does not support assistant message prefill. The conversation must end with a user message.";

@@ -1,4 +1,4 @@
-//! A provider's errors: whose trouble each is, and in whose words.
+//! A provider's errors: the obstacle of each, and its message.
 
 use gatehouse_sdk::{Body, Obstacle, Protocol, Reply, Sse, TextFailure};
 use messages::Messages;
@@ -25,7 +25,7 @@ fn raw(status: u16, body: &str) -> Reply {
 }
 
 #[test]
-fn every_error_has_its_owner() {
+fn maps_every_error_to_its_obstacle() {
     let invalid = "invalid_request_error";
     let table = [
         (
@@ -113,7 +113,7 @@ fn every_error_has_its_owner() {
 }
 
 #[test]
-fn pages_and_nothing_are_the_providers_trouble() {
+fn html_pages_and_empty_bodies_are_provider_failures() {
     for body in ["<html><body>502 key=sk-1</body></html>", "", "oops", "\u{0}"] {
         for (status, obstacle) in
             [(400, Obstacle::Upstream), (502, Obstacle::Upstream), (200, Obstacle::Upstream)]
@@ -131,7 +131,7 @@ fn pages_and_nothing_are_the_providers_trouble() {
 }
 
 #[test]
-fn the_operators_names_are_struck_out() {
+fn redacts_account_names() {
     let words = "Rate limit reached for gpt in organization org-AbCdEfGh12 on tokens (key sk-proj-12345678), org-wide.";
     let got = rejected(Protocol::Chat, 429, &openai("tokens", json!("rate_limit_exceeded"), words));
     let expected = "Rate limit reached for gpt in organization *** on tokens (key ***), org-wide.";
@@ -141,7 +141,7 @@ fn the_operators_names_are_struck_out() {
 }
 
 #[test]
-fn an_error_inside_a_good_status_is_one() {
+fn reads_an_error_inside_an_answer_of_200() {
     let table = [
         (anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream),
         (anthropic("invalid_request_error", "bad"), Obstacle::Invalid),
@@ -167,7 +167,7 @@ fn an_error_inside_a_good_status_is_one() {
 }
 
 #[test]
-fn answers_of_another_shape_are_the_providers_trouble() {
+fn answers_of_another_shape_are_provider_failures() {
     let table = [
         (Protocol::Messages, json!({"type": "message", "content": "hi", "model": "x"})),
         (Protocol::Messages, json!({"type": "message", "content": []})),

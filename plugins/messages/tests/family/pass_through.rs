@@ -4,18 +4,18 @@ use gatehouse_sdk::{Header, Protocol, Replay, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, both, inquiry, prepare, sent, written};
+use crate::{body, both, prepare, sent, text_request, written};
 
 /// What is sent of a body given as text.
 fn sent_text(text: &str, rules: Value) -> String {
     let prepared =
-        both().prepare::<Messages>(&inquiry(text, Protocol::Messages, rules)).expect("a good request");
+        both().prepare::<Messages>(&text_request(text, Protocol::Messages, rules)).expect("a good request");
     written(&prepared.call)
 }
 
 #[test]
 fn the_call_is_a_post_with_the_gateways_own_version() {
-    let mut request = inquiry(&body(json!({"stream": true})).to_string(), Protocol::Messages, json!({}));
+    let mut request = text_request(&body(json!({"stream": true})).to_string(), Protocol::Messages, json!({}));
     request.headers.push(("anthropic-version".to_owned(), "2026-10-21".to_owned()));
     let prepared = both().prepare::<Messages>(&request).expect("a good request");
     let call = &prepared.call;
@@ -34,7 +34,7 @@ fn the_call_is_a_post_with_the_gateways_own_version() {
 }
 
 #[test]
-fn bytes_are_kept_where_nothing_has_to_change() {
+fn keeps_bytes_that_need_no_change() {
     let turns = concat!(
         r#"[ {"role":"user","content":"caf\u00e9 \/ 1.0"}, {"content":[ {"signature":"c2ln","type":"thinking","#,
         r#""thinking":"a\u0062c","later":{"z":1.10,"a":[ ]}},{"type":"redacted_thinking","data":"xx=="},"#,
@@ -68,7 +68,7 @@ fn what_the_host_cut_out_goes_back_as_base64() {
 }
 
 #[test]
-fn what_the_model_reads_is_weighed() {
+fn estimates_the_input() {
     let fields = json!({
         "system": "12345",
         "tools": [{"name": "f", "input_schema": {}}],
@@ -100,7 +100,7 @@ fn tools_of_2024_become_their_successors() {
         {"type": "bash_20241022", "name": "bash", "cache_control": {"type": "ephemeral"}},
         {"name": "f", "input_schema": {"type": "object"}},
     ]);
-    let mut request = inquiry(&body(json!({"tools": tools})).to_string(), Protocol::Messages, json!({}));
+    let mut request = text_request(&body(json!({"tools": tools})).to_string(), Protocol::Messages, json!({}));
     request.headers.push(("anthropic-beta".to_owned(), "computer-use-2024-10-22".to_owned()));
     let prepared = both().prepare::<Messages>(&request).expect("good");
     let got: Value = serde_json::from_str(&written(&prepared.call)).expect("JSON");
@@ -119,8 +119,9 @@ fn tools_of_2024_become_their_successors() {
 }
 
 #[test]
-fn only_betas_the_operator_knows_are_passed_on() {
-    let mut request = inquiry(&body(json!({})).to_string(), Protocol::Messages, json!({"betas": ["a", "b"]}));
+fn passes_only_betas_of_the_rules() {
+    let mut request =
+        text_request(&body(json!({})).to_string(), Protocol::Messages, json!({"betas": ["a", "b"]}));
     for names in ["b, x", "a,b"] {
         request.headers.push(("anthropic-beta".to_owned(), names.to_owned()));
     }

@@ -10,7 +10,7 @@ fn passed(rules: Value, fields: Value) -> Value {
 }
 
 #[test]
-fn the_call_goes_where_it_must() {
+fn the_call_has_path_and_headers() {
     let prepared = prepared(asked(Protocol::Chat, json!({}), json!({})));
     let call = &prepared.call;
     assert_eq!((call.provider.as_str(), call.method.as_str()), ("p", "POST"));
@@ -59,7 +59,7 @@ fn how_much_may_be_written() {
 }
 
 #[test]
-fn tokens_are_counted_for_the_host_whoever_asked() {
+fn always_asks_for_token_counts() {
     let options = |rules: Value, fields: Value| passed(rules, fields).get("stream_options").cloned();
     let stream = json!({"stream": true});
     assert_eq!(options(json!({}), stream.clone()), Some(json!({"include_usage": true})));
@@ -113,16 +113,16 @@ fn the_alias_asks_for_effort() {
 }
 
 #[test]
-fn a_sound_that_was_cut_out_is_bare_again() {
+fn audio_from_a_blob_is_bare_base64() {
     let blob = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
     let sound = json!({"type": "input_audio", "input_audio": {"data": blob, "format": "wav"}});
     let picture = json!({"type": "image_url", "image_url": {"url": blob}});
     let content = json!([{"type": "text", "text": "hear"}, sound, picture, sound]);
-    let mut inquiry =
+    let mut text_request =
         asked(Protocol::Chat, json!({}), json!({"messages": [{"role": "user", "content": content}]}));
     let facts = Facts { blob: Some(blob.into()), ..Facts::new(MediaKind::Image, "image/png", 9) };
-    inquiry.blobs = vec![facts];
-    let prepared = prepared(inquiry);
+    text_request.blobs = vec![facts];
+    let prepared = prepared(text_request);
     let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();
     let content = &sent["messages"][0]["content"];
     assert_eq!(content[1]["input_audio"]["data"], format!("{blob}:base64"));
@@ -132,7 +132,7 @@ fn a_sound_that_was_cut_out_is_bare_again() {
 }
 
 #[test]
-fn what_is_read_is_text_and_tools() {
+fn the_input_estimate_counts_text_and_tools() {
     let read = |fields: Value| prepared(asked(Protocol::Chat, json!({}), fields)).input_bytes;
     assert_eq!(read(json!({})), 2);
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": {}}}]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{asked, prepared, refusal, written};
 
-/// Refused, whoever would serve it.
+/// Refused for both protocols.
 fn refused(fields: Value, message: &str) {
     for protocol in [Protocol::Chat, Protocol::Messages] {
         let (field, said) = refusal(asked(protocol, json!({}), fields.clone()));
@@ -22,7 +22,7 @@ fn refused_part(part: Value, expected: &str) {
     refused(json!({"messages": [{"role": "user", "content": [part]}]}), expected);
 }
 
-/// Taken by a provider of the same protocol.
+/// Accepted for a provider of the same protocol.
 fn taken(fields: Value) {
     prepared(asked(Protocol::Chat, json!({}), fields));
 }

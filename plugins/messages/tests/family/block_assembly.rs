@@ -111,11 +111,11 @@ fn a_tools_block() {
     assert_eq!(played.written, 7);
 }
 
-/// What comes, and the blocks it makes: each by name or type, with all it grew by.
+/// Pieces, and the blocks they make: each by name or type, with its content.
 type Case = (Vec<Value>, &'static [(&'static str, &'static str)]);
 
 #[test]
-fn pieces_come_in_any_order_and_blocks_in_one() {
+fn orders_interleaved_pieces_into_blocks() {
     let table: [Case; 10] = [
         (
             vec![
@@ -153,7 +153,7 @@ fn pieces_come_in_any_order_and_blocks_in_one() {
             ],
             &[("f", "{}"), ("g", "{}"), ("text", "xyz")],
         ),
-        // Nothing to say.
+        // No content.
         (vec![begun(0, "c0", "f", ""), begun(1, "c1", "g", "  ")], &[("f", "{}"), ("g", "  {}")]),
         (vec![text("a"), begun(0, "c0", "f", "{}"), text("b")], &[("text", "a"), ("f", "{}"), ("text", "b")]),
         // All of one number, or of none.
@@ -168,7 +168,7 @@ fn pieces_come_in_any_order_and_blocks_in_one() {
         ),
         // Id and name again and again.
         (vec![begun(0, "c0", "f", "{"), begun(0, "c0", "f", "}")], &[("f", "{}")]),
-        // A name that comes late.
+        // A late name.
         (
             vec![
                 chunk(json!({"tool_calls": [{"index": 0, "id": "c0", "function": {"arguments": "{"}}]})),
@@ -187,7 +187,7 @@ fn pieces_come_in_any_order_and_blocks_in_one() {
 }
 
 #[test]
-fn tools_one_after_another_stream_live() {
+fn streams_consecutive_tools_at_once() {
     let data = frames(&[begun(0, "c0", "f", "{}"), begun(1, "c1", "g", "{\"a")]);
     let played = play_in(&state(Protocol::Chat, false), &data, &[1, 1]);
     // The end is missing, so the stream is cut; what came before it had been sent.
@@ -200,7 +200,7 @@ fn tools_one_after_another_stream_live() {
 }
 
 #[test]
-fn thoughts_are_shown_to_those_who_ask() {
+fn shows_thinking_only_on_request() {
     let mut events = frames(&[chunk(json!({"reasoning_content": "hm"})), text("a"), end("stop")]);
     events.push(done());
     let quiet = play(&state(Protocol::Chat, false), &events);
@@ -211,7 +211,7 @@ fn thoughts_are_shown_to_those_who_ask() {
 }
 
 #[test]
-fn every_end_has_its_reason() {
+fn maps_every_finish_reason() {
     let table = [
         ("stop", "end_turn"),
         ("length", "max_tokens"),
@@ -234,7 +234,7 @@ fn every_end_has_its_reason() {
 }
 
 #[test]
-fn the_ending_waits_for_the_counts() {
+fn the_end_waits_for_the_counts() {
     let state = state(Protocol::Chat, false);
     let whole = play(&state, &frames(&[text("a"), end("stop"), counts()]));
     assert!(whole.last, "the counts are the end, [DONE] or not");
@@ -249,7 +249,7 @@ fn the_ending_waits_for_the_counts() {
 }
 
 #[test]
-fn an_end_without_a_reason_is_none() {
+fn an_end_without_a_reason_fails() {
     let mut done_only = frames(&[text("a")]);
     done_only.push(done());
     for events in [frames(&[text("a")]), done_only, vec![done()], vec![], frames(&[text("a"), counts()])] {
@@ -259,7 +259,7 @@ fn an_end_without_a_reason_is_none() {
 }
 
 #[test]
-fn what_does_not_fit_together_ends_it() {
+fn inconsistent_pieces_fail_the_stream() {
     let unnamed = chunk(json!({"tool_calls": [{"index": 0, "id": "c", "function": {"arguments": "{}"}}]}));
     let after = vec![begun(0, "c", "f", "{}"), text("a"), more(0, "{}"), end("stop")];
     for data in [vec![unnamed, end("stop")], after] {
@@ -274,7 +274,7 @@ fn what_does_not_fit_together_ends_it() {
 }
 
 #[test]
-fn noise_of_clones_is_tolerated() {
+fn tolerates_extra_events() {
     let filter = json!({"id": "", "choices": [], "prompt_filter_results": [{}]});
     let other =
         json!({"id": "x", "choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]});

@@ -4,7 +4,7 @@ use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::{body, both, inquiry, prepare, refused, sent};
+use crate::{body, both, prepare, refused, sent, text_request};
 
 fn asked(fields: Value) -> Value {
     sent(fields, Protocol::Chat, json!({}))
@@ -29,7 +29,7 @@ fn the_plainest_request() {
 }
 
 #[test]
-fn every_field_finds_its_place() {
+fn translates_every_field() {
     let function = |name: &str| json!({"type": "function", "function": {"name": name}});
     let table = [
         (json!({"temperature": 0.5}), "temperature", json!(0.5)),
@@ -78,7 +78,7 @@ fn every_field_finds_its_place() {
 }
 
 #[test]
-fn the_operators_rules_shape_it() {
+fn applies_the_operators_rules() {
     let got = sent(
         json!({"stream": true}),
         Protocol::Chat,
@@ -199,7 +199,7 @@ fn results_of_tools_come_first_and_their_pictures_after() {
 }
 
 #[test]
-fn what_chat_has_no_words_for_is_refused() {
+fn refuses_blocks_chat_does_not_have() {
     let user = |block: Value| json!({"messages": [{"role": "user", "content": [block]}]});
     let table = [
         (
@@ -226,13 +226,13 @@ fn what_chat_has_no_words_for_is_refused() {
 }
 
 #[test]
-fn a_file_inside_quoted_json_would_be_lost() {
+fn refuses_a_blob_inside_quoted_json() {
     let turns = json!([
         {"role": "assistant", "content": [
             {"type": "tool_use", "id": "t", "name": "f", "input": {"picture": "blob:blob_1"}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
     ]);
-    let mut request = inquiry(&body(json!({"messages": turns})).to_string(), Protocol::Chat, json!({}));
+    let mut request = text_request(&body(json!({"messages": turns})).to_string(), Protocol::Chat, json!({}));
     assert!(both().prepare::<Messages>(&request).is_ok(), "words that only look like it");
     let facts =
         Facts { blob: Some("blob:blob_1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };

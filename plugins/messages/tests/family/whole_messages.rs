@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{MODEL, Played, answered, frames, play, play_in, state};
 
-/// One event without a name, as the host hands such a body over.
+/// One event without a name, as the host passes such a body on.
 fn relayed(protocol: Protocol, thinking: bool, whole: &Value) -> Played {
     play(&state(protocol, thinking), &frames(std::slice::from_ref(whole)))
 }
@@ -100,7 +100,7 @@ fn a_message_of_every_kind_of_block() {
 }
 
 #[test]
-fn a_message_without_a_word_or_a_count() {
+fn streams_a_message_without_text_or_counts() {
     let mut whole = message(json!([]), "refusal");
     let played = relayed(Protocol::Messages, false, &whole);
     assert_eq!(joined(&played), answered(Protocol::Messages, false, &whole).0);
@@ -114,7 +114,7 @@ fn a_message_without_a_word_or_a_count() {
 }
 
 #[test]
-fn a_message_that_does_not_read_is_none() {
+fn refuses_an_unreadable_message() {
     for content in [json!("text"), json!([7])] {
         let whole = message(content, "end_turn");
         let stopped = play_in(&state(Protocol::Messages, false), &frames(&[whole]), &[]);
@@ -152,7 +152,7 @@ fn chunked(whole: &Value) -> Vec<Sse> {
 }
 
 #[test]
-fn a_completion_comes_to_the_same_message_whole_streamed_and_unfolded() {
+fn a_completion_gives_the_same_message_whole_and_streamed() {
     let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
     for (thinking, said, finish) in [
         (false, json!({"role": "assistant", "content": "one \"two\" \u{1f5fc}"}), "stop"),
@@ -194,9 +194,9 @@ fn calls_without_ids_stay_apart_and_a_reason_may_be_missing() {
     assert_eq!(message["content"][1]["input"], json!({"a": 2}));
 }
 
-/// Some providers send all that was said so far along with every delta.
+/// Some providers send the whole message so far with every delta.
 #[test]
-fn a_message_beside_a_delta_is_passed_over() {
+fn ignores_a_message_next_to_a_delta() {
     let chunk = |delta: &str, so_far: Value, finish: Value| {
         json!({"id": "c", "object": "chat.completion", "choices":
             [{"index": 0, "delta": {"content": delta}, "message": so_far, "finish_reason": finish}]})
