@@ -3,7 +3,7 @@
 //! Markers stand in double brackets anywhere in the text; several may be combined, and
 //! [`MARKERS`] is the whole list. What is not in it is a text like any other.
 
-use super::markers::{Argument, MARKERS, Marker};
+use super::markers::{Argument, MARKERS, Marker, MarkerInfo, Protocol};
 
 /// Everything a text asks to go wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,18 +29,25 @@ impl Faults {
         faults
     }
 
-    pub(crate) fn has(&self, mark: Marker) -> bool {
-        self.others.iter().any(|(found, _)| *found == mark)
+    /// Without the markers of other protocols, which do nothing here.
+    pub(crate) fn within(mut self, protocol: Protocol) -> Self {
+        let applies = |row: &MarkerInfo| [Protocol::Both, protocol].contains(&row.protocol);
+        self.others.retain(|(marker, _)| MARKERS.iter().any(|row| row.marker == *marker && applies(row)));
+        self
+    }
+
+    pub(crate) fn has(&self, marker: Marker) -> bool {
+        self.others.iter().any(|(found, _)| *found == marker)
     }
 
     /// The number that came with a marker.
-    pub(crate) fn number(&self, mark: Marker) -> Option<u64> {
-        self.others.iter().find(|(found, _)| *found == mark)?.1
+    pub(crate) fn number(&self, marker: Marker) -> Option<u64> {
+        self.others.iter().find(|(found, _)| *found == marker)?.1
     }
 
     /// Whether this is the delta after which it happens.
-    pub(crate) fn due(&self, mark: Marker, deltas: u64) -> bool {
-        self.has(mark) && self.number(mark).unwrap_or(1) == deltas
+    pub(crate) fn due(&self, marker: Marker, deltas: u64) -> bool {
+        self.has(marker) && self.number(marker).unwrap_or(1) == deltas
     }
 
     /// Whether requests have to be counted.
@@ -51,9 +58,9 @@ impl Faults {
     /// What answers instead, after so many earlier requests with this text.
     pub(crate) fn refusal(&self, earlier: u32) -> Option<Marker> {
         let mut end = 0_u32;
-        self.refusals.iter().find_map(|(mark, times)| {
+        self.refusals.iter().find_map(|(marker, times)| {
             end = end.saturating_add(*times);
-            (earlier < end).then_some(*mark)
+            (earlier < end).then_some(*marker)
         })
     }
 
@@ -72,10 +79,10 @@ impl Faults {
         match (row.argument, number) {
             (Argument::Times, times) => {
                 let times = times.map_or(u32::MAX, |times| u32::try_from(times).unwrap_or(u32::MAX));
-                self.refusals.push((row.mark, times));
+                self.refusals.push((row.marker, times));
             }
             (Argument::None, None) | (Argument::Maybe, _) | (Argument::Number, Some(_)) => {
-                self.others.push((row.mark, number));
+                self.others.push((row.marker, number));
             }
             (Argument::None, Some(_)) | (Argument::Number, None) => return false,
         }
@@ -94,10 +101,10 @@ mod tests {
         for (at, row) in MARKERS.iter().enumerate() {
             let argument = if row.argument == Argument::Number { ":7" } else { "" };
             let faults = Faults::of(&format!("a [[{}{argument}]] kite", row.name));
-            assert!(faults.has(row.mark) || faults.refusal(0) == Some(row.mark), "{}", row.name);
+            assert!(faults.has(row.marker) || faults.refusal(0) == Some(row.marker), "{}", row.name);
             assert_eq!(faults.rest, "a  kite", "{}", row.name);
             assert!(row.says.len() > 8, "{}", row.name);
-            let twin = MARKERS[at + 1..].iter().find(|it| it.name == row.name || it.mark == row.mark);
+            let twin = MARKERS[at + 1..].iter().find(|it| it.name == row.name || it.marker == row.marker);
             assert!(twin.is_none(), "{}", row.name);
         }
     }

@@ -85,7 +85,7 @@ pub(crate) enum Argument {
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkerInfo {
-    pub(crate) mark: Marker,
+    pub(crate) marker: Marker,
     /// What stands between the brackets, without its argument.
     pub name: &'static str,
     pub(crate) argument: Argument,
@@ -95,8 +95,8 @@ pub struct MarkerInfo {
     pub says: &'static str,
 }
 
-const fn row(mark: Marker, name: &'static str, argument: Argument, says: &'static str) -> MarkerInfo {
-    MarkerInfo { mark, name, argument, protocol: Protocol::Both, says }
+const fn row(marker: Marker, name: &'static str, argument: Argument, says: &'static str) -> MarkerInfo {
+    MarkerInfo { marker, name, argument, protocol: Protocol::Both, says }
 }
 
 const fn of(protocol: Protocol, row: MarkerInfo) -> MarkerInfo {

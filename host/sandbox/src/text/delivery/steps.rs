@@ -37,18 +37,18 @@ pub(crate) fn stream(plan: &ReplyPlan) -> Vec<Step> {
         return steps;
     }
     for event in &plan.events {
-        if event.part == EventKind::End && faults.has(Marker::NoEnd) {
+        if event.kind == EventKind::End && faults.has(Marker::NoEnd) {
             continue;
         }
         if faults.has(Marker::Comments) && seed.below(2) == 0 {
             steps.push(Step::Bytes(line_end(plan, ": keep-alive\n\n").into()));
         }
-        let is_delta = event.part == EventKind::Delta;
+        let is_delta = event.kind == EventKind::Delta;
         if is_delta && deltas == 0 && faults.has(Marker::OddEvent) {
             steps.push(Step::Bytes(frame(plan, &plan.odd)));
         }
         let bytes = match is_delta && deltas == 0 && faults.has(Marker::HugeLine) {
-            true => frame(plan, &event.padded(HUGE)),
+            true => frame(plan, &event.clone().padded(HUGE)),
             false => frame(plan, event),
         };
         if is_delta && faults.due(Marker::Reset, deltas) {
