@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo:warning={note}");
     }
     let mut table = String::from("/// Every plugin built with this binary, by name.\n");
-    table.push_str("pub(crate) static PLUGINS: &[Embedded] = &[\n");
+    table.push_str("pub(crate) static PLUGINS: &[BuiltInPlugin] = &[\n");
     for plugin in discover(&root.join("plugins"))? {
         let wasm = build_plugin(&plugin.dir, &plugins_target_dir(&out))?;
         let family = plugin.dir.join("family.toml");
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = &plugin.name;
         writeln!(
             table,
-            "    Embedded {{ name: {name:?}, wasm: include_bytes!({copy:?}), family_toml: include_str!({family:?}) }},",
+            "    BuiltInPlugin {{ name: {name:?}, wasm: include_bytes!({copy:?}), family_toml: include_str!({family:?}) }},",
         )?;
     }
     table.push_str("];\n");

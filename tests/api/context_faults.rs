@@ -4,8 +4,8 @@
 //! Whatever the provider does, a failed task costs nothing and its reason never shows the operator's
 //! account, a secret, or the provider's trouble as the client's fault.
 
-use gatehouse_sandbox::Settings;
 use gatehouse_harness::{run, send_to};
+use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use crate::{Scene, request};

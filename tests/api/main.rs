@@ -12,8 +12,8 @@ mod tasks;
 
 use std::time::Duration;
 
+use gatehouse_harness::{Caller, Gateway, Response, Setup};
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_harness::{Response, Caller, Gateway, Setup};
 use serde_json::{Value, json};
 
 /// A gateway with one account and an unlimited key, and the provider it talks to.

@@ -1,7 +1,7 @@
 //! The task endpoint and what stands beside it: fields, waiting, lists, cancelling, models, health.
 
-use gatehouse_sandbox::Settings;
 use gatehouse_harness::{run, send};
+use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use crate::{Scene, request};

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use gatehouse_harness::{Caller, Gateway, Setup, send};
 use gatehouse_sandbox::text::{Received, TextRecord};
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_harness::{Caller, Gateway, Setup, send};
 use serde_json::{Map, Value, json};
 
 /// How long anything may take to become true.

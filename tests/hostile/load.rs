@@ -97,11 +97,7 @@ fn liars_and_strangers_are_turned_away() {
         assert!(broken.is_empty(), "{} wrong:\n{}", broken.len(), broken.join("\n"));
 
         assert!(honest.stop().await > 0);
-        assert_eq!(
-            scene.house.command(&["plugin", "list", "--json"]).await,
-            serving,
-            "nothing has changed"
-        );
+        assert_eq!(scene.house.command(&["plugin", "list", "--json"]).await, serving, "nothing has changed");
         assert_eq!(scene.finish(&json!({})).await["status"], "completed");
         scene.house.expect_sound_ledger().await;
     });

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use gatehouse_harness::{Caller, Gateway, Response, Setup};
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_harness::{Response, Caller, Gateway, Setup};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

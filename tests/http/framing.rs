@@ -51,6 +51,7 @@ fn lengths() {
         ),
         unparsed("two lengths", hiding(both), 400),
         unparsed("a list of lengths", length("5, 5"), 400),
+        unparsed("a list of two lengths", length("5, 6"), 400),
         unparsed("a length with a plus", length("+5"), 400),
         unparsed("a negative length", length("-1"), 400),
         unparsed("a length in hex", length("0x5"), 400),

@@ -10,7 +10,6 @@ mod framing;
 mod heads;
 mod http2;
 mod http2_floods;
-mod raw;
 mod slow;
 mod targets;
 
@@ -18,8 +17,8 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::{Caller, Gateway, Setup};
+use gatehouse_sandbox::{Sandbox, Settings};
 
 /// Longer than any limit configured here: whoever still waits then would wait for ever.
 const FOR_EVER: Duration = Duration::from_secs(120);

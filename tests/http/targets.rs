@@ -98,6 +98,7 @@ fn methods() {
         refused("trace", line("TRACE /livez HTTP/1.1"), 405, "TRACE"),
         refused("track", line("TRACK /livez HTTP/1.1"), 405, "TRACK"),
         row("a tunnel", line("CONNECT a HTTP/1.1"), [Ours(405, "CONNECT")], Kept),
+        refused("a tunnel to a port", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 405, "CONNECT"),
         refused("a method nobody knows", line("BREW /livez HTTP/1.1"), 405, "BREW"),
         refused("methods have a case", line("get /livez HTTP/1.1"), 405, "get"),
         refused("put", line("PUT /v1/models HTTP/1.1"), 405, "PUT"),
@@ -144,6 +145,7 @@ fn versions_and_other_protocols() {
             "PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET /smuggled HTTP/1.1\r\n\r\n",
             400,
         ),
+        unparsed("a single word", "hello\r\n\r\n", 400),
         unparsed("zeros", "\0\0\0\0\0\0\0\0", 400),
         served(
             "an upgrade to HTTP/2 is not taken",

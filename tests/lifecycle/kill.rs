@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::{Caller, Gateway, PersistentClient, run};
+use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
@@ -83,8 +83,9 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             more: Notify::new(),
         });
         let (begun, address) = (Instant::now(), house.public);
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|_| tokio::spawn(client(Arc::clone(&load), PersistentClient::new(address)))).collect();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| tokio::spawn(client(Arc::clone(&load), PersistentClient::new(address))))
+            .collect();
 
         let mut reader = Reader::new(PersistentClient::new(address), load.caller.clone());
         let (mut target, mut moments, mut slowest) = (0, Vec::new(), Duration::ZERO);

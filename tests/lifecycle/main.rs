@@ -11,8 +11,8 @@ mod tls;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::Setup;
+use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
 async fn sandbox(job_time: Duration) -> Sandbox {

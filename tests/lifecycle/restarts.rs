@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Response, Caller, Gateway, PersistentClient, run};
+use gatehouse_harness::{Caller, Gateway, PersistentClient, Response, run};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 
@@ -56,8 +56,9 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         });
         let begun = Instant::now();
         let address = house.public;
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|n| tokio::spawn(client(n, Arc::clone(&load), PersistentClient::new(address)))).collect();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|n| tokio::spawn(client(n, Arc::clone(&load), PersistentClient::new(address))))
+            .collect();
         for restart in 1..=restarts {
             while load.answers.load(Ordering::SeqCst) < restart * BETWEEN {
                 load.more.notified().await;

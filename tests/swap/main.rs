@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::{Caller, Gateway, Setup, run};
+use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
 const IMAGES: &str = "/v1/images/generations";
@@ -152,8 +152,7 @@ fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted()
             let text = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert!(refused.status.code() == Some(1) && text.contains(reason), "{text}");
         }
-        let second =
-            house.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
+        let second = house.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
         assert!(second.status.success());
         let mine =
             versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_harness::{Caller, Gateway, Setup, run};
+use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -140,7 +140,8 @@ fn a_thousand_streams_leak_no_hold() {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let context = serde_json::to_value(sandbox.context()).expect("addresses");
         let house =
-            Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context).with(&tables(&sandbox))).await;
+            Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context).with(&tables(&sandbox)))
+                .await;
         let caller = house.open_account("crowd", "100000").await;
         let before = resident(house.pid());
         let mut clients = Vec::with_capacity(STREAMS);

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use gatehouse_harness::{Caller, Gateway, Setup};
 use gatehouse_sandbox::text::TextRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_harness::{Caller, Gateway, Setup};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

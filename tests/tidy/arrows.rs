@@ -27,7 +27,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model"]),
-    ("gatehouse-admin", &["gatehouse-files", "gatehouse-model"]),
+    (
+        "gatehouse-admin",
+        &[
+            "gatehouse-driver",
+            "gatehouse-files",
+            "gatehouse-model",
+            "gatehouse-runtime",
+            "gatehouse-store",
+            "gatehouse-tasks",
+        ],
+    ),
     ("gatehouse-sandbox", &[]),
     (
         "gatehouse",
@@ -47,10 +57,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gatehouse-sdk", &[]),
+    ("gatehouse-text-protocols", &["gatehouse-sdk"]),
     ("gatehouse-build", &[]),
     ("gatehouse-testkit", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-sdk"]),
     ("gatehouse-harness", &["gatehouse-model"]),
-    ("gatehouse-tests", &[]),
+    ("gatehouse-simulation", &[]),
     ("gatehouse-tidy", &[]),
     ("gatehouse-bench", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-harness"]),
 ];
@@ -121,11 +132,11 @@ fn packages() -> Vec<Package> {
     metadata.workspace_packages().into_iter().cloned().collect()
 }
 
-/// What a crate may build on: its row, or for plugins and their fixtures the SDK alone.
+/// What a crate may build on: its row, or for plugins and their fixtures the SDK and the text families' library.
 fn allowed(package: &Package) -> Option<&'static [&'static str]> {
     let row = ARROWS.iter().find(|(name, _)| *name == package.name.as_str()).map(|(_, allowed)| *allowed);
     let folder = package.manifest_path.as_str();
     let is_plugin =
         folder.contains("/plugins/") || folder.contains("/fixtures/") || folder.contains("/sdk/template");
-    row.or_else(|| is_plugin.then_some(&["gatehouse-sdk"] as &[&str]))
+    row.or_else(|| is_plugin.then_some(&["gatehouse-sdk", "gatehouse-text-protocols"] as &[&str]))
 }

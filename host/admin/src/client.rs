@@ -1,6 +1,6 @@
-//! The other side of the door: a command on the same machine asks the gateway that has the store open.
+//! The client of the admin API: a command on the same machine has a running gateway perform an operation.
 //!
-//! Connects to the address the door's file names and to nothing else.
+//! Connects to the address in the endpoint file and to nothing else.
 
 use std::time::Duration;
 
@@ -11,34 +11,37 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::{Door, Operation, OperationError, Outcome};
+use crate::api::error::OperationError;
+use crate::api::operation::Operation;
+use crate::api::result::OperationResult;
+use crate::endpoint_file::AdminEndpoint;
 
-const ANSWER_LIMIT: usize = 64 << 20;
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// Compiling a large component, or re-summing a large ledger, may take minutes.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(600);
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// To compile a large component, or to sum up a large ledger, may take minutes.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Why the door gave no outcome.
+/// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nobody answers at the address the file names.
-    #[error("nobody answers at {address}: {reason}")]
-    Closed {
+    /// No response from the address in the endpoint file.
+    #[error("no response from {address}: {reason}")]
+    Unreachable {
         /// The address.
         address: std::net::SocketAddr,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Something answered that is not this gateway's door.
-    #[error("what answers at {address} is not this gateway: {reason}")]
+    /// The listener at the address belongs to another program.
+    #[error("the listener at {address} is not this gateway's: {reason}")]
     Foreign {
         /// The address.
         address: std::net::SocketAddr,
-        /// What it said.
+        /// Its response.
         reason: String,
     },
-    /// The gateway refused.
+    /// The gateway refused the operation.
     #[error(transparent)]
     Refused(#[from] OperationError),
 }
@@ -47,56 +50,66 @@ pub enum ClientError {
 ///
 /// # Errors
 /// See [`ClientError`].
-pub async fn ask(door: &Door, operation: &Operation) -> Result<Outcome, ClientError> {
-    let exchange = exchange(door, operation);
-    let (status, body) = tokio::time::timeout(ANSWER_PATIENCE, exchange)
+pub async fn perform(
+    endpoint: &AdminEndpoint,
+    operation: &Operation,
+) -> Result<OperationResult, ClientError> {
+    let exchange = exchange(endpoint, operation);
+    let (status, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
         .await
-        .map_err(|_| closed(door, "no answer in time"))??;
-    read_answer(door, status, &body)
+        .map_err(|_| unreachable(endpoint, "no response in time"))??;
+    read_response(endpoint, status, &body)
 }
 
-async fn exchange(door: &Door, operation: &Operation) -> Result<(StatusCode, Bytes), ClientError> {
-    let stream = tokio::time::timeout(CONNECT_PATIENCE, TcpStream::connect(door.address))
+async fn exchange(
+    endpoint: &AdminEndpoint,
+    operation: &Operation,
+) -> Result<(StatusCode, Bytes), ClientError> {
+    let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(endpoint.address))
         .await
-        .map_err(|_| closed(door, "no connection in time"))?
-        .map_err(|error| closed(door, error))?;
+        .map_err(|_| unreachable(endpoint, "no connection in time"))?
+        .map_err(|error| unreachable(endpoint, error))?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| closed(door, error))?;
+        .map_err(|error| unreachable(endpoint, error))?;
     // The exchange reports what goes wrong; the task only moves bytes.
     let connection = tokio::spawn(connection);
     let body = serde_json::to_vec(operation).expect("operations have string keys only");
     let request = Request::post("/admin/operations")
-        .header(HOST, door.address.to_string())
-        .header(AUTHORIZATION, format!("Bearer {}", door.token.reveal()))
+        .header(HOST, endpoint.address.to_string())
+        .header(AUTHORIZATION, format!("Bearer {}", endpoint.token.reveal()))
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body)))
-        .map_err(|error| closed(door, error))?;
-    let answer = sender.send_request(request).await.map_err(|error| closed(door, error))?;
-    let status = answer.status();
-    let body = Limited::new(answer.into_body(), ANSWER_LIMIT)
+        .map_err(|error| unreachable(endpoint, error))?;
+    let response = sender.send_request(request).await.map_err(|error| unreachable(endpoint, error))?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
         .collect()
         .await
-        .map_err(|error| foreign(door, error))?;
+        .map_err(|error| foreign(endpoint, error))?;
     connection.abort();
     Ok((status, body.to_bytes()))
 }
 
-fn read_answer(door: &Door, status: StatusCode, body: &[u8]) -> Result<Outcome, ClientError> {
+fn read_response(
+    endpoint: &AdminEndpoint,
+    status: StatusCode,
+    body: &[u8],
+) -> Result<OperationResult, ClientError> {
     match status {
-        StatusCode::OK => serde_json::from_slice(body).map_err(|error| foreign(door, error)),
-        StatusCode::UNAUTHORIZED => Err(foreign(door, "it does not know the token in admin.json")),
+        StatusCode::OK => serde_json::from_slice(body).map_err(|error| foreign(endpoint, error)),
+        StatusCode::UNAUTHORIZED => Err(foreign(endpoint, "it does not accept the token in admin.json")),
         status => match serde_json::from_slice::<OperationError>(body) {
             Ok(error) => Err(error.into()),
-            Err(_) => Err(foreign(door, status)),
+            Err(_) => Err(foreign(endpoint, status)),
         },
     }
 }
 
-fn closed(door: &Door, reason: impl std::fmt::Display) -> ClientError {
-    ClientError::Closed { address: door.address, reason: reason.to_string() }
+fn unreachable(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
+    ClientError::Unreachable { address: endpoint.address, reason: reason.to_string() }
 }
 
-fn foreign(door: &Door, reason: impl std::fmt::Display) -> ClientError {
-    ClientError::Foreign { address: door.address, reason: reason.to_string() }
+fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
+    ClientError::Foreign { address: endpoint.address, reason: reason.to_string() }
 }

@@ -4,14 +4,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use serde::Deserialize;
 
-/// Where the operators' door stands.
+/// The admin listener.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where to listen; port 0 takes a free one. Commands find it through the data folder.
+    /// Where to listen; port 0 takes a free one. Commands find it through `admin.json` in the data folder.
     pub listen: SocketAddr,
-    /// Allows an address other machines can reach. The door speaks plain HTTP, and its health and metrics
-    /// pages ask for no token, so whoever sets this puts something in front of it.
+    /// Allows an address that other machines can reach. The listener speaks plain HTTP, and its health and
+    /// metrics pages need no token, so a remote one needs a proxy or a firewall in front.
     pub allow_remote: bool,
 }
 
@@ -22,17 +22,17 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong with the table: the key below `admin`, and the remedy in words.
+    /// Checks the table.
     ///
     /// # Errors
-    /// A listener other machines can reach that was not asked for in so many words.
+    /// A remote listener without `allow_remote`: the key below `admin`, and the message with the remedy.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if self.listen.ip().is_loopback() || self.allow_remote {
             return Ok(());
         }
         let message = format!(
-            "expected a loopback address such as 127.0.0.1:9090, got {}; the door is not encrypted, set \
-             allow_remote = true only behind something that is",
+            "expected a loopback address such as 127.0.0.1:9090, got {}; the admin listener is not \
+             encrypted: set allow_remote = true only behind a proxy that encrypts",
             self.listen
         );
         Err(("listen", message))

@@ -1,27 +1,27 @@
-//! The operators' door: what an operator may ask of a running gateway, a listener to ask it on, and the
-//! client that asks.
+//! The admin API: operations of an operator, the service that performs them, the admin listener, and the client
+//! that reaches a running gateway.
 //!
-//! Owns the [`Operation`]s and their [`Outcome`]s, the admin listener with its token, health and metrics
-//! pages, and the file through which commands on the same machine find the door. Never performs an
-//! operation itself (the gateway does, behind [`Operations`]), never shares a listener with clients.
-//! Called by `gateway` only.
+//! Owns the JSON of operations and results, their checks, the token, the health and metrics pages of the admin
+//! listener, and the file that tells commands on the same machine its address. The rules of money and keys stay in
+//! `tasks`; the service only sends commands to the store. Never shares a listener with clients. Called by `gateway`.
 
+mod api;
 mod client;
 mod config;
-mod door;
-mod operation;
-mod outcome;
+mod endpoint_file;
 mod server;
+mod service;
 #[cfg(test)]
 mod tests;
 mod token;
 
-pub use client::{ClientError, ask};
-pub use config::Config;
-pub use door::Door;
-pub use operation::{Component, NewKey, Operation, OperationError};
-pub use outcome::{
-    AuditNote, Examination, KeyView, Outcome, PluginState, PluginView, Revealed, StageVerdict, StageView,
+pub use api::{
+    AuditNote, Component, Examination, KeyView, NewKey, Operation, OperationError, OperationResult,
+    PluginState, PluginView, Revealed, StageVerdict, StageView,
 };
-pub use server::{Admin, Operations, Performing};
+pub use client::{ClientError, perform};
+pub use config::Config;
+pub use endpoint_file::AdminEndpoint;
+pub use server::{AdminServer, Probes};
+pub use service::{AdminService, Backend, StoredStates};
 pub use token::Token;

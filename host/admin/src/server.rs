@@ -1,13 +1,11 @@
-//! The admin listener: operations behind the token; health and metrics for whoever reaches the listener.
+//! The admin listener: operations behind the token; health and metrics without it.
 //!
-//! HTTP/1.1 only, one request a connection is the normal case. Small and bounded: a fixed number of
-//! connections, timers on head and body, and the body is read after the token has been checked.
+//! HTTP/1.1 only; most connections carry one request. Everything is bounded: the number of connections, the time
+//! for head and body, and the body's size. The body is read only after the token was checked.
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,60 +22,58 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::{Operation, OperationError, Outcome, Token};
+use crate::api::error::OperationError;
+use crate::api::operation::Operation;
+use crate::service::AdminService;
+use crate::token::Token;
 
-/// A component of the largest size an operator may allow, in base64.
-const BODY_LIMIT: usize = 64 << 20;
-const BODY_PATIENCE: Duration = Duration::from_secs(60);
-const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-const CONNECTIONS: usize = 64;
+/// Enough for the largest component that a configuration can allow, in base64.
+const MAX_BODY_BYTES: usize = 64 << 20;
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_CONNECTIONS: usize = 64;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// An operation being performed.
-pub type Performing<'a> = Pin<Box<dyn Future<Output = Result<Outcome, OperationError>> + Send + 'a>>;
-
-/// The gateway behind the door.
-pub trait Operations: Send + Sync + 'static {
-    /// Performs one operation.
-    fn perform(&self, operation: Operation) -> Performing<'_>;
-
-    /// Every metric in the Prometheus text form.
-    fn metrics(&self) -> String;
-
-    /// Whether new work is welcome.
-    fn is_ready(&self) -> bool;
+/// The pages of the listener that need no token.
+pub struct Probes {
+    /// Renders every metric in the Prometheus text form, for `/metrics`.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// Whether the gateway takes new work, for `/readyz`.
+    pub is_ready: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// The standing listener.
+/// A running listener.
 #[derive(Debug)]
-pub struct Admin {
+pub struct AdminServer {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
 }
 
-struct Desk {
+struct Handler {
     token: Token,
-    operations: Arc<dyn Operations>,
+    service: Arc<AdminService>,
+    probes: Probes,
 }
 
-impl Admin {
-    /// Binds `listen` and serves until [`Admin::stop`].
+impl AdminServer {
+    /// Binds `listen` and serves until [`AdminServer::stop`].
     ///
     /// # Errors
     /// The address cannot be bound.
     pub async fn start(
         listen: SocketAddr,
         token: Token,
-        operations: Arc<dyn Operations>,
+        service: Arc<AdminService>,
+        probes: Probes,
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let desk = Arc::new(Desk { token, operations });
-        let serving = tokio::spawn(accept(listener, desk, clock, stopped));
+        let handler = Arc::new(Handler { token, service, probes });
+        let serving = tokio::spawn(accept(listener, handler, clock, stopped));
         Ok(Self { address, stop, serving })
     }
 
@@ -91,31 +87,31 @@ impl Admin {
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if let Err(error) = self.serving.await {
-            tracing::error!(%error, "the admin listener ended badly");
+            tracing::error!(%error, "the admin listener failed");
         }
     }
 }
 
 async fn accept(
     listener: TcpListener,
-    desk: Arc<Desk>,
+    handler: Arc<Handler>,
     clock: Arc<dyn Clock>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
-        let place = places.clone().acquire_owned().await.expect("the semaphore is never closed");
+        let permit = permits.clone().acquire_owned().await.expect("the semaphore is never closed");
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stop_asked(&mut stopped) => break,
+            () = stopping(&mut stopped) => break,
         };
         match accepted {
             Ok((stream, _)) => {
-                let (desk, stopped) = (desk.clone(), stopped.clone());
+                let (handler, stopped) = (handler.clone(), stopped.clone());
                 connections.spawn(async move {
-                    serve(stream, desk, stopped).await;
-                    drop(place);
+                    serve(stream, handler, stopped).await;
+                    drop(permit);
                 });
             }
             Err(error) => {
@@ -130,20 +126,20 @@ async fn accept(
     connections.join_all().await;
 }
 
-async fn serve(stream: TcpStream, desk: Arc<Desk>, mut stopped: watch::Receiver<bool>) {
+async fn serve(stream: TcpStream, handler: Arc<Handler>, mut stopped: watch::Receiver<bool>) {
     let service = service_fn(move |request| {
-        let desk = desk.clone();
-        async move { Ok::<_, Infallible>(desk.answer(request).await) }
+        let handler = handler.clone();
+        async move { Ok::<_, Infallible>(handler.respond(request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
+        .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(32 << 10)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stop_asked(&mut stopped) => {
+        () = stopping(&mut stopped) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -153,53 +149,51 @@ async fn serve(stream: TcpStream, desk: Arc<Desk>, mut stopped: watch::Receiver<
     }
 }
 
-async fn stop_asked(stopped: &mut watch::Receiver<bool>) {
-    // An error means the `Admin` is gone, which is the same wish.
+async fn stopping(stopped: &mut watch::Receiver<bool>) {
+    // An error means that the `AdminServer` was dropped, which stops it too.
     drop(stopped.wait_for(|&stop| stop).await);
 }
 
-impl Desk {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+impl Handler {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let read = matches!(*request.method(), Method::GET | Method::HEAD);
         match (request.uri().path(), read) {
             ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
-            ("/readyz", true) if self.operations.is_ready() => page(StatusCode::OK, TEXT, "ready\n"),
+            ("/readyz", true) if (self.probes.is_ready)() => page(StatusCode::OK, TEXT, "ready\n"),
             ("/readyz", true) => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n"),
-            ("/metrics", true) => {
-                page(StatusCode::OK, "text/plain; version=0.0.4", self.operations.metrics())
-            }
-            ("/admin/operations", false) if request.method() == Method::POST => self.operate(request).await,
+            ("/metrics", true) => page(StatusCode::OK, "text/plain; version=0.0.4", (self.probes.metrics)()),
+            ("/admin/operations", false) if request.method() == Method::POST => self.perform(request).await,
             ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
             ("/admin/operations", _) => wrong_method("POST"),
-            (path, _) => refusal(&OperationError::NotFound(format!("nothing is served at {path}"))),
+            (path, _) => refuse(&OperationError::NotFound(format!("no page at {path}"))),
         }
     }
 
-    async fn operate(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn perform(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let presented = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        if !presented.is_some_and(|presented| self.token.opens(presented)) {
-            let mut answer = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
-            answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            return answer;
+        if !presented.is_some_and(|presented| self.token.matches(presented)) {
+            let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return response;
         }
         let operation = match read_operation(request.into_body()).await {
             Ok(operation) => operation,
-            Err(error) => return refusal(&error),
+            Err(error) => return refuse(&error),
         };
         tracing::info!(?operation, "admin operation");
-        match self.operations.perform(operation).await {
-            Ok(outcome) => json(StatusCode::OK, &outcome),
+        match self.service.perform(operation).await {
+            Ok(result) => json(StatusCode::OK, &result),
             Err(error) => {
-                tracing::warn!(%error, "admin operation not performed");
-                refusal(&error)
+                tracing::warn!(%error, "admin operation refused");
+                refuse(&error)
             }
         }
     }
 }
 
 async fn read_operation(body: Incoming) -> Result<Operation, OperationError> {
-    let reading = Limited::new(body, BODY_LIMIT).collect();
-    let body = match tokio::time::timeout(BODY_PATIENCE, reading).await {
+    let reading = Limited::new(body, MAX_BODY_BYTES).collect();
+    let body = match tokio::time::timeout(BODY_TIMEOUT, reading).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) => {
             return Err(OperationError::Invalid(format!("the body could not be read: {error}")));
@@ -210,7 +204,7 @@ async fn read_operation(body: Incoming) -> Result<Operation, OperationError> {
         .map_err(|error| OperationError::Invalid(format!("the body is not an operation: {error}")))
 }
 
-fn refusal(error: &OperationError) -> Response<Full<Bytes>> {
+fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
     let status = match error {
         OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
@@ -222,20 +216,20 @@ fn refusal(error: &OperationError) -> Response<Full<Bytes>> {
 }
 
 fn wrong_method(allowed: &'static str) -> Response<Full<Bytes>> {
-    let mut answer = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
-    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    answer
+    let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
 }
 
 fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<Full<Bytes>> {
-    let text = serde_json::to_vec(value).expect("outcomes and errors have string keys only");
+    let text = serde_json::to_vec(value).expect("results and errors have string keys only");
     page(status, JSON, text)
 }
 
 fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut answer = Response::new(Full::new(body.into()));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    answer
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }

@@ -1,4 +1,4 @@
-//! What an operator may set about the public listeners. Never reads a file; `gateway` hands it over parsed.
+//! Settings of the public listeners. Never reads a file: `gateway` passes them parsed.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,18 +18,19 @@ pub struct Config {
     /// Addresses to listen on, one as text or several as a list; port 0 takes a free one.
     #[serde(deserialize_with = "one_or_many")]
     pub listen: Vec<SocketAddr>,
-    /// What links in answers begin with. Without it: the scheme and `Host` of the request itself.
+    /// The start of links in responses. Without it: the scheme and `Host` of the request itself.
     pub public_url: Option<PublicUrl>,
     /// Certificate and key; without them the listener speaks cleartext HTTP.
     pub tls: Option<Tls>,
     /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
     pub cleartext_http2: bool,
-    /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` says no, every
-    /// answer ends its connection, and requests are served as ever.
-    pub leave_ms: u32,
-    /// Networks whose `X-Forwarded-For` is believed.
+    /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every response ends
+    /// its connection, requests are still served.
+    #[serde(alias = "leave_ms")]
+    pub lame_duck_ms: u32,
+    /// Networks whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpNet>,
-    /// Bounds on everything a client can make us hold or wait for.
+    /// Limits on everything a client can make the gateway hold or wait for.
     pub limits: Limits,
 }
 
@@ -59,7 +60,7 @@ pub struct Limits {
     pub body_idle_seconds: NonZeroU32,
     /// Seconds a body may take altogether.
     pub body_seconds: NonZeroU32,
-    /// Bytes per second a body must keep up with, after `body_idle_seconds` of patience.
+    /// Minimum bytes per second of a body, after the first `body_idle_seconds`.
     pub body_bytes_per_second: NonZeroU32,
     /// MiB of request bodies held at once, all clients together.
     pub bodies_mib: NonZeroU32,
@@ -71,17 +72,18 @@ pub struct Limits {
     pub requests_per_key: NonZeroU32,
     /// Seconds for the TLS handshake.
     pub tls_seconds: NonZeroU32,
-    /// TLS handshakes under way at once; more wait for their turn, within `tls_seconds`.
+    /// TLS handshakes under way at once; more wait, within `tls_seconds`.
     pub handshakes: NonZeroU32,
     /// HTTP/2 streams of one connection at once.
     pub streams: NonZeroU32,
     /// KiB of one HTTP/2 header list.
     pub header_list_kib: NonZeroU32,
-    /// Seconds a connection may stay open with no request under way but such whose answers nobody takes.
+    /// Seconds a connection may stay open without a request under way. A response that the client does not take counts
+    /// as none.
     pub idle_seconds: NonZeroU32,
-    /// Seconds a client may refuse to take bytes of its answer.
+    /// Seconds a client may take no bytes of its response.
     pub write_seconds: NonZeroU32,
-    /// Seconds of silence after which a streamed answer says that it is still there.
+    /// Seconds without an event after which a streamed response sends a keep-alive.
     pub keep_alive_seconds: NonZeroU32,
 }
 
@@ -90,7 +92,7 @@ pub struct Limits {
 #[serde(try_from = "String", into = "String")]
 pub struct PublicUrl(String);
 
-/// Text that cannot begin a link.
+/// Text that is not a base URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("public_url: expected an address such as \"https://api.example.com\", not {0:?}")]
 pub struct WrongPublicUrl(String);
@@ -102,7 +104,7 @@ impl Default for Config {
             public_url: None,
             tls: None,
             cleartext_http2: false,
-            leave_ms: 1000,
+            lame_duck_ms: 1000,
             trusted_proxies: Vec::new(),
             limits: Limits::default(),
         }
@@ -138,7 +140,7 @@ const fn at_least_one(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).expect("the defaults above are literals greater than zero")
 }
 
-/// One address is the common case, and the only one an environment variable can express.
+/// One address is the common case, and an environment variable can express only one.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SocketAddr>, D::Error> {
     struct Addresses;
     impl<'de> Visitor<'de> for Addresses {
@@ -191,7 +193,7 @@ impl TryFrom<String> for PublicUrl {
     type Error = WrongPublicUrl;
 
     fn try_from(text: String) -> Result<Self, WrongPublicUrl> {
-        let sound = url::Url::parse(&text).is_ok_and(|url| {
+        let valid = url::Url::parse(&text).is_ok_and(|url| {
             matches!(url.scheme(), "http" | "https")
                 && url.has_host()
                 && url.username().is_empty()
@@ -199,7 +201,7 @@ impl TryFrom<String> for PublicUrl {
                 && url.query().is_none()
                 && url.fragment().is_none()
         });
-        if sound { Ok(Self(text.trim_end_matches('/').to_owned())) } else { Err(WrongPublicUrl(text)) }
+        if valid { Ok(Self(text.trim_end_matches('/').to_owned())) } else { Err(WrongPublicUrl(text)) }
     }
 }
 

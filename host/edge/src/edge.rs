@@ -1,4 +1,5 @@
-//! The standing edge: binds, serves until it is drained, and says where it listens.
+//! The public listeners as a whole: binds, serves, moves through the phases of a shutdown. Never looks at a connection or a
+//! request.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,11 +16,12 @@ use tokio_rustls::TlsAcceptor;
 use crate::backend::Backend;
 use crate::config::{Config, count};
 use crate::http::auth::Auth;
-use crate::http::pipeline::Front;
-use crate::net::listen::{Door, Stage};
+use crate::http::pipeline::Pipeline;
+use crate::net::listen::Listeners;
+use crate::net::shutdown::ShutdownPhase;
 use crate::net::tls::{Certificates, TlsError};
 
-/// Why the edge cannot stand.
+/// Why the edge cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,7 +30,7 @@ pub enum Error {
     Bind {
         /// As configured.
         address: SocketAddr,
-        /// What the system said; its kind tells an address in use from one that is not ours.
+        /// The system's error; its kind tells an address in use from one that is not ours.
         source: io::Error,
     },
     /// A socket that was handed over cannot be listened on.
@@ -43,9 +45,9 @@ pub enum Error {
 pub struct Edge {
     addresses: Vec<SocketAddr>,
     certificates: Option<Certificates>,
-    stage: watch::Sender<Stage>,
+    shutdown: watch::Sender<ShutdownPhase>,
     accepting: Vec<JoinHandle<()>>,
-    leave: Duration,
+    lame_duck: Duration,
     permits: Arc<Semaphore>,
     connections: u32,
     clock: Arc<dyn Clock>,
@@ -88,21 +90,21 @@ impl Edge {
         let tls = tls.map(|settings| TlsAcceptor::from(Arc::new(settings)));
         let listeners = if inherited.is_empty() { bind(&config.listen).await? } else { adopt(inherited)? };
         let addresses = listeners.iter().map(|(address, _)| *address).collect();
-        let (stage, watched) = watch::channel(Stage::Open);
+        let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let connections = u32::try_from(count(config.limits.connections).min(Semaphore::MAX_PERMITS));
-        let leave = Duration::from_millis(u64::from(config.leave_ms));
+        let lame_duck = Duration::from_millis(u64::from(config.lame_duck_ms));
         let auth = Auth::new(pepper);
-        let front = Arc::new(Front::new(backend, config, auth, Arc::clone(&clock), seed, watched.clone()));
-        let door = Arc::new(Door::new(front, tls, watched));
-        let accept = |(_, listener)| tokio::spawn(Arc::clone(&door).accept(listener));
+        let pipeline = Pipeline::new(backend, config, auth, Arc::clone(&clock), seed, watched.clone());
+        let shared = Arc::new(Listeners::new(Arc::new(pipeline), tls, watched));
+        let accept = |(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener));
         let accepting = listeners.into_iter().map(accept).collect();
-        let permits = Arc::clone(&door.permits);
+        let permits = Arc::clone(&shared.permits);
         Ok(Self {
             addresses,
             certificates,
-            stage,
+            shutdown,
             accepting,
-            leave,
+            lame_duck,
             permits,
             connections: connections.unwrap_or(u32::MAX),
             clock,
@@ -121,23 +123,23 @@ impl Edge {
         self.certificates.as_ref()
     }
 
-    /// Says goodbye for as long as the configuration says: `/readyz` refuses, every answer ends its connection,
-    /// and connections and requests are taken as ever. Nobody has to be refused by what follows.
-    pub async fn leave(&self) {
-        self.stage.send_replace(Stage::Leaving);
-        self.clock.pause(self.leave).await;
+    /// The lame duck phase, for the configured time: `/readyz` refuses, every response ends its connection, connections
+    /// and requests are still accepted. So load balancers move away before anything is refused.
+    pub async fn lame_duck(&self) {
+        self.shutdown.send_replace(ShutdownPhase::LameDuck);
+        self.clock.pause(self.lame_duck).await;
     }
 
     /// Stops accepting, lets requests under way finish for at most `grace`, then drops what is left.
     pub async fn drain(mut self, grace: Duration) {
-        self.stage.send_replace(Stage::Draining);
+        self.shutdown.send_replace(ShutdownPhase::Draining);
         let accepting = std::mem::take(&mut self.accepting);
         let end = async {
-            // First whoever accepts: what they let in last must have its place before places are counted.
+            // Accepting ends first: the last accepted connection must hold its permit before permits are counted.
             for listener in accepting {
                 let _ = listener.await;
             }
-            self.all_gone().await;
+            self.all_closed().await;
         };
         tokio::select! {
             biased;
@@ -146,12 +148,12 @@ impl Edge {
         }
         let left = self.connections as usize - self.permits.available_permits();
         tracing::warn!(connections = left, "dropping connections whose requests did not end in time");
-        self.stage.send_replace(Stage::Cut);
-        self.all_gone().await;
+        self.shutdown.send_replace(ShutdownPhase::Aborting);
+        self.all_closed().await;
     }
 
-    /// Every place of a connection is free again.
-    async fn all_gone(&self) {
+    /// Waits until every connection's permit is free.
+    async fn all_closed(&self) {
         // The semaphore is never closed, so this can only succeed.
         let _ = self.permits.acquire_many(self.connections).await;
     }
@@ -159,11 +161,11 @@ impl Edge {
 
 impl Drop for Edge {
     fn drop(&mut self) {
-        self.stage.send_replace(Stage::Cut);
+        self.shutdown.send_replace(ShutdownPhase::Aborting);
     }
 }
 
-/// Sockets somebody else opened, and keeps open when this process ends.
+/// Sockets opened by a service manager, which keeps them open when this process ends.
 fn adopt(sockets: Vec<std::net::TcpListener>) -> Result<Vec<(SocketAddr, TcpListener)>, Error> {
     let adopted = sockets.into_iter().map(|socket| {
         socket.set_nonblocking(true)?;

@@ -1,6 +1,7 @@
-//! Server-sent events on their way out: framing, keep-alives, and the error event that ends a stream which
-//! went wrong. Batches are written as one piece each. Never knows what an event means.
+//! Server-sent events of a streamed response: framing, keep-alives, and the error event that ends a failed stream. A
+//! batch of events is written as one piece. Never knows what an event means.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,95 +11,107 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use gatehouse_driver::{TextError, TextStream};
 use gatehouse_model::{Clock, Pause, RequestId, Sse};
 use http::{HeaderValue, Response, header};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt as _;
 
-use crate::errors::{Form, Problem};
-use crate::http::response::Content;
+use crate::errors::{Form, Refusal};
+use crate::http::response::ResponseBody;
 
-/// A comment line: every client skips it, and none takes it for an event.
+/// A comment line: every client skips it, none takes it for an event.
 const COMMENT: &[u8] = b": ping\n\n";
-/// The messages protocol has an event for it, which may stand anywhere after the first one.
+/// The messages protocol has a ping event, allowed anywhere after the first event.
 const PING: &[u8] = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
-/// The body of a streamed answer.
+/// The body of a streamed response.
 pub(crate) struct EventBody {
     stream: TextStream,
     form: Form,
     id: RequestId,
     clock: Arc<dyn Clock>,
-    every: Duration,
-    silence: Pause,
-    begun: bool,
-    over: bool,
-    explain: fn(TextError) -> Problem,
+    interval: Duration,
+    keep_alive: Pause,
+    started: bool,
+    ended: bool,
+    explain: fn(TextError) -> Refusal,
 }
 
 impl EventBody {
-    /// Events of `stream`; a keep-alive after `every` span of silence, an error in the endpoint's `form`.
+    /// Events of `stream`, a keep-alive after each `interval` without one, an error in the endpoint's `form`.
     pub(crate) fn new(
         stream: TextStream,
         form: Form,
         id: RequestId,
         clock: Arc<dyn Clock>,
-        every: Duration,
-        explain: fn(TextError) -> Problem,
+        interval: Duration,
+        explain: fn(TextError) -> Refusal,
     ) -> Self {
-        let silence = clock.pause(every);
-        Self { stream, form, id, clock, every, silence, begun: false, over: false, explain }
+        let keep_alive = clock.pause(interval);
+        Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, explain }
     }
 
-    /// The answer it is the body of.
-    pub(crate) fn into_response(self) -> Response<Content> {
-        let mut response = Response::new(Content::Events(Box::new(self)));
+    /// The response with this body.
+    pub(crate) fn into_response(self) -> Response<ResponseBody> {
+        let mut response = Response::new(ResponseBody::Stream(self.boxed_unsync()));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-        // Reverse proxies that buffer would turn a stream into one late answer.
+        // A reverse proxy that buffers would deliver the stream as one late response.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.over
+    /// The error event that ends the stream.
+    fn failure(&self, error: TextError) -> Bytes {
+        let refusal = (self.explain)(error);
+        if let Some(cause) = refusal.cause() {
+            tracing::error!(request = %self.id, cause, "a stream failed");
+        }
+        let name: &[u8] = if self.form == Form::Messages { b"event: error\n" } else { b"" };
+        [name, b"data: ", &refusal.body(self.form, self.id), b"\n\n"].concat().into()
     }
+}
 
-    /// The next piece; `None` at the end.
-    pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if self.over {
+impl Body for EventBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.ended {
             return Poll::Ready(None);
         }
         let piece = match self.stream.poll_next(cx) {
             Poll::Ready(Some(Ok(events))) => {
-                self.begun = true;
-                framed(&events)
+                self.started = true;
+                frame(&events)
             }
             Poll::Ready(Some(Err(error))) => {
-                self.over = true;
-                let problem = (self.explain)(error);
-                if let Some(cause) = problem.cause() {
-                    tracing::error!(request = %self.id, cause, "a stream failed");
-                }
-                problem.into_event(self.form, self.id)
+                self.ended = true;
+                self.failure(error)
             }
             Poll::Ready(None) => {
-                self.over = true;
+                self.ended = true;
                 return Poll::Ready(None);
             }
             Poll::Pending => {
-                if Pin::new(&mut self.silence).poll(cx).is_pending() {
+                if self.keep_alive.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;
                 }
-                Bytes::from_static(if self.begun && self.form == Form::Messages { PING } else { COMMENT })
+                Bytes::from_static(if self.started && self.form == Form::Messages { PING } else { COMMENT })
             }
         };
-        self.silence = self.clock.pause(self.every);
-        // So that the new timer is known to the task; it cannot have run out yet.
-        let _ = Pin::new(&mut self.silence).poll(cx);
-        Poll::Ready(Some(piece))
+        self.keep_alive = self.clock.pause(self.interval);
+        // Registers the task with the new timer, which cannot have run out yet.
+        let _ = self.keep_alive.as_mut().poll(cx);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended
     }
 }
 
 /// Each event's lines and a blank one.
-pub(crate) fn framed(events: &[Sse]) -> Bytes {
+pub(crate) fn frame(events: &[Sse]) -> Bytes {
     let length = |event: &Sse| event.data.len() + event.event.as_ref().map_or(0, String::len) + 24;
     let mut out = BytesMut::with_capacity(events.iter().map(length).sum());
     for event in events {
@@ -125,7 +138,7 @@ mod tests {
     fn events_are_framed_line_by_line() {
         let event =
             |name: Option<&str>, data: &str| Sse { event: name.map(str::to_owned), data: data.into() };
-        let check = |events: &[Sse], expected: &str| assert_eq!(framed(events), expected);
+        let check = |events: &[Sse], expected: &str| assert_eq!(frame(events), expected);
         check(&[], "");
         check(&[event(None, "{}")], "data: {}\n\n");
         check(&[event(Some("a"), "x"), event(None, "[DONE]")], "event: a\ndata: x\n\ndata: [DONE]\n\n");

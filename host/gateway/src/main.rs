@@ -1,40 +1,28 @@
 //! The binary `gatehouse`: configuration, wiring, telemetry and commands.
 //!
 //! Owns the only real clock and random source, the environment, the data folder's layout, the start order and
-//! the shutdown order. Never decides anything about a request, a task, money or a plugin: it starts the
-//! rooms that do, gives them what they need, and stops them again.
+//! the shutdown order. Never decides anything about a request, a task, money or a plugin: it starts the services
+//! that do, passes them their configuration, and stops them.
 //!
 //! ```text
-//! config -> telemetry -> data folder -> store -> families -> upstream, media -> driver -> edge -> admin -> banner
-//! stop:  edge leaves -> edge drains -> driver stops -> admin closes -> store closes
+//! start: config -> telemetry -> secrets -> data folder -> store -> runtime -> driver -> edge -> admin -> banner
+//! stop:  lame duck -> edge drains -> driver stops -> admin closes -> store closes
 //! ```
 
-mod ask;
-mod banner;
-mod cli;
+mod commands;
 mod config;
-mod data;
-mod embedded;
+mod data_folder;
 mod environment;
 mod exit;
-mod incoming;
-mod inherited;
-mod operations;
-mod print;
-mod real;
-mod rooms;
-mod run;
-mod sandbox;
+mod moment;
+mod plugins;
+mod sandbox_mode;
 mod secrets;
-mod serve;
-mod shutdown;
-mod signing;
+mod server;
+mod system;
 mod telemetry;
-mod tls;
-
-pub(crate) use embedded::Embedded;
-pub(crate) use real::{SystemClock, SystemSeed};
+mod terminal;
 
 fn main() -> std::process::ExitCode {
-    run::run()
+    commands::run()
 }

@@ -144,5 +144,5 @@ impl MediaStore {
 
 /// Where a blob is: its id tells the day of its birth.
 pub(crate) fn blob_path(id: BlobId) -> Path {
-    Path::from_iter(["blobs".to_owned(), id.born().day().to_string(), id.to_string()])
+    Path::from_iter(["blobs".to_owned(), id.timestamp().day().to_string(), id.to_string()])
 }

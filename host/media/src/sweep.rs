@@ -79,5 +79,5 @@ fn media_ends(file: &str) -> Option<UnixMs> {
 }
 
 fn blob_ends(file: &str) -> Option<UnixMs> {
-    Some(file.parse::<BlobId>().ok()?.born().plus(BLOB_LIFE))
+    Some(file.parse::<BlobId>().ok()?.timestamp().plus(BLOB_LIFE))
 }

@@ -28,7 +28,8 @@ pub struct Key {
     /// The public part.
     pub id: KeyId,
     /// Who pays.
-    pub account: CustomerId,
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
     /// For people.
     pub name: String,
     /// What is kept of the secret.

@@ -1,6 +1,6 @@
 //! Identifiers: their form, and nothing about what they name.
 //!
-//! Most are 128 bits, 48 of them the millisecond of birth and 80 random, written as 26 characters of
+//! Most are 128 bits, 48 of them the millisecond in which it was made and 80 random, written as 26 characters of
 //! Crockford base32 behind a prefix (spec/decisions.md, "Task id"). Time order keeps the store fast, the
 //! random part keeps them unguessable; neither replaces the owner check.
 
@@ -18,7 +18,7 @@ pub trait Seed: Send + Sync + 'static {
     fn fill(&self, into: &mut [u8]);
 
     /// A random number below 2^64.
-    fn word(&self) -> u64 {
+    fn next_u64(&self) -> u64 {
         let mut bytes = [0; 8];
         self.fill(&mut bytes);
         u64::from_le_bytes(bytes)
@@ -27,7 +27,7 @@ pub trait Seed: Send + Sync + 'static {
     /// A random number in `0.0 .. 1.0`.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exactly what a double holds")]
     fn unit(&self) -> f64 {
-        (self.word() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -49,14 +49,14 @@ macro_rules! time_ordered_id {
             /// What every identifier of this kind begins with.
             pub const PREFIX: &'static str = $prefix;
 
-            /// A new identifier born at `now`.
+            /// A new identifier made at `now`.
             pub fn new(now: UnixMs, seed: &dyn Seed) -> Self {
                 let mut random = [0; 16];
                 seed.fill(&mut random);
                 Self(Ulid::from_parts(now.0, u128::from_le_bytes(random)).0)
             }
 
-            /// The raw 128 bits; their big-endian bytes sort by birth.
+            /// The raw 128 bits; their big-endian bytes sort by time.
             #[must_use]
             pub const fn bits(self) -> u128 {
                 self.0
@@ -68,9 +68,9 @@ macro_rules! time_ordered_id {
                 Self(bits)
             }
 
-            /// The millisecond of birth.
+            /// The millisecond in which it was made.
             #[must_use]
-            pub fn born(self) -> UnixMs {
+            pub fn timestamp(self) -> UnixMs {
                 UnixMs(Ulid(self.0).timestamp_ms())
             }
         }
@@ -179,7 +179,7 @@ mod tests {
         let id = TaskId::new(UnixMs(1_767_225_600_123), &Fixed(0xa5));
         assert_eq!(id.to_string().len(), "task_".len() + 26);
         assert_eq!(id.to_string().parse(), Ok(id));
-        assert_eq!(id.born(), UnixMs(1_767_225_600_123));
+        assert_eq!(id.timestamp(), UnixMs(1_767_225_600_123));
     }
 
     #[test]

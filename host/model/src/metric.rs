@@ -27,15 +27,15 @@ pub const CALL_SECONDS: &str = "gatehouse_upstream_call_seconds";
 /// 1 while a provider account's breaker is open, by `provider` and `account`.
 pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
 /// An operator's account at a provider refused its credentials or credit, by `provider` and `account`.
-pub const ACCOUNT_TROUBLE: &str = "gatehouse_upstream_account_trouble_total";
+pub const ACCOUNT_ERRORS: &str = "gatehouse_upstream_account_errors_total";
 /// Plugin calls by `family`, `function` and `outcome`.
 pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
 /// Seconds of a plugin call, by `family`.
 pub const PLUGIN_SECONDS: &str = "gatehouse_plugin_call_seconds";
 /// Calls that faulted in a fresh version and were answered by another one, by `family` and `function`.
-pub const PLUGIN_RESCUED: &str = "gatehouse_plugin_rescued_total";
-/// Versions withdrawn because they failed their watch, by `family`.
-pub const PLUGIN_WITHDRAWN: &str = "gatehouse_plugin_withdrawn_total";
+pub const PLUGIN_FALLBACKS: &str = "gatehouse_plugin_fallbacks_total";
+/// Versions rolled back by the canary, by `family`.
+pub const PLUGIN_ROLLED_BACK: &str = "gatehouse_plugin_rolled_back_total";
 /// Batches committed.
 pub const COMMITS: &str = "gatehouse_store_commits_total";
 /// Commands in one batch.

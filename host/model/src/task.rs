@@ -151,7 +151,8 @@ pub struct Task {
     /// Counts every durable change; a command names the revision it is based on.
     pub revision: u64,
     /// Who pays, and the only one who may see it.
-    pub account: CustomerId,
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
     /// The key it came through.
     pub key: KeyId,
     /// The family that admitted it.
@@ -184,7 +185,8 @@ pub struct Task {
     /// What to do next.
     pub phase: Phase,
     /// The provider account that made it; follow-ups go there too.
-    pub seat: Option<AccountAssignment>,
+    #[serde(rename = "seat")]
+    pub assignment: Option<AccountAssignment>,
     /// Blobs only this task may name.
     pub blobs: Vec<BlobId>,
     /// What was promised when it was accepted.

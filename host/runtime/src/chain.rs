@@ -267,7 +267,7 @@ impl Inner {
             family, version = version.about().version, %digest, reason, serving, back_to = %before.digest(),
             "plugin version withdrawn"
         );
-        metrics::counter!(metric::PLUGIN_WITHDRAWN, "family" => family.to_owned()).increment(1);
+        metrics::counter!(metric::PLUGIN_ROLLED_BACK, "family" => family.to_owned()).increment(1);
         let written = self.write_withdrawal(
             version,
             serving.then_some(before),

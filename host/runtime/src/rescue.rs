@@ -158,7 +158,7 @@ impl PluginService {
                 self.inner.note(version, Some(&fault));
                 let family = version.family().to_owned();
                 tracing::warn!(family, %fault, by = %other.digest(), function, "another version answered");
-                metrics::counter!(metric::PLUGIN_RESCUED, "family" => family, "function" => function)
+                metrics::counter!(metric::PLUGIN_FALLBACKS, "family" => family, "function" => function)
                     .increment(1);
                 Ok(ServedBy { by: Arc::clone(other), answer })
             }

@@ -5,12 +5,14 @@
 use std::collections::BTreeSet;
 
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
-use gatehouse_tasks::{Entry, Head, Hold, HoldId, LedgerStorage, Note, Repetition};
+use gatehouse_tasks::{
+    AuditRecord, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead, LedgerStorage,
+};
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::StoreError;
+use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, HoldKey, Row};
 use crate::row::{decode, encode};
 
@@ -20,14 +22,14 @@ type Rows<'txn, K> = Table<'txn, K, Row>;
 pub(crate) struct Batch<'txn> {
     txn: &'txn WriteTransaction,
     days: BTreeSet<u32>,
-    accounts: Rows<'txn, &'static str>,
+    customers: Rows<'txn, &'static str>,
     keys: Rows<'txn, &'static str>,
     key_digests: Table<'txn, DigestKey, &'static str>,
     live: Rows<'txn, u128>,
     holds: Rows<'txn, HoldKey>,
     hold_expiry: Table<'txn, (u64, HoldKey), ()>,
     ledger: Rows<'txn, u64>,
-    head: Head,
+    head: LedgerHead,
     idempotency: Rows<'txn, (&'static str, DigestKey)>,
     idempotency_expiry: Table<'txn, (u64, &'static str, DigestKey), ()>,
     audit: Rows<'txn, u64>,
@@ -42,14 +44,14 @@ impl<'txn> Batch<'txn> {
         Ok(Self {
             txn,
             days,
-            accounts: txn.open_table(layout::ACCOUNTS)?,
+            customers: txn.open_table(layout::CUSTOMERS)?,
             keys: txn.open_table(layout::KEYS)?,
             key_digests: txn.open_table(layout::KEY_DIGESTS)?,
             live: txn.open_table(layout::LIVE)?,
             holds: txn.open_table(layout::HOLDS)?,
             hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
             ledger,
-            head: last.as_ref().map_or_else(Head::default, Head::after),
+            head: last.as_ref().map_or_else(LedgerHead::default, LedgerHead::after),
             idempotency: txn.open_table(layout::IDEMPOTENCY)?,
             idempotency_expiry: txn.open_table(layout::IDEMPOTENCY_EXPIRY)?,
             audit: txn.open_table(layout::AUDIT)?,
@@ -79,11 +81,11 @@ fn keep<'key, K: RedbKey + 'static, T: Serialize>(
 impl LedgerStorage for Batch<'_> {
     type Error = StoreError;
 
-    fn account(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
-        find("accounts", &self.accounts, id.0.as_str())
+    fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
+        find("accounts", &self.customers, id.0.as_str())
     }
-    fn put_account(&mut self, account: &Customer) -> Result<(), StoreError> {
-        keep(&mut self.accounts, account.id.0.as_str(), account)
+    fn put_customer(&mut self, customer: &Customer) -> Result<(), StoreError> {
+        keep(&mut self.customers, customer.id.0.as_str(), customer)
     }
 
     fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
@@ -104,7 +106,7 @@ impl LedgerStorage for Batch<'_> {
         find("live", &self.live, id.bits())
     }
     fn finished(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        let day = id.born().day();
+        let day = id.timestamp().day();
         // Opening a table to write makes it; a look-up must not.
         if !self.days.contains(&day) {
             return Ok(None);
@@ -120,14 +122,14 @@ impl LedgerStorage for Batch<'_> {
         let fresh = self.live.get(task.id.bits())?.is_none();
         keep(&mut self.live, task.id.bits(), task)?;
         if fresh {
-            let day = Day::new(task.id.born().day());
-            self.txn.open_table(day.owners())?.insert((task.account.0.as_str(), task.id.bits()), ())?;
+            let day = Day::new(task.id.timestamp().day());
+            self.txn.open_table(day.owners())?.insert((task.customer.0.as_str(), task.id.bits()), ())?;
         }
         Ok(())
     }
     fn put_finished(&mut self, task: &Task) -> Result<(), StoreError> {
         self.live.remove(task.id.bits())?;
-        let day = task.id.born().day();
+        let day = task.id.timestamp().day();
         self.days.insert(day);
         keep(&mut self.txn.open_table(Day::new(day).history())?, task.id.bits(), task)
     }
@@ -173,21 +175,32 @@ impl LedgerStorage for Batch<'_> {
         Ok(expired)
     }
 
-    fn repetition(&self, key: &KeyId, token: &Digest) -> Result<Option<Repetition>, StoreError> {
+    fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
         find("idempotency", &self.idempotency, (key.0.as_str(), token.0))
     }
-    fn put_repetition(&mut self, repetition: &Repetition) -> Result<(), StoreError> {
-        let Repetition { key, token, expires, .. } = repetition;
+    fn put_idempotency_record(&mut self, idempotency_record: &IdempotencyRecord) -> Result<(), StoreError> {
+        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
         self.idempotency_expiry.insert((expires.0, key.0.as_str(), token.0), ())?;
-        keep(&mut self.idempotency, (key.0.as_str(), token.0), repetition)
+        keep(&mut self.idempotency, (key.0.as_str(), token.0), idempotency_record)
     }
-    fn remove_repetition(&mut self, repetition: &Repetition) -> Result<(), StoreError> {
-        let Repetition { key, token, expires, .. } = repetition;
+    fn remove_idempotency_record(
+        &mut self,
+        idempotency_record: &IdempotencyRecord,
+    ) -> Result<(), StoreError> {
+        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
         self.idempotency_expiry.remove((expires.0, key.0.as_str(), token.0))?;
         self.idempotency.remove((key.0.as_str(), token.0))?;
         Ok(())
     }
-    fn expired_repetitions(&self, now: UnixMs, limit: usize) -> Result<Vec<Repetition>, StoreError> {
+    fn expired_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         let mut expired = Vec::new();
         let end = (now.0.saturating_add(1), "", [0; 32]);
         for row in self.idempotency_expiry.range(..end)?.take(limit) {
@@ -198,17 +211,17 @@ impl LedgerStorage for Batch<'_> {
         Ok(expired)
     }
 
-    fn head(&self) -> Result<Head, StoreError> {
+    fn head(&self) -> Result<LedgerHead, StoreError> {
         Ok(self.head)
     }
-    fn append(&mut self, entry: &Entry) -> Result<(), StoreError> {
+    fn append(&mut self, entry: &JournalEntry) -> Result<(), StoreError> {
         keep(&mut self.ledger, entry.seq, entry)?;
-        self.head = Head::after(entry);
+        self.head = LedgerHead::after(entry);
         Ok(())
     }
 
-    fn note(&mut self, note: &Note) -> Result<(), StoreError> {
+    fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
         let next = self.audit.last()?.map_or(0, |(seq, _)| seq.value().saturating_add(1));
-        keep(&mut self.audit, next, note)
+        keep(&mut self.audit, next, record)
     }
 }

@@ -18,7 +18,7 @@ pub(crate) type DigestKey = [u8; 32];
 /// Facts about the file itself.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 /// Accounts by id.
-pub(crate) const ACCOUNTS: TableDefinition<'_, &str, Row> = TableDefinition::new("accounts");
+pub(crate) const CUSTOMERS: TableDefinition<'_, &str, Row> = TableDefinition::new("accounts");
 /// Keys by id.
 pub(crate) const KEYS: TableDefinition<'_, &str, Row> = TableDefinition::new("keys");
 /// Key ids by digest.
@@ -60,7 +60,7 @@ impl Day {
         TableDefinition::new(&self.history)
     }
 
-    /// All tasks, live ones too, by account and id.
+    /// All tasks, live ones too, by customer and id.
     pub(crate) fn owners(&self) -> TableDefinition<'_, (&'static str, u128), ()> {
         TableDefinition::new(&self.owners)
     }

@@ -6,21 +6,25 @@
 //! The only room that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod batch;
-mod birth;
 mod config;
+mod creation;
+mod durability;
 mod error;
+#[cfg(any(test, feature = "fault-injection"))]
+pub mod fault_injection;
 mod layout;
-#[cfg(any(test, feature = "power"))]
-pub mod power;
+mod listing;
 mod read;
 mod row;
 mod store;
 mod writer;
 
 pub use config::Config;
+pub use durability::Durability;
 pub use error::{OpenError, StoreError};
-pub use read::{LiveTasks, TaskQuery};
-pub use store::{Durability, Store};
+pub use listing::{MAX_ROWS_PER_PAGE, TaskPage, TaskQuery};
+pub use read::LiveTasks;
+pub use store::Store;
 pub use writer::Writer;
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Customer, CustomerId, Key, KeyDigest, KeyId, Status, Task, TaskId};
-use gatehouse_tasks::{Entry, Examination, Hold, Note, Report};
+use gatehouse_model::{Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, Report};
 use redb::{
     Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
     TableHandle,
@@ -12,25 +12,13 @@ use redb::{
 use serde::de::DeserializeOwned;
 
 use crate::batch::find;
+use crate::error::StoreError;
 use crate::layout::{self, Day, Row};
 use crate::row::decode;
-use crate::{Store, StoreError};
+use crate::store::Store;
 
 /// Rows read under one snapshot.
 const PIECE: usize = 512;
-
-/// Which of an account's tasks to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TaskQuery {
-    /// Only this status.
-    pub status: Option<Status>,
-    /// Only this canonical model.
-    pub model: Option<String>,
-    /// Only tasks older than this one.
-    pub after: Option<TaskId>,
-    /// At most this many.
-    pub limit: usize,
-}
 
 impl Store {
     /// A task, live or ended.
@@ -47,20 +35,20 @@ impl Store {
         LiveTasks { store: self.clone(), next: Some(0), ready: VecDeque::new() }
     }
 
-    /// An account.
+    /// A customer.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn account(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
-        self.read(|txn| find("accounts", &txn.open_table(layout::ACCOUNTS)?, id.0.as_str()))
+    pub fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
+        self.read(|txn| find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str()))
     }
 
-    /// All accounts, by id.
+    /// All customers, by id.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn accounts(&self) -> Result<Vec<Customer>, StoreError> {
-        self.read(|txn| rows(txn, layout::ACCOUNTS))
+    pub fn customers(&self) -> Result<Vec<Customer>, StoreError> {
+        self.read(|txn| rows(txn, layout::CUSTOMERS))
     }
 
     /// A key.
@@ -90,61 +78,35 @@ impl Store {
         self.read(|txn| rows(txn, layout::KEYS))
     }
 
-    /// An account's tasks, newest first, and whether there are more.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn tasks_of(&self, account: &CustomerId, query: &TaskQuery) -> Result<(Vec<Task>, bool), StoreError> {
-        let wanted = |task: &Task| {
-            query.status.is_none_or(|status| task.status == status)
-                && query.model.as_ref().is_none_or(|model| task.model == *model)
-        };
-        let mut before = query.after.map_or(u128::MAX, TaskId::bits);
-        let mut found = Vec::new();
-        loop {
-            let (tasks, next) = self.read(|txn| piece_of(txn, account, before))?;
-            for task in tasks.into_iter().filter(wanted) {
-                if found.len() == query.limit {
-                    return Ok((found, true));
-                }
-                found.push(task);
-            }
-            match next {
-                Some(next) => before = next,
-                None => return Ok((found, false)),
-            }
-        }
-    }
-
     /// The last lines of the audit record, newest first; with `task`, those about it alone.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<Note>, StoreError> {
-        let wanted = |note: &Result<Note, _>| {
+    pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
+        let wanted = |record: &Result<AuditRecord, _>| {
             // A line that cannot be read is nobody's, and must not be passed over.
-            note.as_ref().map_or(true, |note: &Note| task.is_none() || note.task == task)
+            record.as_ref().map_or(true, |record: &AuditRecord| task.is_none() || record.task == task)
         };
         self.read(|txn| {
             let table = txn.open_table(layout::AUDIT)?;
-            let notes = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));
-            notes.filter(wanted).take(limit).collect()
+            let audit_records = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));
+            audit_records.filter(wanted).take(limit).collect()
         })
     }
 
-    /// An account's last ledger rows, newest first.
+    /// A customer's last ledger rows, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn ledger_of(&self, account: &CustomerId, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    pub fn journal_of(&self, customer: &CustomerId, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
         let (mut end, mut found) = (u64::MAX, Vec::new());
         while end > 0 && found.len() < limit {
-            let piece: Vec<Entry> = self.read(|txn| {
+            let piece: Vec<JournalEntry> = self.read(|txn| {
                 let table = txn.open_table(layout::LEDGER)?;
                 table.range(..end)?.rev().take(PIECE).map(|row| decode("ledger", row?.1.value())).collect()
             })?;
             end = piece.last().map_or(0, |entry| entry.seq);
-            found.extend(piece.into_iter().filter(|entry| entry.account == *account));
+            found.extend(piece.into_iter().filter(|entry| entry.customer == *customer));
         }
         found.truncate(limit);
         Ok(found)
@@ -158,7 +120,10 @@ impl Store {
         self.read(examine)
     }
 
-    fn read<T>(&self, work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let database = self.database()?;
         let read = |database: &Database| work(&database.begin_read()?);
         self.notice(read(&database))
@@ -197,41 +162,15 @@ impl Iterator for LiveTasks {
     }
 }
 
-fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
+pub(crate) fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
     if let Some(live) = find("live", &txn.open_table(layout::LIVE)?, id.bits())? {
         return Ok(Some(live));
     }
-    match txn.open_table(Day::new(id.born().day()).history()) {
+    match txn.open_table(Day::new(id.timestamp().day()).history()) {
         Ok(history) => find("history", &history, id.bits()),
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// A piece of an account's tasks older than `before`, newest first, and where the next piece begins.
-fn piece_of(
-    txn: &ReadTransaction,
-    account: &CustomerId,
-    before: u128,
-) -> Result<(Vec<Task>, Option<u128>), StoreError> {
-    let newest = TaskId::from_bits(before).born().day();
-    let mut days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::owners_day(&table)).collect();
-    days.retain(|day| *day <= newest);
-    days.sort_unstable_by(|a, b| b.cmp(a));
-    let (account, mut tasks, mut seen, mut last) = (account.0.as_str(), Vec::new(), 0, before);
-    for day in days {
-        let owners = txn.open_table(Day::new(day).owners())?;
-        for row in owners.range((account, 0)..(account, before))?.rev() {
-            if seen == PIECE {
-                return Ok((tasks, Some(last)));
-            }
-            let (_, id) = row?.0.value();
-            seen += 1;
-            last = id;
-            tasks.extend(task_in(txn, TaskId::from_bits(id))?);
-        }
-    }
-    Ok((tasks, None))
 }
 
 pub(crate) fn rows<K: RedbKey + 'static, T: DeserializeOwned>(
@@ -257,8 +196,8 @@ fn each<K: RedbKey + 'static, T: DeserializeOwned>(
 
 fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     let mut examination = Examination::default();
-    each(txn, layout::LEDGER, |entry: Entry| examination.entry(&entry))?;
-    each(txn, layout::ACCOUNTS, |account: Customer| examination.account(&account))?;
+    each(txn, layout::LEDGER, |entry: JournalEntry| examination.entry(&entry))?;
+    each(txn, layout::CUSTOMERS, |customer: Customer| examination.customer(&customer))?;
     each(txn, layout::KEYS, |key: Key| examination.key(&key))?;
     each(txn, layout::HOLDS, |hold: Hold| examination.hold(&hold))?;
     each(txn, layout::LIVE, |task: Task| examination.live(&task))?;

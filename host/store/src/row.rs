@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// The encoding this release writes.
 const VERSION: u8 = 1;

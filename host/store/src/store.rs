@@ -4,36 +4,33 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use gatehouse_tasks::{Answer, Command, Rejection};
+use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::{Database, DatabaseError, ReadableTable, StorageBackend};
 use tokio::runtime;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::batch::Batch;
-use crate::birth;
+use crate::config::Config;
+use crate::creation;
+use crate::durability::Durability;
+use crate::error::{OpenError, StoreError};
 use crate::layout::{META, SCHEMA, SCHEMA_KEY};
 use crate::writer::{Failure, Job, Writer};
-use crate::{Config, OpenError, StoreError};
 
-/// What a command's answer waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// The disk.
-    Lasting,
-    /// Nothing: the command is durable a moment later, or with the next one that must last, and readers see
-    /// it then. A crash loses it only together with everything after it.
-    Light,
-}
+/// Walks over many rows at the same time; others wait.
+const MAX_WALKS: usize = 2;
 
-/// The durable books. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
+/// The durable storage. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
 }
 
-struct Inner {
+struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
+    /// Permits for walks over many rows; `None` where the caller runs the writer and expects one thread.
+    walks: Option<Semaphore>,
 }
 
 struct Open {
@@ -51,18 +48,18 @@ impl Store {
     pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
         let storage = |reason: String| OpenError::Storage { path: path.to_owned(), reason };
         let database = match builder(config).create(path) {
-            Err(_) if birth::undo_unfinished(path).unwrap_or(false) => builder(config).create(path),
+            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => builder(config).create(path),
             outcome => outcome,
         };
         let database = database.map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: path.to_owned() },
             other => storage(other.to_string()),
         })?;
-        birth::keep_name(path).map_err(|error| storage(error.to_string()))?;
+        creation::keep_name(path).map_err(|error| storage(error.to_string()))?;
         Self::start(database, path, config)
     }
 
-    /// Keeps the books on any backend: in memory, or one that plays power cuts.
+    /// Keeps the storage on any backend: in memory, or one that plays power cuts.
     ///
     /// # Errors
     /// [`OpenError`], as for a file.
@@ -77,7 +74,7 @@ impl Store {
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
         let (open, failure, writer) = Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config)?;
-        Ok((Self::of(open, failure), writer))
+        Ok((Self::of(open, failure, None), writer))
     }
 
     fn start(database: Database, path: &Path, config: &Config) -> Result<Self, OpenError> {
@@ -86,7 +83,7 @@ impl Store {
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure))
+        Ok(Self::of(open, failure, Some(Semaphore::new(MAX_WALKS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -104,40 +101,40 @@ impl Store {
         Ok((Open { database, queue, writer: None }, failure, writer))
     }
 
-    fn of(open: Open, failure: Failure) -> Self {
-        Self { inner: Arc::new(Inner { open: RwLock::new(Some(open)), failure }) }
+    fn of(open: Open, failure: Failure, walks: Option<Semaphore>) -> Self {
+        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, walks }) }
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
     ///
-    /// The inner result is the command's own. Dropping the future does not take the command back.
+    /// The shared result is the command's own. Dropping the future does not take the command back.
     ///
     /// # Errors
     /// [`StoreError::Busy`] when too much is waiting, everything else when the store is of no more use.
-    pub async fn execute(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
-        self.queued(Some(command), Durability::Lasting).await
+    pub async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
+        self.queued(Some(command), Durability::Immediate).await
     }
 
-    /// The same for a command whose loss in a crash does no harm: [`Durability::Light`].
+    /// The same for a command whose loss in a crash does no harm: [`Durability::Deferred`].
     ///
     /// # Errors
     /// As [`Store::execute`].
-    pub async fn execute_lightly(&self, command: Command) -> Result<Result<Answer, Rejection>, StoreError> {
-        self.queued(Some(command), Durability::Light).await
+    pub async fn execute_deferred(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
+        self.queued(Some(command), Durability::Deferred).await
     }
 
     /// The same for whoever cannot give up: waits for a place in the queue instead of [`StoreError::Busy`].
     ///
     /// # Errors
     /// The store is of no more use.
-    pub async fn execute_in_turn(
+    pub async fn execute_when_free(
         &self,
         command: Command,
         durability: Durability,
-    ) -> Result<Result<Answer, Rejection>, StoreError> {
+    ) -> Result<Result<Applied, Rejection>, StoreError> {
         let (answer, outcome) = oneshot::channel();
         let queue = {
-            let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
+            let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
             open.as_ref().ok_or(StoreError::Closed)?.queue.clone()
         };
         if queue.send(Job { command: Some(command), durability, answer }).await.is_err() {
@@ -151,26 +148,26 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::execute`].
-    pub async fn catch_up(&self) -> Result<(), StoreError> {
-        self.queued(None, Durability::Lasting).await.map(drop)
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        self.queued(None, Durability::Immediate).await.map(drop)
     }
 
     async fn queued(
         &self,
         command: Option<Command>,
         durability: Durability,
-    ) -> Result<Result<Answer, Rejection>, StoreError> {
+    ) -> Result<Result<Applied, Rejection>, StoreError> {
         let (answer, outcome) = oneshot::channel();
         self.queue(Job { command, durability, answer })?;
         self.outcome(outcome).await
     }
 
-    async fn outcome(&self, outcome: Outcome) -> Result<Result<Answer, Rejection>, StoreError> {
+    async fn outcome(&self, outcome: Outcome) -> Result<Result<Applied, Rejection>, StoreError> {
         outcome.await.unwrap_or_else(|_| Err(self.failure().unwrap_or(StoreError::Closed)))
     }
 
     fn queue(&self, job: Job) -> Result<(), StoreError> {
-        let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
         let open = open.as_ref().ok_or(StoreError::Closed)?;
         open.queue.try_send(job).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => StoreError::Busy,
@@ -178,9 +175,20 @@ impl Store {
         })
     }
 
+    /// Runs a walk over many rows on a blocking thread, [`MAX_WALKS`] at a time. A store made by
+    /// [`Store::with_writer`] has no threads: there it runs in place.
+    pub(crate) async fn off_worker<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Some(walks) = &self.shared.walks else { return work() };
+        let _permit = walks.acquire().await.map_err(StoreError::failed)?;
+        tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
+    }
+
     /// Ends when the store has failed, with the reason. The process must then stop.
     pub async fn failed(&self) -> StoreError {
-        let mut failure = self.inner.failure.subscribe();
+        let mut failure = self.shared.failure.subscribe();
         let seen = failure.wait_for(Option::is_some).await;
         // The sender lives as long as `self`, so the wait ends by a failure only.
         seen.ok().and_then(|reason| reason.clone()).unwrap_or(StoreError::Closed)
@@ -195,11 +203,11 @@ impl Store {
     /// Finishes what is queued, stops the writer and closes the file, for all clones. Blocks meanwhile. Reads
     /// that are under way keep the file until they end.
     pub fn close(&self) {
-        self.inner.close();
+        self.shared.close();
     }
 
     fn failure(&self) -> Option<StoreError> {
-        self.inner.failure.borrow().clone()
+        self.shared.failure.borrow().clone()
     }
 
     /// The file, to read from.
@@ -207,14 +215,14 @@ impl Store {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
-        let open = self.inner.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
         open.as_ref().map(|open| open.database.clone()).ok_or(StoreError::Closed)
     }
 
     /// Remembers that a read found the file broken. Unreadable rows are told, but break nothing else.
     pub(crate) fn notice<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ StoreError::Failed { .. }) = &outcome {
-            self.inner.failure.send_if_modified(|reason| {
+            self.shared.failure.send_if_modified(|reason| {
                 let first = reason.is_none();
                 reason.get_or_insert_with(|| error.clone());
                 first
@@ -224,7 +232,7 @@ impl Store {
     }
 }
 
-impl Inner {
+impl Shared {
     fn close(&self) {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Open { database, queue, writer }) = open {
@@ -235,13 +243,13 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Shared {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-type Outcome = oneshot::Receiver<Result<Result<Answer, Rejection>, StoreError>>;
+type Outcome = oneshot::Receiver<Result<Result<Applied, Rejection>, StoreError>>;
 
 /// Stands for the path where there is none.
 const BACKEND: &str = "(backend)";

@@ -10,17 +10,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
-use gatehouse_tasks::{Answer, Command, Rejection, apply};
+use gatehouse_tasks::{Applied, Command, Rejection, apply};
 use redb::{Database, WriteTransaction};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
 
 use crate::batch::Batch;
-use crate::{Durability, StoreError};
+use crate::durability::Durability;
+use crate::error::StoreError;
 
 /// What a command came to.
-pub(crate) type Verdict = Result<Answer, Rejection>;
+pub(crate) type Outcome = Result<Applied, Rejection>;
 /// Why the store can no longer be used, once it cannot.
 pub(crate) type Failure = watch::Sender<Option<StoreError>>;
 
@@ -35,7 +36,7 @@ pub(crate) struct Job {
     pub(crate) answer: Answering,
 }
 
-pub(crate) type Answering = oneshot::Sender<Result<Verdict, StoreError>>;
+pub(crate) type Answering = oneshot::Sender<Result<Outcome, StoreError>>;
 
 /// Takes what waits, applies it in order, commits it once and answers. Nothing else writes.
 ///
@@ -49,7 +50,7 @@ pub struct Writer {
     failure: Failure,
     jobs: Vec<Job>,
     /// Applied, and to be answered after the commit.
-    applied: Vec<(Answering, Verdict)>,
+    applied: Vec<(Answering, Outcome)>,
 }
 
 impl Writer {
@@ -123,8 +124,8 @@ impl Writer {
         let mut any = false;
         let mut jobs = std::mem::take(&mut self.jobs).into_iter();
         while let Some(Job { command, durability, answer }) = jobs.next() {
-            any |= durability == Durability::Lasting;
-            match command.map_or(Ok(Ok(Answer::Done)), |command| guarded(|| apply(batch, command))) {
+            any |= durability == Durability::Immediate;
+            match command.map_or(Ok(Ok(Applied::Done)), |command| guarded(|| apply(batch, command))) {
                 Ok(verdict) => self.applied.push((answer, verdict)),
                 Err(error) => {
                     // Told with all the others, after the failure itself.
@@ -174,7 +175,7 @@ fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
 
 /// Applies the commands in order and makes them durable together, as the writer does.
 #[cfg(test)]
-pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<Verdict>, StoreError> {
+pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
     let txn = begin(database)?;
     let mut batch = Batch::open(&txn)?;
     let verdicts =

@@ -1,7 +1,7 @@
 //! Made-up rows and command sequences, for tests only.
 //!
-//! A [`Wish`] is a command that does not yet know where the books stand: it becomes a [`Command`] against the
-//! present books, so that random sequences often hit the right revision and sometimes a stale one. Ids come from
+//! A [`CommandTemplate`] is a command that does not yet know where the storage stand: it becomes a [`Command`] against the
+//! present storage, so that random sequences often hit the right revision and sometimes a stale one. Ids come from
 //! small pools, so that commands meet each other.
 
 use std::time::Duration;
@@ -14,17 +14,18 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
-use crate::{Change, Command, Ending, Idempotency, MemoryLedgerStorage};
+use crate::commands::command::{Change, Command, Ending, Idempotency};
+use crate::storage::memory::MemoryLedgerStorage;
 
 /// When every sample begins: a little before midnight, so that days change.
 pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
 /// Between two commands of a sequence.
 pub const STEP: Duration = Duration::from_secs(600);
 
-/// The account of that number.
+/// The customer of that number.
 #[must_use]
-pub fn account_id(number: u8) -> CustomerId {
-    CustomerId(format!("account-{number}"))
+pub fn customer_id(number: u8) -> CustomerId {
+    CustomerId(format!("customer-{number}"))
 }
 
 /// The key of that number.
@@ -46,12 +47,12 @@ pub fn request_id(number: u8) -> RequestId {
     RequestId::from_bits((u128::from(START.0) << 80) | u128::from(number))
 }
 
-/// A key as it is made, of an account.
+/// A key as it is made, of a customer.
 #[must_use]
-pub fn key(number: u8, account: u8, quota: Option<i64>) -> Key {
+pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
     Key {
         id: key_id(number),
-        account: account_id(account),
+        customer: customer_id(customer),
         name: format!("key number {number}"),
         digest: KeyDigest(Digest::of(&[number])),
         created: START,
@@ -65,13 +66,13 @@ pub fn key(number: u8, account: u8, quota: Option<i64>) -> Key {
     }
 }
 
-/// A task as it is accepted, for the key and account of those numbers.
+/// A task as it is accepted, for the key and customer of those numbers.
 #[must_use]
-pub fn task(number: u8, key: u8, account: u8, price: i64, at: UnixMs) -> Task {
+pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
     Task {
         id: task_id(number),
         revision: 0,
-        account: account_id(account),
+        customer: customer_id(customer),
         key: key_id(key),
         family: "sample".into(),
         digest: Digest::of(b"build"),
@@ -87,7 +88,7 @@ pub fn task(number: u8, key: u8, account: u8, price: i64, at: UnixMs) -> Task {
         finished: None,
         expected_ms: None,
         phase: Phase::Run(Event::Start),
-        seat: None,
+        assignment: None,
         blobs: vec![],
         charge: Charge { keys: vec!["image".into()], quantity: 1 },
         unit_price: Credits(price),
@@ -109,7 +110,7 @@ pub fn change(status: Status, progress: u8) -> Change {
         phase: Phase::Run(Event::Timer),
         state: None,
         digest: None,
-        seat: None,
+        assignment: None,
         blobs: None,
         audit: None,
     }
@@ -132,46 +133,46 @@ pub fn failed() -> Ending {
     Ending::Failed(TaskFailure { kind: FailureKind::Upstream, message: "it broke".into() })
 }
 
-/// A command before it meets the books. Numbers name rows of the pools; `late` makes a revision stale.
+/// A command before it meets the storage. Numbers name rows of the pools; `late` makes a revision stale.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are those of the commands they become")]
-pub enum Wish {
-    AddKey { key: u8, account: u8, quota: Option<i64>, hours: Option<u8> },
+pub enum CommandTemplate {
+    AddKey { key: u8, customer: u8, quota: Option<i64>, hours: Option<u8> },
     Advance { task: u8, late: u64, status: Status, progress: u8 },
     Audit { task: Option<u8> },
-    Deposit { account: u8, amount: i64 },
+    Deposit { customer: u8, amount: i64 },
     DropHistory { days: u32 },
     Finish { task: u8, late: u64, cost: Option<i64> },
     Hold { request: u8, key: u8, amount: i64, steps: u32 },
-    OpenAccount { account: u8 },
+    AddCustomer { customer: u8 },
     Release { request: u8 },
     RevokeKey { key: u8 },
     Settle { request: u8, amount: i64 },
-    Submit { task: u8, key: u8, account: u8, price: i64, token: Option<(u8, u8)> },
+    Submit { task: u8, key: u8, customer: u8, price: i64, token: Option<(u8, u8)> },
     Sweep { limit: usize },
     SweepHolds { limit: usize },
 }
 
-impl Wish {
-    /// The command it becomes, at that moment and in view of those books.
+impl CommandTemplate {
+    /// The command it becomes, at that moment and in view of those storage.
     #[must_use]
-    pub fn command(&self, books: &MemoryLedgerStorage, at: UnixMs) -> Command {
+    pub fn command(&self, storage: &MemoryLedgerStorage, at: UnixMs) -> Command {
         match self.clone() {
-            Self::AddKey { key: number, account, quota, hours } => {
+            Self::AddKey { key: number, customer, quota, hours } => {
                 let expires = hours.map(|hours| at.plus(Duration::from_secs(u64::from(hours) * 3600)));
-                Command::AddKey { key: Box::new(Key { expires, ..key(number, account, quota) }) }
+                Command::AddKey { key: Box::new(Key { expires, ..key(number, customer, quota) }) }
             }
             Self::Advance { task, late, status, progress } => Command::Advance {
                 id: task_id(task),
-                revision: revision(books, task).saturating_sub(late),
+                revision: revision(storage, task).saturating_sub(late),
                 change: Box::new(change(status, progress)),
                 at,
             },
             Self::Audit { task } => {
                 Command::Audit { task: task.map(task_id), text: "it was noticed".into(), at }
             }
-            Self::Deposit { account, amount } => Command::Deposit {
-                account: account_id(account),
+            Self::Deposit { customer, amount } => Command::Deposit {
+                customer: customer_id(customer),
                 amount: Credits(amount),
                 memo: "by hand".into(),
                 at,
@@ -179,7 +180,7 @@ impl Wish {
             Self::DropHistory { days } => Command::DropHistory { before_day: START.day() + days },
             Self::Finish { task, late, cost } => Command::Finish {
                 id: task_id(task),
-                revision: revision(books, task).saturating_sub(late),
+                revision: revision(storage, task).saturating_sub(late),
                 ending: cost.map_or_else(failed, completed),
                 audit: (late == 0).then(|| "it ended".into()),
                 at,
@@ -192,14 +193,14 @@ impl Wish {
                 expires: at.plus(STEP * steps),
                 at,
             },
-            Self::OpenAccount { account } => Command::OpenAccount { id: account_id(account), at },
+            Self::AddCustomer { customer } => Command::AddCustomer { id: customer_id(customer), at },
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
             Self::Settle { request, amount } => {
                 Command::Settle { id: request_id(request), amount: Credits(amount), memo: String::new(), at }
             }
-            Self::Submit { task: number, key, account, price, token } => Command::Submit {
-                task: Box::new(task(number, key, account, price, at)),
+            Self::Submit { task: number, key, customer, price, token } => Command::Submit {
+                task: Box::new(task(number, key, customer, price, at)),
                 idempotency: token.map(|(token, fingerprint)| Idempotency {
                     key: key_id(key),
                     token: Digest::of(&[token]),
@@ -213,32 +214,32 @@ impl Wish {
     }
 }
 
-fn revision(books: &MemoryLedgerStorage, task: u8) -> u64 {
-    books.live_tasks().find(|live| live.id == task_id(task)).map_or(0, |live| live.revision)
+fn revision(storage: &MemoryLedgerStorage, task: u8) -> u64 {
+    storage.live_tasks().find(|live| live.id == task_id(task)).map_or(0, |live| live.revision)
 }
 
-/// Sequences of at most `length` wishes, after a beginning that opens two accounts with money and three keys.
-pub fn wishes(length: usize) -> impl Strategy<Value = Vec<Wish>> {
-    vec(wish(), 1..length).prop_map(|more| beginning().into_iter().chain(more).collect())
+/// Sequences of at most `length` templates, after a beginning that opens two customers with money and three keys.
+pub fn command_sequences(length: usize) -> impl Strategy<Value = Vec<CommandTemplate>> {
+    vec(any_template(), 1..length).prop_map(|more| beginning().into_iter().chain(more).collect())
 }
 
 /// What every sequence begins with.
 #[must_use]
-pub fn beginning() -> Vec<Wish> {
-    let key = |key, account, quota| Wish::AddKey { key, account, quota, hours: None };
+pub fn beginning() -> Vec<CommandTemplate> {
+    let key = |key, customer, quota| CommandTemplate::AddKey { key, customer, quota, hours: None };
     vec![
-        Wish::OpenAccount { account: 0 },
-        Wish::OpenAccount { account: 1 },
-        Wish::Deposit { account: 0, amount: 300 },
-        Wish::Deposit { account: 1, amount: 60 },
+        CommandTemplate::AddCustomer { customer: 0 },
+        CommandTemplate::AddCustomer { customer: 1 },
+        CommandTemplate::Deposit { customer: 0, amount: 300 },
+        CommandTemplate::Deposit { customer: 1, amount: 60 },
         key(0, 0, None),
         key(1, 0, Some(100)),
         key(2, 1, Some(1000)),
     ]
 }
 
-/// Any wish; tasks and their ends more often than the rest.
-fn wish() -> BoxedStrategy<Wish> {
+/// Any template; tasks and their ends more often than the rest.
+fn any_template() -> BoxedStrategy<CommandTemplate> {
     let status = prop_oneof![
         Just(Status::Submitted),
         Just(Status::Pending),
@@ -249,30 +250,30 @@ fn wish() -> BoxedStrategy<Wish> {
     let late = || prop_oneof![4 => Just(0_u64), 1 => 1_u64..3];
     prop_oneof![
         1 => (0..4_u8, 0..3_u8, option::of(-5..200_i64), option::of(0..4_u8))
-            .prop_map(|(key, account, quota, hours)| Wish::AddKey { key, account, quota, hours }),
+            .prop_map(|(key, customer, quota, hours)| CommandTemplate::AddKey { key, customer, quota, hours }),
         6 => (0..6_u8, late(), status, any::<u8>())
-            .prop_map(|(task, late, status, progress)| Wish::Advance { task, late, status, progress }),
-        1 => option::of(0..6_u8).prop_map(|task| Wish::Audit { task }),
+            .prop_map(|(task, late, status, progress)| CommandTemplate::Advance { task, late, status, progress }),
+        1 => option::of(0..6_u8).prop_map(|task| CommandTemplate::Audit { task }),
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
-            .prop_map(|(account, amount)| Wish::Deposit { account, amount }),
-        1 => (0..4_u32).prop_map(|days| Wish::DropHistory { days }),
+            .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),
+        1 => (0..4_u32).prop_map(|days| CommandTemplate::DropHistory { days }),
         6 => (0..6_u8, late(), option::of(-1..70_i64))
-            .prop_map(|(task, late, cost)| Wish::Finish { task, late, cost }),
+            .prop_map(|(task, late, cost)| CommandTemplate::Finish { task, late, cost }),
         3 => (0..4_u8, 0..4_u8, -2..80_i64, 0..6_u32)
-            .prop_map(|(request, key, amount, steps)| Wish::Hold { request, key, amount, steps }),
-        1 => (0..3_u8).prop_map(|account| Wish::OpenAccount { account }),
-        2 => (0..4_u8).prop_map(|request| Wish::Release { request }),
-        1 => (0..4_u8).prop_map(|key| Wish::RevokeKey { key }),
-        2 => (0..4_u8, -1..60_i64).prop_map(|(request, amount)| Wish::Settle { request, amount }),
+            .prop_map(|(request, key, amount, steps)| CommandTemplate::Hold { request, key, amount, steps }),
+        1 => (0..3_u8).prop_map(|customer| CommandTemplate::AddCustomer { customer }),
+        2 => (0..4_u8).prop_map(|request| CommandTemplate::Release { request }),
+        1 => (0..4_u8).prop_map(|key| CommandTemplate::RevokeKey { key }),
+        2 => (0..4_u8, -1..60_i64).prop_map(|(request, amount)| CommandTemplate::Settle { request, amount }),
         8 => (0..6_u8, 0..4_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
-            |(task, key, account, price, token)| {
-                // Mostly the key's own account, now and then another one.
-                let account = if account > 1 { key / 2 } else { account };
-                Wish::Submit { task, key, account, price, token }
+            |(task, key, customer, price, token)| {
+                // Mostly the key's own customer, now and then another one.
+                let customer = if customer > 1 { key / 2 } else { customer };
+                CommandTemplate::Submit { task, key, customer, price, token }
             }
         ),
-        1 => (0..3_usize).prop_map(|limit| Wish::Sweep { limit }),
-        1 => (0..3_usize).prop_map(|limit| Wish::SweepHolds { limit }),
+        1 => (0..3_usize).prop_map(|limit| CommandTemplate::Sweep { limit }),
+        1 => (0..3_usize).prop_map(|limit| CommandTemplate::SweepHolds { limit }),
     ]
     .boxed()
 }

@@ -209,7 +209,7 @@ impl Pool {
             return Some(*only);
         }
         let whole: u64 = ready.iter().map(|&(index, _)| accounts[index].weight).sum();
-        let mut at = self.seed.word().checked_rem(whole)?;
+        let mut at = self.seed.next_u64().checked_rem(whole)?;
         ready.iter().copied().find(|&(index, _)| match at.checked_sub(accounts[index].weight) {
             Some(rest) => {
                 at = rest;
@@ -243,7 +243,7 @@ impl Pool {
             Sign::Trouble => {
                 account.breaker.succeeded();
                 account.trouble_until = now.plus(TROUBLE);
-                metrics::counter!(metric::ACCOUNT_TROUBLE, "provider" => self.provider.clone(), "account" => account.name.clone())
+                metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.clone(), "account" => account.name.clone())
                     .increment(1);
             }
             Sign::Failing => account.breaker.failed(now, self.seed.unit()),

@@ -109,7 +109,7 @@ impl Upstream {
             let detail = "the task's time is over".to_owned();
             return Err(Trouble { outage: Outage::Unreachable, detail, theirs: false });
         }
-        let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().word() } else { 0 };
+        let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
         let request = request::build(checked, slot.secret(), call, blobs, boundary).await?;
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
         let within = asked.unwrap_or(checked.total_timeout).min(checked.total_timeout).min(left);

@@ -1,30 +1,17 @@
-//! The chat family: clients speak chat completions; the provider speaks the same, or messages. Which models
-//! there are and who serves them is the operator's table; see `rules` for what it may say of one.
+//! The chat family: clients speak chat completions; the provider speaks the same, or Messages. The models and
+//! their providers are the operator's table; `gatehouse_text_protocols::rules` documents its `rules`.
 //!
 //! Owns the surface's parameters, the translation of requests, answers and streams between the two protocols,
-//! and what a provider's error means. What passes between equal protocols keeps its bytes. Never a socket, a
-//! clock, an account or money; the host owns those, and the events' framing.
+//! and what a provider's error means. Between equal protocols the bytes are kept. Never a socket, a clock, an
+//! account or money; the host owns those, and the framing of events.
 
-mod answer;
-mod format;
-mod json;
-mod messages;
-mod open;
+mod errors;
 mod params;
-mod parts;
-mod pass;
-mod read;
-mod relay;
+mod prepare;
 mod request;
-mod rules;
+mod response;
 mod state;
-mod thinking;
-mod tools;
-mod translate;
-mod translated;
-mod trouble;
-mod turns;
-mod usage;
+mod stream;
 
 use gatehouse_sdk::{
     About, Answered, Context, Family, Prepared, Refusal, Reply, Surface, Text, TextFailure, TextRequest,
@@ -38,7 +25,7 @@ use crate::state::State;
 /// The surface the family serves.
 pub const SURFACE: &str = "chat.completions";
 
-/// The family, as the host loads it.
+/// The family.
 pub struct Chat;
 
 impl Family for Chat {
@@ -78,21 +65,21 @@ impl Family for Chat {
 
 impl Text for Chat {
     type State = State;
-    type Relay = relay::Stream;
+    type Relay = stream::Stream;
 
     fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
         if request.surface != SURFACE {
             return Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)));
         }
-        open::prepare(&request)
+        prepare::prepare(&request)
     }
 
     fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
-        answer::answer(cx, &state, &reply)
+        response::answer(cx, &state, &reply)
     }
 
-    fn relay(cx: &Context, state: State) -> relay::Stream {
-        relay::Stream::new(cx, state)
+    fn relay(cx: &Context, state: State) -> stream::Stream {
+        stream::Stream::new(cx, state)
     }
 }
 

@@ -1,74 +1,74 @@
-//! A request as its client wrote it, judged: every field of a chat completion, its shape and its limits.
-//! Fields nobody knows are kept for providers that know them. Never translates.
+//! A chat completion request, checked: every known field, its shape and its limits. Unknown fields are kept
+//! for providers that know them. Never translates.
+
+pub(crate) mod estimate;
+pub(crate) mod messages;
+pub(crate) mod parts;
+pub(crate) mod response_format;
+pub(crate) mod tools;
 
 use gatehouse_sdk::{Facts, Refusal};
+use gatehouse_text_protocols::limits::MAX_STOPS;
 use serde_json::value::RawValue;
 
-use crate::format::Format;
-use crate::json::{Object, Text, is_null};
-use crate::messages::{self, Message};
-use crate::read::{Checked, Path, array, flag, integer, number, object, shown, text, word, wrong};
-use crate::tools::{self, Choice, Tool};
+use gatehouse_text_protocols::check::{
+    Checked, array, boolean, choice, integer, number, object, shown, string, wrong,
+};
+use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
+use gatehouse_text_protocols::path::Path;
 
-/// How hard to think, in this protocol's words.
+use estimate::InputEstimate;
+use messages::Message;
+use response_format::ResponseFormat;
+use tools::{Tool, ToolChoice};
+
+/// Values of `reasoning_effort`.
 pub(crate) const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-const MOST_STOPS: usize = 4;
-const MOST_CHOICES: i64 = 128;
+const MAX_ANSWERS: i64 = 128;
 
-/// What the host estimates the input from, and what must be mended in it.
-#[derive(Default)]
-pub(crate) struct Tally<'a> {
-    /// Bytes of text the model reads.
-    pub(crate) read: u64,
-    /// Pictures, sounds and documents among it.
-    pub(crate) pictures: u32,
-    /// Strings that held bare base64 before the host cut it out, and must again.
-    pub(crate) bare: Vec<Text<'a>>,
-}
-
-/// The cap a client named.
+/// The cap on output tokens the client named.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
+pub(crate) struct Cap {
     pub(crate) field: &'static str,
     pub(crate) tokens: u32,
 }
 
-/// A request that passed.
+/// A checked request.
 #[derive(Default)]
 pub(crate) struct Request<'a> {
     pub(crate) body: Object<'a>,
-    pub(crate) model: Option<Text<'a>>,
+    pub(crate) model: Option<JsonString<'a>>,
     pub(crate) messages: Vec<Message<'a>>,
-    pub(crate) cap: Option<Named>,
+    pub(crate) cap: Option<Cap>,
     pub(crate) temperature: Option<f64>,
     pub(crate) top_p: Option<f64>,
-    pub(crate) stops: Vec<Text<'a>>,
+    pub(crate) stops: Vec<JsonString<'a>>,
     pub(crate) streaming: bool,
-    /// The client wants the chunk that counts tokens.
+    /// The client asked for the chunk with the token counts.
     pub(crate) counted: bool,
-    /// Answers asked for.
+    /// The number of answers, `n`.
     pub(crate) answers: u32,
     pub(crate) effort: Option<&'static str>,
     pub(crate) tools: Vec<Tool<'a>>,
-    pub(crate) choice: Option<Choice<'a>>,
+    pub(crate) choice: Option<ToolChoice<'a>>,
     pub(crate) parallel: Option<bool>,
-    pub(crate) format: Format<'a>,
-    pub(crate) user: Option<Text<'a>>,
-    pub(crate) tally: Tally<'a>,
+    pub(crate) format: ResponseFormat<'a>,
+    pub(crate) user: Option<JsonString<'a>>,
+    pub(crate) estimate: InputEstimate<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Judges `json`; `blobs` are those the host cut out of it.
+    /// Checks `json`. The host replaced large base64 data in it by `blobs`.
     pub(crate) fn read(json: &'a str, blobs: &[Facts]) -> Checked<Self> {
-        let body = Object::parse(json).ok_or_else(|| no_object(json))?;
+        let body = Object::parse(json).ok_or_else(|| not_an_object(json))?;
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
-            let path = Path::Root.key(name);
-            if request.field(&path, name, raw, blobs)? && body.count(name) > 1 {
+            let path = Path::BRACKETED.key(name);
+            if request.field(&path, name, raw, blobs)? && body.occurrences(name) > 1 {
                 return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
             }
         }
-        request.together(&body)?;
+        request.check_combinations(&body)?;
         request.body = body;
         Ok(request)
     }
@@ -76,27 +76,27 @@ impl<'a> Request<'a> {
     /// Reads one field; whether it is a known one.
     fn field(&mut self, path: &Path<'_>, name: &str, raw: &'a RawValue, blobs: &[Facts]) -> Checked<bool> {
         match name {
-            "model" => self.model = Some(text(path, raw)?),
-            "messages" => self.messages = messages::read(path, raw, blobs, &mut self.tally)?,
+            "model" => self.model = Some(string(path, raw)?),
+            "messages" => self.messages = messages::read(path, raw, blobs, &mut self.estimate)?,
             "max_completion_tokens" => self.cap = Some(cap(path, raw, "max_completion_tokens")?),
-            // Deprecated: it says nothing beside the other.
+            // Deprecated: `max_completion_tokens` wins.
             "max_tokens" => {
-                let named = cap(path, raw, "max_tokens")?;
-                self.cap.get_or_insert(named);
+                let cap = cap(path, raw, "max_tokens")?;
+                self.cap.get_or_insert(cap);
             }
             "temperature" => self.temperature = Some(number(path, raw, 0.0..=2.0)?),
             "top_p" => self.top_p = Some(number(path, raw, 0.0..=1.0)?),
             "stop" => self.stops = stops(path, raw)?,
-            "n" => self.answers = integer(path, raw, 1..=MOST_CHOICES)?.unsigned_abs() as u32,
-            "stream" => self.streaming = flag(path, raw)?,
+            "n" => self.answers = integer(path, raw, 1..=MAX_ANSWERS)?.unsigned_abs() as u32,
+            "stream" => self.streaming = boolean(path, raw)?,
             "stream_options" => self.stream_options(path, raw)?,
-            "reasoning_effort" => self.effort = Some(word(path, raw, &EFFORTS)?),
-            "tools" => self.tools = tools::tools(path, raw, &mut self.tally)?,
-            "tool_choice" => self.choice = Some(tools::choice(path, raw)?),
-            "parallel_tool_calls" => self.parallel = Some(flag(path, raw)?),
-            "response_format" => self.format = Format::read(path, raw, &mut self.tally)?,
-            "user" => self.user = Some(text(path, raw)?),
-            _ => return plain(path, name, raw),
+            "reasoning_effort" => self.effort = Some(choice(path, raw, &EFFORTS)?),
+            "tools" => self.tools = tools::tools(path, raw, &mut self.estimate)?,
+            "tool_choice" => self.choice = Some(tools::tool_choice(path, raw)?),
+            "parallel_tool_calls" => self.parallel = Some(boolean(path, raw)?),
+            "response_format" => self.format = ResponseFormat::read(path, raw, &mut self.estimate)?,
+            "user" => self.user = Some(string(path, raw)?),
+            _ => return check_shape(path, name, raw),
         }
         Ok(true)
     }
@@ -105,26 +105,26 @@ impl<'a> Request<'a> {
         let options = object(path, raw)?;
         for name in ["include_usage", "include_obfuscation"] {
             let Some(raw) = options.get(name) else { continue };
-            let on = flag(&path.key(name), raw)?;
+            let on = boolean(&path.key(name), raw)?;
             self.counted |= on && name == "include_usage";
         }
         Ok(())
     }
 
-    /// What fields must be to each other.
-    fn together(&self, body: &Object<'_>) -> Checked<()> {
-        let needed = |name: &str, what: &str| match body.get(name) {
+    /// Checks fields against each other.
+    fn check_combinations(&self, body: &Object<'_>) -> Checked<()> {
+        let required = |name: &str, what: &str| match body.get(name) {
             Some(_) => Ok(()),
             None => {
                 let came = body.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw);
-                Err(wrong(&Path::Root.key(name), what, came))
+                Err(wrong(&Path::BRACKETED.key(name), what, came))
             }
         };
-        needed("model", "a string")?;
-        needed("messages", "an array")?;
+        required("model", "a string")?;
+        required("messages", "an array")?;
         if let Some(options) = body.get("stream_options").filter(|_| !self.streaming) {
             return Err(wrong(
-                &Path::Root.key("stream_options"),
+                &Path::BRACKETED.key("stream_options"),
                 "nothing unless `stream` is true",
                 Some(options),
             ));
@@ -132,7 +132,7 @@ impl<'a> Request<'a> {
         let logprobs = body.get("logprobs").is_some_and(|raw| raw.get() == "true");
         if let Some(top) = body.get("top_logprobs").filter(|_| !logprobs) {
             return Err(wrong(
-                &Path::Root.key("top_logprobs"),
+                &Path::BRACKETED.key("top_logprobs"),
                 "nothing unless `logprobs` is true",
                 Some(top),
             ));
@@ -141,8 +141,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What is wrong with a body that is no object.
-fn no_object(json: &str) -> Refusal {
+/// The refusal of a body that is not an object.
+fn not_an_object(json: &str) -> Refusal {
     let message = match serde_json::from_str::<&RawValue>(json) {
         Ok(raw) => format!("expected a JSON object, got {}", shown(raw)),
         Err(error) => format!("The request body is not valid JSON: {error}"),
@@ -150,23 +150,23 @@ fn no_object(json: &str) -> Refusal {
     Refusal::Invalid { field: None, message }
 }
 
-fn cap(path: &Path<'_>, raw: &RawValue, field: &'static str) -> Checked<Named> {
+fn cap(path: &Path<'_>, raw: &RawValue, field: &'static str) -> Checked<Cap> {
     let tokens = integer(path, raw, 1..=i64::from(u32::MAX))?;
-    Ok(Named { field, tokens: u32::try_from(tokens).unwrap_or(u32::MAX) })
+    Ok(Cap { field, tokens: u32::try_from(tokens).unwrap_or(u32::MAX) })
 }
 
-fn stops<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<Text<'a>>> {
-    if let Some(one) = Text::of(raw) {
+fn stops<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Vec<JsonString<'a>>> {
+    if let Some(one) = JsonString::of(raw) {
         return Ok(vec![one]);
     }
     let expected = "a string or an array of at most 4 strings";
-    let all = crate::json::items(raw).filter(|all| all.len() <= MOST_STOPS);
+    let all = items(raw).filter(|all| all.len() <= MAX_STOPS);
     let all = all.ok_or_else(|| wrong(path, expected, Some(raw)))?;
-    all.into_iter().enumerate().map(|(at, raw)| text(&path.index(at), raw)).collect()
+    all.into_iter().enumerate().map(|(at, raw)| string(&path.index(at), raw)).collect()
 }
 
-/// Fields only a provider of this protocol acts on: their shape alone matters here. Whether it is known.
-fn plain(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
+/// Checks the shape of a field that only the provider acts on; whether the field is known.
+fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
     match name {
         "frequency_penalty" | "presence_penalty" => {
             number(path, raw, -2.0..=2.0)?;
@@ -175,16 +175,16 @@ fn plain(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
             integer(path, raw, i64::MIN..=i64::MAX)?;
         }
         "logprobs" | "store" => {
-            flag(path, raw)?;
+            boolean(path, raw)?;
         }
         "top_logprobs" => {
             integer(path, raw, 0..=20)?;
         }
         "verbosity" => {
-            word(path, raw, &["low", "medium", "high"])?;
+            choice(path, raw, &["low", "medium", "high"])?;
         }
         "service_tier" | "safety_identifier" | "prompt_cache_key" | "prompt_cache_retention" => {
-            text(path, raw)?;
+            string(path, raw)?;
         }
         "logit_bias" => {
             for (token, raw) in object(path, raw)?.iter() {
@@ -193,12 +193,12 @@ fn plain(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
         }
         "metadata" => {
             for (key, raw) in object(path, raw)?.iter() {
-                text(&path.key(key), raw)?;
+                string(&path.key(key), raw)?;
             }
         }
         "modalities" => {
             for (at, raw) in array(path, raw)?.into_iter().enumerate() {
-                word(&path.index(at), raw, &["text", "audio"])?;
+                choice(&path.index(at), raw, &["text", "audio"])?;
             }
         }
         "functions" => {
@@ -207,8 +207,8 @@ fn plain(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
         "audio" | "prediction" | "web_search_options" | "moderation" => {
             object(path, raw)?;
         }
-        "function_call" if Text::of(raw).is_some() => {
-            word(path, raw, &["none", "auto"])?;
+        "function_call" if JsonString::of(raw).is_some() => {
+            choice(path, raw, &["none", "auto"])?;
         }
         "function_call" => {
             object(path, raw)?;

@@ -1,16 +1,16 @@
-//! What an answer must know of its request.
+//! What the reading of an answer needs to know of its request.
 
 use serde::{Deserialize, Serialize};
 
 /// Kept between a request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// What clients read as `model`.
+    /// The public name of the model.
     pub(crate) model: String,
-    /// The provider's name of it, which is not theirs to read.
+    /// The provider's name of the model; clients never read it.
     pub(crate) upstream: String,
-    /// The provider speaks messages.
+    /// The provider speaks Messages.
     pub(crate) translated: bool,
-    /// The client wants the chunk that counts tokens.
+    /// The client asked for the chunk with the token counts.
     pub(crate) counted: bool,
 }

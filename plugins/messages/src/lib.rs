@@ -1,42 +1,27 @@
-//! Text for clients that speak Messages: `POST /v1/messages`, answered by providers that speak Messages too or
-//! Chat.
+//! The messages family: clients speak Messages (`POST /v1/messages`); the provider speaks Messages or chat
+//! completions.
 //!
-//! Owns the judging of requests by the specification and by the model's rules, both translations, and what
-//! each error of a provider means. Models, prices and accounts are the operator's table; sockets, framing,
-//! routing and money are the host's.
+//! Owns the check of requests by the specification and by the model's rules, both translations, and what a
+//! provider's error means. Models, prices and accounts are the operator's table; sockets, framing, routing and
+//! money are the host's.
 
-mod answer;
-mod at;
-mod blocks;
-mod chat_turns;
 mod errors;
-mod ids;
-mod open;
-mod open_chat;
-mod open_messages;
 mod params;
-mod raw;
-mod relay;
-mod relay_chat;
-mod relay_messages;
+mod prepare;
 mod request;
-mod rules;
-mod shapes;
-mod thinking;
-mod tools;
-mod unfold;
-mod usage;
-mod weave;
+mod response;
+mod state;
+mod stream;
 
 use gatehouse_sdk::{
-    About, Answered, Context, Family, Prepared, Protocol, Refusal, Reply, Surface, Text, TextFailure,
-    TextRequest, Verdict,
+    About, Answered, Context, Family, Prepared, Refusal, Reply, Surface, Text, TextFailure, TextRequest,
+    Verdict,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::params::Params;
-pub use crate::relay::Stream;
+pub use crate::state::State;
+pub use crate::stream::Stream;
 
 /// The surface the family serves.
 pub const SURFACE: &str = "messages.create";
@@ -44,35 +29,8 @@ pub const SURFACE: &str = "messages.create";
 /// The model of a request that names none.
 const DEFAULT_MODEL: &str = "lm-sonnet-4-6";
 
-/// The family, as the host loads it.
+/// The family.
 pub struct Messages;
-
-/// What the answer has to know of the request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// The public id.
-    model: String,
-    /// What the provider speaks.
-    wire: Wire,
-    /// Whether the client asked for thinking, and so is shown a chat provider's.
-    shown: bool,
-}
-
-/// [`Protocol`], in a form that can be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Wire {
-    Messages,
-    Chat,
-}
-
-impl From<Protocol> for Wire {
-    fn from(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::Messages => Self::Messages,
-            Protocol::Chat => Self::Chat,
-        }
-    }
-}
 
 impl Family for Messages {
     type Jobs = ();
@@ -124,12 +82,12 @@ impl Text for Messages {
     type State = State;
     type Relay = Stream;
 
-    fn prepare(_: &Context, inquiry: TextRequest) -> Result<Prepared<State>, Refusal> {
-        open::judge(&inquiry)
+    fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
+        prepare::prepare(&request)
     }
 
     fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
-        answer::read(cx, &state, &reply)
+        response::read(cx, &state, &reply)
     }
 
     fn relay(cx: &Context, state: State) -> Stream {

@@ -1,16 +1,29 @@
-//! A request, judged: every field of the specification, by the rules of the model, before a provider is
-//! asked. What it holds borrows from the body.
+//! A request, checked: every field of the specification, by the rules of the model. Borrows from the body.
+
+pub(crate) mod blocks;
+pub(crate) mod fields;
+pub(crate) mod findings;
+pub(crate) mod thinking;
+pub(crate) mod tools;
 
 use std::ops::RangeInclusive;
 
 use gatehouse_sdk::Refusal;
 
-use crate::at::{At, words};
-use crate::blocks::{self, Block, Notes, Role, Turn};
-use crate::raw::{Fields, Raw, fields, is_string, items, text};
-use crate::rules::{Rules, Sampling};
-use crate::thinking::{self, Plan};
-use crate::tools::{self, Choice, Tool};
+use gatehouse_text_protocols::check::{self, array};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject};
+use gatehouse_text_protocols::limits::{
+    MAX_STOPS, THINKING_SUFFIX, no_prefill, one_sampling_field_only, over_max_output,
+    sampling_field_deprecated,
+};
+use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::{Rules, Sampling};
+
+use blocks::{Block, Message, Role};
+use fields::{boolean, object, required, wrong};
+use findings::Findings;
+use thinking::ThinkingPlan;
+use tools::{Tool, ToolChoice};
 
 /// The fields of the specification; any other passes only if the rules list it.
 const FIELDS: [&str; 13] = [
@@ -28,38 +41,38 @@ const FIELDS: [&str; 13] = [
     "tools",
     "tool_choice",
 ];
-const MOST_STOPS: usize = 4;
 
-/// A request that may be sent.
+/// A checked request.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
-    /// Everything, in order.
-    pub(crate) fields: Fields<'a>,
-    pub(crate) system: Vec<Raw<'a>>,
-    pub(crate) turns: Vec<Turn<'a>>,
-    pub(crate) plan: Plan<'a>,
+    /// Every field, in order.
+    pub(crate) fields: UniqueObject<'a>,
+    pub(crate) system: Vec<JsonString<'a>>,
+    pub(crate) messages: Vec<Message<'a>>,
+    pub(crate) plan: ThinkingPlan<'a>,
     pub(crate) temperature: Option<Raw<'a>>,
     pub(crate) top_p: Option<Raw<'a>>,
     pub(crate) top_k: Option<Raw<'a>>,
     pub(crate) stream: bool,
-    pub(crate) stops: Vec<Raw<'a>>,
-    pub(crate) user: Option<Raw<'a>>,
+    pub(crate) stops: Vec<JsonString<'a>>,
+    pub(crate) user: Option<JsonString<'a>>,
     pub(crate) tools: Vec<Tool<'a>>,
-    pub(crate) choice: Option<Choice<'a>>,
-    pub(crate) notes: Notes,
+    pub(crate) choice: Option<ToolChoice<'a>>,
+    pub(crate) findings: Findings,
 }
 
 impl<'a> Request<'a> {
-    /// Judges `body`, which asks for the public model `model`.
+    /// Checks `body`, a request for the public model `model`.
     ///
     /// # Errors
-    /// The first mistake.
+    /// The first wrong field.
     pub(crate) fn read(body: &'a str, model: &str, rules: &Rules) -> Result<Self, Refusal> {
         let fields = top(body)?;
-        known(&fields, rules)?;
+        no_unknown_field(&fields, rules)?;
         let alias = is_alias(&fields, model)?;
-        let (at, mut notes) = (&At::Top, Notes::default());
-        let turns = blocks::turns(&at.key("messages"), fields.need(at, "messages")?, &mut notes)?;
+        let (at, mut findings) = (&Path::DOTTED, Findings::default());
+        let messages =
+            blocks::messages(&at.key("messages"), required(at, &fields, "messages")?, &mut findings)?;
         let max_tokens = max_tokens(&fields, model, rules)?;
         let thinking =
             fields.get("thinking").map(|raw| thinking::read(&at.key("thinking"), raw)).transpose()?;
@@ -68,21 +81,21 @@ impl<'a> Request<'a> {
             within_cap(plan.max_tokens, model, rules)?;
         }
         let system = match fields.get("system") {
-            Some(raw) => blocks::system(&at.key("system"), raw, &mut notes)?,
+            Some(raw) => blocks::system(&at.key("system"), raw, &mut findings)?,
             None => Vec::new(),
         };
-        let stream = fields.flag(at, "stream")?.unwrap_or(false);
+        let stream = boolean(at, &fields, "stream")?.unwrap_or(false);
         let tools = match fields.get("tools") {
-            Some(raw) => tools::read(&at.key("tools"), raw, rules, &mut notes)?,
+            Some(raw) => tools::read(&at.key("tools"), raw, rules, &mut findings)?,
             None => Vec::new(),
         };
         if let Some(raw) = fields.get("output_config").filter(|raw| !raw.get().starts_with('{')) {
-            return Err(at.key("output_config").wrong("an object", raw));
+            return Err(wrong(&at.key("output_config"), "an object", raw));
         }
         let choice = fields.get("tool_choice").map(|raw| tools::choice(&at.key("tool_choice"), raw));
         let mut request = Self {
             system,
-            turns,
+            messages,
             temperature: number(&fields, "temperature")?,
             top_p: number(&fields, "top_p")?,
             top_k: top_k(&fields)?,
@@ -93,28 +106,27 @@ impl<'a> Request<'a> {
             choice: choice.transpose()?,
             plan,
             fields,
-            notes,
+            findings,
         };
-        request.sample(rules)?;
+        request.apply_sampling_rules(rules)?;
         Ok(request)
     }
 
-    /// Takes out the sampling the model does not take, or refuses it.
-    fn sample(&mut self, rules: &Rules) -> Result<(), Refusal> {
-        let mut drop = self.plan.plain;
+    /// Drops the sampling fields the model does not take, or refuses them.
+    fn apply_sampling_rules(&mut self, rules: &Rules) -> Result<(), Refusal> {
+        let mut drop = self.plan.no_sampling;
         match rules.sampling {
             _ if drop => {}
             Sampling::Free => {}
             Sampling::Either => {
                 if self.temperature.is_some() && self.top_p.is_some() {
-                    let rule = "`temperature` and `top_p` cannot both be specified for this model. Please use only one.";
-                    return Err(words("top_p", rule));
+                    return Err(one_sampling_field_only());
                 }
             }
             Sampling::None if rules.strict => {
                 let given = [("temperature", self.temperature), ("top_p", self.top_p), ("top_k", self.top_k)];
                 if let Some((name, _)) = given.iter().find(|(_, value)| value.is_some()) {
-                    return Err(words(name, format!("`{name}` is deprecated for this model")));
+                    return Err(sampling_field_deprecated(name));
                 }
             }
             Sampling::None => drop = true,
@@ -125,22 +137,23 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// Refuses a final assistant turn where the reply cannot be opened by one. A turn a provider's own tool
-    /// has paused is gone on with, not opened.
-    pub(crate) fn ends_with_user(&self, may_open: bool) -> Result<(), Refusal> {
-        let Some(last) = self.turns.last().filter(|turn| turn.role == Role::Assistant && !may_open) else {
+    /// Refuses a final assistant message unless the model continues one. A message that a provider's own tool
+    /// has paused is always continued.
+    pub(crate) fn ends_with_user(&self, may_continue: bool) -> Result<(), Refusal> {
+        let Some(last) =
+            self.messages.last().filter(|message| message.role == Role::Assistant && !may_continue)
+        else {
             return Ok(());
         };
         if last.blocks.iter().any(|block| matches!(block, Block::Other(_))) {
             return Ok(());
         }
-        let rule = "This model does not support assistant message prefill. The conversation must end with a user message.";
-        Err(words("messages", rule))
+        Err(no_prefill())
     }
 }
 
 /// The body's fields.
-fn top(body: &str) -> Result<Fields<'_>, Refusal> {
+fn top(body: &str) -> Result<UniqueObject<'_>, Refusal> {
     let whole = |message: String| Refusal::Invalid { field: None, message };
     if let Ok(fields) = serde_json::from_str(body) {
         return Ok(fields);
@@ -150,96 +163,93 @@ fn top(body: &str) -> Result<Fields<'_>, Refusal> {
     if !raw.get().starts_with('{') {
         return Err(whole("the request body: expected a JSON object".to_owned()));
     }
-    fields(&At::Key(&At::Top, "the request body"), raw)
+    object(&Path::DOTTED.key("the request body"), raw)
 }
 
-fn known(fields: &Fields<'_>, rules: &Rules) -> Result<(), Refusal> {
-    let strange = fields
-        .0
+fn no_unknown_field(fields: &UniqueObject<'_>, rules: &Rules) -> Result<(), Refusal> {
+    let unknown = fields
         .iter()
-        .map(|(name, _)| name.as_ref())
+        .map(|(name, _)| name)
         .find(|name| !FIELDS.contains(name) && !rules.pass.iter().any(|passed| passed == name));
-    match strange {
+    match unknown {
         None => Ok(()),
         Some(name) => {
             let shown: String = name.chars().take(60).collect();
-            Err(At::Top.key(&shown).says("Extra inputs are not permitted"))
+            Err(Path::DOTTED.key(&shown).sentence("Extra inputs are not permitted"))
         }
     }
 }
 
-/// Whether the body asks by the `-thinking` alias, of the model's own id or of another name for it.
-fn is_alias(fields: &Fields<'_>, model: &str) -> Result<bool, Refusal> {
+/// Whether the request names a `-thinking` alias: of the model's own id or of another name for it.
+fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
     let Some(raw) = fields.get("model") else { return Ok(false) };
-    let asked = text(raw).ok_or_else(|| At::Top.key("model").wrong("a string", raw))?;
-    Ok(asked.ends_with("-thinking") && !model.ends_with("-thinking"))
+    let name = JsonString::of(raw)
+        .and_then(JsonString::decode)
+        .ok_or_else(|| wrong(&Path::DOTTED.key("model"), "a string", raw))?;
+    Ok(name.ends_with(THINKING_SUFFIX) && !model.ends_with(THINKING_SUFFIX))
 }
 
-fn max_tokens(fields: &Fields<'_>, model: &str, rules: &Rules) -> Result<u32, Refusal> {
-    let raw = fields.need(&At::Top, "max_tokens")?;
+fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u32, Refusal> {
+    let raw = required(&Path::DOTTED, &fields, "max_tokens")?;
     let asked: u64 = serde_json::from_str(raw.get())
-        .map_err(|_| At::Top.key("max_tokens").wrong("an integer of at least 1", raw))?;
+        .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), "an integer of at least 1", raw))?;
     if asked == 0 {
-        return Err(At::Top.key("max_tokens").wrong("at least 1", raw));
+        return Err(wrong(&Path::DOTTED.key("max_tokens"), "at least 1", raw));
     }
     if let Some(cap) = rules.max_output.filter(|cap| asked > u64::from(*cap)) {
-        return Err(over_cap(asked, cap, model));
+        return Err(over_max_output("max_tokens", asked, cap, model));
     }
-    u32::try_from(asked).map_err(|_| At::Top.key("max_tokens").wrong(&format!("at most {}", u32::MAX), raw))
+    u32::try_from(asked)
+        .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), &format!("at most {}", u32::MAX), raw))
 }
 
-/// The cap again, for what the alias raised.
+/// Checks the cap again, after the alias raised it.
 fn within_cap(tokens: u32, model: &str, rules: &Rules) -> Result<(), Refusal> {
     match rules.max_output {
-        Some(cap) if tokens > cap => Err(over_cap(tokens.into(), cap, model)),
+        Some(cap) if tokens > cap => Err(over_max_output("max_tokens", tokens.into(), cap, model)),
         _ => Ok(()),
     }
 }
 
-fn over_cap(asked: u64, cap: u32, model: &str) -> Refusal {
-    let rule = "which is the maximum allowed number of output tokens for";
-    At::Top.key("max_tokens").says(&format!("{asked} > {cap}, {rule} {model}"))
-}
-
 /// A number from 0 to 1.
-fn number<'a>(fields: &Fields<'a>, name: &str) -> Result<Option<Raw<'a>>, Refusal> {
+fn number<'a>(fields: &UniqueObject<'a>, name: &str) -> Result<Option<Raw<'a>>, Refusal> {
     const RANGE: RangeInclusive<f64> = 0.0..=1.0;
     let Some(raw) = fields.get(name) else { return Ok(None) };
     match serde_json::from_str::<f64>(raw.get()) {
         Ok(value) if RANGE.contains(&value) => Ok(Some(raw)),
-        _ => Err(At::Top.key(name).wrong("a number from 0 to 1", raw)),
+        _ => Err(wrong(&Path::DOTTED.key(name), "a number from 0 to 1", raw)),
     }
 }
 
-fn top_k<'a>(fields: &Fields<'a>) -> Result<Option<Raw<'a>>, Refusal> {
+fn top_k<'a>(fields: &UniqueObject<'a>) -> Result<Option<Raw<'a>>, Refusal> {
     let Some(raw) = fields.get("top_k") else { return Ok(None) };
     match serde_json::from_str::<u64>(raw.get()) {
         Ok(_) => Ok(Some(raw)),
-        Err(_) => Err(At::Top.key("top_k").wrong("an integer of at least 0", raw)),
+        Err(_) => Err(wrong(&Path::DOTTED.key("top_k"), "an integer of at least 0", raw)),
     }
 }
 
-fn stops<'a>(fields: &Fields<'a>) -> Result<Vec<Raw<'a>>, Refusal> {
+fn stops<'a>(fields: &UniqueObject<'a>) -> Result<Vec<JsonString<'a>>, Refusal> {
     let Some(raw) = fields.get("stop_sequences") else { return Ok(Vec::new()) };
-    let at = &At::Top.key("stop_sequences");
-    let found = items(at, raw)?;
-    if found.len() > MOST_STOPS {
-        return Err(at.wrong(&format!("at most {MOST_STOPS} strings"), raw));
+    let at = &Path::DOTTED.key("stop_sequences");
+    let found = array(at, raw)?;
+    if found.len() > MAX_STOPS {
+        return Err(wrong(at, &format!("at most {MAX_STOPS} strings"), raw));
     }
-    for (index, stop) in found.iter().enumerate() {
-        let text = text(stop).ok_or_else(|| at.item(index).wrong("a string", stop))?;
+    let stop = |(index, raw)| {
+        let stop = JsonString::of(raw).and_then(|stop| Some((stop, stop.decode()?)));
+        let (stop, text) = stop.ok_or_else(|| wrong(&at.index(index), "a string", raw))?;
         if text.trim().is_empty() {
-            return Err(at.says("each stop sequence must contain non-whitespace"));
+            return Err(at.sentence("each stop sequence must contain non-whitespace"));
         }
-    }
-    Ok(found)
+        Ok(stop)
+    };
+    found.into_iter().enumerate().map(stop).collect()
 }
 
-fn user<'a>(top: &Fields<'a>) -> Result<Option<Raw<'a>>, Refusal> {
+fn user<'a>(top: &UniqueObject<'a>) -> Result<Option<JsonString<'a>>, Refusal> {
     let Some(raw) = top.get("metadata") else { return Ok(None) };
-    let at = &At::Top.key("metadata");
-    match fields(at, raw)?.get("user_id") {
-        Some(user) if !is_string(user) => Err(at.key("user_id").wrong("a string", user)),
-        user => Ok(user),
-    }
+    let at = &Path::DOTTED.key("metadata");
+    let user = object(at, raw)?.get("user_id");
+    user.map(|user| check::string(&at.key("user_id"), user)).transpose()
 }

@@ -24,12 +24,19 @@ pub fn discover(plugins_root: &Path) -> io::Result<Vec<PluginCrate>> {
     for entry in fs::read_dir(plugins_root)? {
         let entry = entry?;
         let dir = entry.path();
-        if dir.join("Cargo.toml").is_file() {
+        if is_plugin(&dir.join("Cargo.toml")) {
             found.push(PluginCrate { name: entry.file_name().to_string_lossy().into_owned(), dir });
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether a manifest is a plugin's: its library is a `cdylib`. Libraries that plugins share lie beside them.
+fn is_plugin(manifest: &Path) -> bool {
+    fs::read_to_string(manifest).is_ok_and(|text| {
+        text.lines().map(str::trim).any(|line| line.starts_with("crate-type") && line.contains("\"cdylib\""))
+    })
 }
 
 /// `<workspace target>/plugins`, from any path inside the target folder (a build script's `OUT_DIR`, a
@@ -82,6 +89,10 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
         let found = discover(&root).unwrap();
         assert!(found.iter().any(|plugin| plugin.name == "context-image"), "{found:?}");
+        assert!(
+            found.iter().all(|plugin| plugin.name != "text-protocols"),
+            "a library is no plugin: {found:?}"
+        );
         assert!(found.is_sorted());
         assert!(discover(&root.join("none")).is_err());
     }

@@ -1,10 +1,8 @@
-//! What is remembered of one request: one log line and three numbers, written when its answer has left or
-//! its client has. Never holds a query, a header value or a body.
+//! The access record of one request: one log line and its metrics, written when the response has left or the client
+//! has. Never holds a query, a header value or a body.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -13,52 +11,15 @@ use gatehouse_model::{KeyId, RequestId, metric};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::http::response::Content;
-use crate::net::connection_limits::Place;
+use crate::http::response::ResponseBody;
+use crate::net::activity::{Activity, RequestActivity};
+use crate::net::concurrency_limit::Permit;
 
-/// Logged as the status of a request whose client left before an answer began.
+/// Logged as the status of a request whose client left before its response began.
 const CLIENT_GONE: u16 = 499;
 
-/// Requests of one connection under way; a connection without any is idle. So is one whose peer takes none of
-/// the answers that are ready: HTTP/2 lets it close its window without the socket ever being full.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Busy(Arc<Counts>);
-
-#[derive(Debug, Default)]
-struct Counts {
-    under_way: AtomicUsize,
-    answered: AtomicUsize,
-    moves: AtomicUsize,
-}
-
-impl Busy {
-    pub(crate) fn is_idle(&self) -> bool {
-        self.0.under_way.load(Ordering::Acquire) == self.0.answered.load(Ordering::Acquire)
-    }
-
-    /// Requests begun and pieces of answers taken so far; two equal readings mean neither came in between.
-    pub(crate) fn moves(&self) -> usize {
-        self.0.moves.load(Ordering::Acquire)
-    }
-
-    fn enter(&self) -> Self {
-        self.0.under_way.fetch_add(1, Ordering::AcqRel);
-        self.take();
-        self.clone()
-    }
-
-    /// A request began, or a piece of an answer was taken.
-    fn take(&self) {
-        self.0.moves.fetch_add(1, Ordering::AcqRel);
-    }
-
-    fn leave(&self) {
-        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// One request's record; writes itself when dropped.
-pub(crate) struct Record {
+/// Written to the log when dropped.
+pub(crate) struct AccessRecord {
     pub(crate) id: RequestId,
     method: Method,
     started: Instant,
@@ -67,15 +28,15 @@ pub(crate) struct Record {
     pub(crate) status: u16,
     pub(crate) key: Option<KeyId>,
     pub(crate) received: u64,
-    pub(crate) place: Option<Place<KeyId>>,
+    pub(crate) permit: Option<Permit<KeyId>>,
     sent: u64,
+    /// The whole response was taken.
     whole: bool,
-    awaits_client: bool,
-    busy: Busy,
+    activity: RequestActivity,
 }
 
-impl Record {
-    pub(crate) fn open(id: RequestId, method: Method, busy: &Busy) -> Self {
+impl AccessRecord {
+    pub(crate) fn new(id: RequestId, method: Method, connection: &Activity) -> Self {
         Self {
             id,
             method,
@@ -85,29 +46,16 @@ impl Record {
             status: CLIENT_GONE,
             key: None,
             received: 0,
-            place: None,
+            permit: None,
             sent: 0,
             whole: false,
-            awaits_client: false,
-            busy: busy.enter(),
+            activity: connection.begin_request(),
         }
-    }
-
-    /// Whether the request waits for nothing but its client.
-    fn await_client(&mut self, awaits: bool) {
-        match (self.awaits_client, awaits) {
-            (false, true) => self.busy.0.answered.fetch_add(1, Ordering::AcqRel),
-            (true, false) => self.busy.0.answered.fetch_sub(1, Ordering::AcqRel),
-            _ => return,
-        };
-        self.awaits_client = awaits;
     }
 }
 
-impl Drop for Record {
+impl Drop for AccessRecord {
     fn drop(&mut self) {
-        self.await_client(false);
-        self.busy.leave();
         let took = self.started.elapsed();
         let status = self.status.to_string();
         metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
@@ -127,44 +75,44 @@ impl Drop for Record {
     }
 }
 
-/// An answer's body that completes the record of its request.
-pub(crate) struct Recorded {
-    content: Content,
-    record: Record,
+/// A response body that completes the access record of its request.
+pub(crate) struct LoggedBody {
+    body: ResponseBody,
+    record: AccessRecord,
 }
 
-impl Recorded {
-    pub(crate) fn new(content: Content, mut record: Record) -> Self {
-        record.whole = content.is_end_stream();
-        record.await_client(true);
-        Self { content, record }
+impl LoggedBody {
+    pub(crate) fn new(body: ResponseBody, mut record: AccessRecord) -> Self {
+        record.whole = body.is_end_stream();
+        record.activity.set_awaiting_client(true);
+        Self { body, record }
     }
 }
 
-impl Body for Recorded {
+impl Body for LoggedBody {
     type Data = Bytes;
     type Error = io::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.record.busy.take();
-        let polled = Pin::new(&mut self.content).poll_frame(cx);
-        // An answer that is still being made is our own delay, not the client's.
-        self.record.await_client(polled.is_ready());
+        self.record.activity.record_progress();
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        // A response that is not ready is the gateway's delay, not the client's.
+        self.record.activity.set_awaiting_client(polled.is_ready());
         let frame = ready!(polled);
         match &frame {
             Some(Ok(frame)) => self.record.sent += frame.data_ref().map_or(0, |data| data.len() as u64),
-            Some(Err(error)) => tracing::warn!(request = %self.record.id, %error, "an answer broke off"),
+            Some(Err(error)) => tracing::warn!(request = %self.record.id, %error, "a response broke off"),
             None => {}
         }
-        self.record.whole = !matches!(frame, Some(Err(_))) && self.content.is_end_stream();
+        self.record.whole = !matches!(frame, Some(Err(_))) && self.body.is_end_stream();
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.content.is_end_stream()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.content.size_hint()
+        self.body.size_hint()
     }
 }

@@ -1,14 +1,14 @@
-//! Which address a request comes from. Pure: the peer, the headers and the trusted networks are arguments.
+//! The address of a request's client. Pure: the peer, the headers and the trusted networks are arguments.
 //!
-//! `X-Forwarded-For` is believed only when the peer itself is trusted, and only from right to left up to the
-//! first hop that is not: everything left of it is whatever the client liked to write.
+//! `X-Forwarded-For` counts only when the peer itself is trusted, and only from right to left up to the first hop that
+//! is not trusted: the client may have written everything left of it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 use ipnet::IpNet;
 
-/// The client's address, IPv4 in its own form even where it came mapped into IPv6.
+/// The client's address; an IPv4 address mapped into IPv6 becomes plain IPv4.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut client = peer.to_canonical();
     if !is_within(client, trusted) {
@@ -17,7 +17,7 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
     let lines: Vec<_> = headers.get_all("x-forwarded-for").iter().collect();
     let hops = lines.iter().rev().filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
     for hop in hops {
-        // An unreadable hop ends the walk at the last one known.
+        // An unreadable hop ends the walk at the last readable one.
         let Some(address) = parse_hop(hop.trim()) else { break };
         client = address;
         if !is_within(client, trusted) {
@@ -27,13 +27,13 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
     client
 }
 
-/// Whether any of the networks holds the address.
+/// Whether any of the networks contains the address.
 pub(crate) fn is_within(address: IpAddr, networks: &[IpNet]) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// What connections are counted by: an IPv6 client usually owns a whole /64.
-pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
+/// The unit that connections are counted by: an IPv6 client usually owns a whole /64.
+pub(crate) fn subnet(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
         v4 => v4,
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_hops_are_believed() {
+    fn only_trusted_hops_count() {
         check("203.0.113.9", &[], "203.0.113.9");
         check("203.0.113.9", &["198.51.100.1"], "203.0.113.9");
         check("10.0.0.1", &[], "10.0.0.1");
@@ -75,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn mapped_addresses_are_plain_ones() {
+    fn mapped_addresses_become_plain_ipv4() {
         check("::ffff:203.0.113.9", &["1.2.3.4"], "203.0.113.9");
         check("::ffff:10.0.0.1", &["::ffff:198.51.100.1"], "198.51.100.1");
         check("::ffff:10.0.0.1", &["[::ffff:198.51.100.1]:99"], "198.51.100.1");
     }
 
     #[test]
-    fn ports_brackets_and_noise() {
+    fn reads_ports_and_brackets_and_stops_at_unreadable_hops() {
         check("10.0.0.1", &["198.51.100.1:1234"], "198.51.100.1");
         check("10.0.0.1", &["[2001:db8::7]:80"], "2001:db8::7");
         check("10.0.0.1", &["[2001:db8::7]"], "2001:db8::7");
@@ -92,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn a_v6_neighbourhood_is_its_64() {
+    fn an_ipv6_subnet_is_a_64() {
         for (address, expected) in [
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
             ("::ffff:1.2.3.4", "1.2.3.4"),
             ("1.2.3.4", "1.2.3.4"),
         ] {
-            assert_eq!(neighbourhood(address.parse().unwrap()).to_string(), expected);
+            assert_eq!(subnet(address.parse().unwrap()).to_string(), expected);
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What a request's head must satisfy before anything looks at it: the duties hyper leaves to its user
-//! (RFC 9112 sections 3.2 and 6; RFC 9113 section 8.3.1).
+//! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section 8.3.1). Pure;
+//! never looks at a route or a body.
 
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, Method, Version, header};
 
 use crate::config::{Limits, count, kib};
-use crate::errors::{Kind, Problem};
-use crate::net::transport::Signs;
+use crate::errors::{Kind, Refusal};
+use crate::net::transport::ConnectionFlags;
 
-/// Checks the head and gives the authority the client asked for.
-pub(crate) fn check(parts: &Parts, signs: &Signs, limits: &Limits) -> Result<Authority, Problem> {
+/// Checks the head; returns its authority (host and port).
+pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> Result<Authority, Refusal> {
     check_size(parts, limits)?;
-    if parts.headers.contains_key(header::TRANSFER_ENCODING) && signs.is_ambiguous() {
-        return Err(Problem::new(
+    if parts.headers.contains_key(header::TRANSFER_ENCODING) && flags.is_ambiguous() {
+        return Err(Refusal::new(
             Kind::Invalid,
             "Content-Length and Transfer-Encoding in one request: send one of them",
         ));
@@ -21,45 +21,47 @@ pub(crate) fn check(parts: &Parts, signs: &Signs, limits: &Limits) -> Result<Aut
     check_encoding(&parts.headers)?;
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
-        return Err(Problem::new(Kind::WrongMethod, message).with(header::ALLOW, "GET, HEAD, OPTIONS, POST"));
+        return Err(
+            Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, "GET, HEAD, OPTIONS, POST")
+        );
     }
     authority(parts)
 }
 
-/// hyper looks at the last coding alone, and hands on what the others did to the body; a proxy in front may
-/// read such a list otherwise.
-fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+/// hyper looks at the last coding alone and passes the body on as the other codings left it; a proxy in front may read
+/// such a list in another way.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let plain = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
     if plain && codings.next().is_none() {
         return Ok(());
     }
-    Err(Problem::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
+    Err(Refusal::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
 }
 
-fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Problem> {
-    let (lines, most_lines) = (parts.headers.len(), count(limits.headers));
-    if lines > most_lines {
-        let message = format!("{lines} header lines, at most {most_lines} are allowed");
-        return Err(Problem::new(Kind::HeadTooLarge, message));
+fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Refusal> {
+    let (lines, max_lines) = (parts.headers.len(), count(limits.headers));
+    if lines > max_lines {
+        let message = format!("{lines} header lines, at most {max_lines} are allowed");
+        return Err(Refusal::new(Kind::HeadTooLarge, message));
     }
-    let (bytes, most) = (parts.uri.path().len() + weight(&parts.headers), kib(limits.head_kib));
+    let (bytes, max) = (parts.uri.path().len() + header_bytes(&parts.headers), kib(limits.head_kib));
     let bytes = bytes + parts.uri.query().map_or(0, str::len);
-    if bytes > most {
-        let message = format!("a request head of {bytes} bytes, at most {most} are allowed");
-        return Err(Problem::new(Kind::HeadTooLarge, message));
+    if bytes > max {
+        let message = format!("a request head of {bytes} bytes, at most {max} are allowed");
+        return Err(Refusal::new(Kind::HeadTooLarge, message));
     }
     Ok(())
 }
 
-/// Bytes of the header lines as HTTP/1 writes them.
-fn weight(headers: &HeaderMap) -> usize {
+/// Bytes of the header lines in HTTP/1.
+fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum()
 }
 
-/// The one authority of the request: `Host`, or the target's own where it has one, never two that differ.
-fn authority(parts: &Parts) -> Result<Authority, Problem> {
-    let wrong = |message| Err(Problem::field("Host", message));
+/// The one authority of the request: `Host`, or the target's own where it has one, which must not differ.
+fn authority(parts: &Parts) -> Result<Authority, Refusal> {
+    let wrong = |message| Err(Refusal::field("Host", message));
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let (host, second) = (hosts.next(), hosts.next());
     if second.is_some() {
@@ -79,16 +81,16 @@ fn authority(parts: &Parts) -> Result<Authority, Problem> {
         (Some(host), None) => host,
         (None, None) => return wrong("Host: missing, every request needs one"),
     };
-    if authority.as_str().contains('@') || authority.host().is_empty() || !has_sound_port(&authority) {
+    if authority.as_str().contains('@') || authority.host().is_empty() || !has_valid_port(&authority) {
         return wrong("Host: expected a host name or address, with or without a port");
     }
     Ok(authority)
 }
 
-/// `Authority` takes whatever stands behind the colon (RFC 3986, 3.2.3: digits or nothing).
-fn has_sound_port(authority: &Authority) -> bool {
-    let behind = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
-    let Some(digits) = behind.strip_prefix(':') else { return behind.is_empty() };
+/// `Authority` accepts any text after the colon; RFC 3986, 3.2.3 allows digits or nothing.
+fn has_valid_port(authority: &Authority) -> bool {
+    let port = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+    let Some(digits) = port.strip_prefix(':') else { return port.is_empty() };
     digits.is_empty() || (digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u16>().is_ok())
 }
 
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_authority() {
+    fn exactly_one_authority_is_accepted() {
         let (h1, h2) = (Version::HTTP_11, Version::HTTP_2);
         for (version, target, hosts, expected) in [
             (h1, "/", &["a.example:80"][..], Some("a.example:80")),
@@ -133,7 +135,7 @@ mod tests {
             (h2, "/", &[], None),
         ] {
             let parts = request(version, target, hosts);
-            let found = check(&parts, &Signs::default(), &Limits::default());
+            let found = check(&parts, &ConnectionFlags::default(), &Limits::default());
             assert_eq!(
                 found.ok().as_ref().map(Authority::as_str),
                 expected,
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn chunked_stands_alone() {
+    fn chunked_is_the_only_coding() {
         for (codings, fits) in [
             (&[][..], true),
             (&["chunked"], true),
@@ -158,7 +160,7 @@ mod tests {
             for coding in codings {
                 parts.headers.append(header::TRANSFER_ENCODING, coding.parse().unwrap());
             }
-            let result = check(&parts, &Signs::default(), &Limits::default());
+            let result = check(&parts, &ConnectionFlags::default(), &Limits::default());
             assert_eq!(result.is_ok(), fits, "{codings:?}");
         }
     }
@@ -174,10 +176,10 @@ mod tests {
                 let name: header::HeaderName = format!("x-{line}").parse().unwrap();
                 parts.headers.insert(name, "v".repeat(bytes).parse().unwrap());
             }
-            let result = check(&parts, &Signs::default(), &limits);
+            let result = check(&parts, &ConnectionFlags::default(), &limits);
             assert_eq!(result.is_ok(), fits, "{lines} lines of {bytes}");
-            if let Err(problem) = result {
-                assert_eq!(problem.kind(), Kind::HeadTooLarge);
+            if let Err(refusal) = result {
+                assert_eq!(refusal.kind(), Kind::HeadTooLarge);
             }
         }
     }
@@ -187,8 +189,8 @@ mod tests {
         for method in [Method::TRACE, Method::CONNECT] {
             let mut parts = request(Version::HTTP_11, "/", &["a"]);
             parts.method = method;
-            let problem = check(&parts, &Signs::default(), &Limits::default()).unwrap_err();
-            assert_eq!(problem.kind(), Kind::WrongMethod);
+            let refusal = check(&parts, &ConnectionFlags::default(), &Limits::default()).unwrap_err();
+            assert_eq!(refusal.kind(), Kind::WrongMethod);
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod access_log;
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod client_address;
+pub(crate) mod context;
 pub(crate) mod head;
 pub(crate) mod pipeline;
 pub(crate) mod query;

@@ -1,7 +1,7 @@
-//! One request's way through the edge: checked, routed, identified, answered, sealed.
+//! The pipeline of every request: head checks, routing, authentication, the endpoint, the response's common headers.
 //!
-//! Owns the order of these steps and what every answer carries (request ids, connection fate, the record).
-//! Never knows an endpoint's shape (`endpoints`) or a status code (`errors`).
+//! Owns the order of these steps and what every response carries (request ids, the connection's fate, the access
+//! record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -12,34 +12,31 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::backend::Backend;
 use crate::config::{Config, count, mib};
 use crate::endpoints;
-use crate::errors::{Form, Kind, Problem};
-use crate::http::access_log::{Busy, Record, Recorded};
+use crate::errors::{Form, Kind, Refusal};
+use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
-use crate::http::body::{self, Unread};
+use crate::http::body::{self, RequestBody};
 use crate::http::client_address;
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::head;
 use crate::http::query::quoted;
-use crate::http::response::Content;
-use crate::http::routes::{self, Entry, Found, Route};
-use crate::net::connection_limits::Tally;
-use crate::net::listen::Stage;
-use crate::net::transport::Signs;
+use crate::http::response::ResponseBody;
+use crate::http::routes::{self, Endpoint, Lookup};
+use crate::net::activity::Activity;
+use crate::net::concurrency_limit::ConcurrencyLimit;
+use crate::net::shutdown::ShutdownPhase;
+use crate::net::transport::ConnectionFlags;
 
-/// Everything a request meets; one for all listeners.
-pub(crate) struct Front<B> {
-    pub(crate) backend: Arc<B>,
-    pub(crate) config: Config,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) seed: Arc<dyn Seed>,
-    pub(crate) bodies: Arc<Semaphore>,
-    pub(crate) stage: watch::Receiver<Stage>,
+/// One for all listeners.
+pub(crate) struct Pipeline<B> {
+    pub(crate) context: EdgeContext<B>,
     auth: Auth,
-    per_key: Tally<KeyId>,
+    per_key: ConcurrencyLimit<KeyId>,
 }
 
 /// The connection a request came on.
@@ -47,130 +44,116 @@ pub(crate) struct Front<B> {
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
     pub(crate) scheme: &'static str,
-    pub(crate) signs: Arc<Signs>,
-    pub(crate) busy: Busy,
+    pub(crate) flags: Arc<ConnectionFlags>,
+    pub(crate) activity: Activity,
 }
 
-/// One request as a surface sees it.
-pub(crate) struct Visit<'r> {
-    pub(crate) parts: &'r Parts,
-    pub(crate) body: &'r mut Unread,
-    pub(crate) entry: &'static Entry,
-    /// The request's id.
-    pub(crate) id: RequestId,
-    /// The segment the route's pattern left open.
-    pub(crate) open: &'r str,
-    /// What links in the answer begin with.
-    pub(crate) base: String,
-}
-
-impl<B: Backend> Front<B> {
+impl<B: Backend> Pipeline<B> {
     pub(crate) fn new(
         backend: Arc<B>,
         config: Config,
         auth: Auth,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
-        stage: watch::Receiver<Stage>,
+        shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let bodies = Arc::new(body::allowance(mib(config.limits.bodies_mib)));
-        let per_key = Tally::new(count(config.limits.requests_per_key));
-        Self { backend, config, clock, seed, bodies, stage, auth, per_key }
+        let bodies = Arc::new(body::budget(mib(config.limits.bodies_mib)));
+        let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
+        Self { context: EdgeContext { backend, config, clock, seed, bodies, shutdown }, auth, per_key }
     }
 
-    /// Answers one request; never fails, a failure is an answer too.
-    pub(crate) async fn answer(
+    /// Responds to one request. Never fails: an error is a response too.
+    pub(crate) async fn respond(
         &self,
         request: Request<Incoming>,
         peer: &Peer,
-    ) -> Result<Response<Recorded>, Infallible> {
+    ) -> Result<Response<LoggedBody>, Infallible> {
         let (parts, incoming) = request.into_parts();
-        let id = RequestId::new(self.clock.now(), &*self.seed);
-        let mut record = Record::open(id, parts.method.clone(), &peer.busy);
-        let mut body = Unread::new(incoming, &parts.headers);
-        let answered = self.respond(&parts, &mut body, peer, &mut record).await;
-        let mut response = answered.unwrap_or_else(|problem| {
-            if let Some(cause) = problem.cause() {
+        let clock = &*self.context.clock;
+        let id = RequestId::new(clock.now(), &*self.context.seed);
+        let mut record = AccessRecord::new(id, parts.method.clone(), &peer.activity);
+        let mut body = RequestBody::new(incoming, &parts.headers);
+        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let mut response = result.unwrap_or_else(|refusal| {
+            if let Some(cause) = refusal.cause() {
                 tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
             }
-            problem.into_response(Form::of(parts.uri.path()), id)
+            refusal.into_response(Form::of(parts.uri.path()), id)
         });
         record.received = body.received();
-        let reusable = body.drain(&*self.clock).await;
-        self.seal(&mut response, &parts, peer, id, reusable);
+        let reusable = body.drain(clock).await;
+        self.finish(&mut response, &parts, peer, id, reusable);
         record.status = response.status().as_u16();
-        Ok(response.map(|content| Recorded::new(content, record)))
+        Ok(response.map(|body| LoggedBody::new(body, record)))
     }
 
-    async fn respond(
+    async fn route(
         &self,
         parts: &Parts,
-        body: &mut Unread,
+        body: &mut RequestBody,
         peer: &Peer,
-        record: &mut Record,
-    ) -> Result<Response<Content>, Problem> {
-        let authority = head::check(parts, &peer.signs, &self.config.limits)?;
-        let base = self.base(&authority, peer);
-        let (entry, open) = match routes::find(&parts.method, parts.uri.path()) {
-            Found::Route(entry, open) => (entry, open.unwrap_or_default()),
-            Found::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
-            Found::OtherMethods(allowed) => return Err(wrong_method(&parts.method, &allowed)),
-            Found::Nothing if parts.method == Method::OPTIONS && parts.uri.path() == "*" => {
+        record: &mut AccessRecord,
+    ) -> Result<Response<ResponseBody>, Refusal> {
+        let authority = head::check(parts, &peer.flags, &self.context.config.limits)?;
+        let base_url = self.base_url(&authority, peer);
+        let (route, param) = match routes::look_up(&parts.method, parts.uri.path()) {
+            Lookup::Route(route, param) => (route, param.unwrap_or_default()),
+            Lookup::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
+            Lookup::OtherMethods(allowed) => return Err(wrong_method(&parts.method, &allowed)),
+            Lookup::UnknownPath if parts.method == Method::OPTIONS && parts.uri.path() == "*" => {
                 return Ok(options("GET, HEAD, OPTIONS, POST"));
             }
-            Found::Nothing => return Err(unknown_path(parts.uri.path(), &base)),
+            Lookup::UnknownPath => return Err(unknown_path(parts.uri.path(), &base_url)),
         };
-        record.pattern = entry.pattern;
-        record.surface = entry.surface;
-        let key = if entry.route.is_open() {
-            None
-        } else {
-            Some(self.identify(entry.route, parts, peer, record)?)
+        record.pattern = route.pattern;
+        record.surface = route.surface;
+        let key = match route.endpoint.needs_key() {
+            true => Some(self.authenticate(route.endpoint, parts, peer, record)?),
+            false => None,
         };
-        let visit = Visit { parts, body, entry, id: record.id, open, base };
-        match key {
-            Some(key) => endpoints::answer(self, visit, key).await,
-            None => endpoints::answer_open(self, visit).await,
-        }
+        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url };
+        endpoints::respond(&self.context, request, key).await
     }
 
-    fn identify(
+    fn authenticate(
         &self,
-        route: Route,
+        endpoint: Endpoint,
         parts: &Parts,
         peer: &Peer,
-        record: &mut Record,
-    ) -> Result<Arc<Key>, Problem> {
-        let client = client_address::client(peer.address, &parts.headers, &self.config.trusted_proxies);
-        let either = route.is_anthropics() || Form::of(parts.uri.path()) == Form::Messages;
-        let key = self.auth.identify(&*self.backend, &parts.headers, either, client, self.clock.now())?;
+        record: &mut AccessRecord,
+    ) -> Result<Arc<Key>, Refusal> {
+        let context = &self.context;
+        let client = client_address::client(peer.address, &parts.headers, &context.config.trusted_proxies);
+        let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
+        let now = context.clock.now();
+        let key = self.auth.authenticate(&*context.backend, &parts.headers, x_api_key, client, now)?;
         record.key = Some(key.id.clone());
-        record.place = Some(self.per_key.enter(&key.id).ok_or_else(|| {
-            let most = self.config.limits.requests_per_key;
-            let message = format!("this API key has {most} requests under way, the most it may have at once");
-            Problem::new(Kind::RateLimited, message)
+        record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
+            let max = context.config.limits.requests_per_key;
+            let message = format!("this API key has {max} requests under way, the most it may have at once");
+            Refusal::new(Kind::RateLimited, message)
         })?);
         Ok(key)
     }
 
-    fn base(&self, authority: &Authority, peer: &Peer) -> String {
-        match &self.config.public_url {
+    fn base_url(&self, authority: &Authority, peer: &Peer) -> String {
+        match &self.context.config.public_url {
             Some(url) => url.as_str().to_owned(),
             None => format!("{}://{authority}", peer.scheme),
         }
     }
 
-    /// What every answer carries, whatever became of the request.
-    fn seal(
+    /// Adds what every response carries, whatever became of the request.
+    fn finish(
         &self,
-        response: &mut Response<Content>,
+        response: &mut Response<ResponseBody>,
         parts: &Parts,
         peer: &Peer,
         id: RequestId,
         reusable: bool,
     ) {
         if parts.method == Method::HEAD {
-            bare(response);
+            remove_body(response);
         }
         let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
         let headers = response.headers_mut();
@@ -179,29 +162,30 @@ impl<B: Backend> Front<B> {
             headers.insert(name, id.clone());
         }
         if !reusable {
-            peer.signs.linger();
+            peer.flags.linger();
         }
         let sized = parts.headers.contains_key(header::CONTENT_LENGTH);
         let framed = sized || parts.headers.contains_key(header::TRANSFER_ENCODING);
-        let last = !reusable || (framed && peer.signs.is_last()) || *self.stage.borrow() != Stage::Open;
+        let shutdown = *self.context.shutdown.borrow() != ShutdownPhase::Serving;
+        let last = !reusable || (framed && peer.flags.is_last()) || shutdown;
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }
 }
 
-/// The head of an answer without its body, as `HEAD` asks for.
-fn bare(response: &mut Response<Content>) {
+/// Leaves the head alone, as `HEAD` asks for.
+fn remove_body(response: &mut Response<ResponseBody>) {
     let length = http_body::Body::size_hint(response.body()).exact().unwrap_or_default();
-    let carries = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    if carries && !response.headers().contains_key(header::CONTENT_LENGTH) {
+    let has_length = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if has_length && !response.headers().contains_key(header::CONTENT_LENGTH) {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
-    *response.body_mut() = Content::Empty;
+    *response.body_mut() = ResponseBody::empty();
 }
 
-fn options(allowed: &str) -> Response<Content> {
-    let mut response = Response::new(Content::Empty);
+fn options(allowed: &str) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     if let Ok(allowed) = HeaderValue::from_str(allowed) {
         response.headers_mut().insert(header::ALLOW, allowed);
@@ -209,14 +193,14 @@ fn options(allowed: &str) -> Response<Content> {
     response
 }
 
-fn wrong_method(method: &Method, allowed: &str) -> Problem {
+fn wrong_method(method: &Method, allowed: &str) -> Refusal {
     let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
-    Problem::new(Kind::WrongMethod, message).with(header::ALLOW, allowed)
+    Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, allowed)
 }
 
-fn unknown_path(path: &str, base: &str) -> Problem {
+fn unknown_path(path: &str, base: &str) -> Refusal {
     let path_quoted = quoted(path);
-    let message = match routes::meant(path) {
+    let message = match routes::probable_path(path) {
         // Anthropic's clients add /v1 themselves, OpenAI's do not.
         Some(right) if Form::of(&right) == Form::Messages => format!(
             "unknown path {path_quoted}: this endpoint is {base}{right}; for clients that add /v1/messages \
@@ -227,5 +211,5 @@ fn unknown_path(path: &str, base: &str) -> Problem {
         ),
         None => format!("unknown path {path_quoted}"),
     };
-    Problem::new(Kind::UnknownPath, message)
+    Refusal::new(Kind::UnknownPath, message)
 }

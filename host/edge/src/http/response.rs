@@ -1,4 +1,4 @@
-//! Answers and their bodies. Knows no error (see `errors`) and no endpoint.
+//! Responses and their bodies. Knows no error (see `errors`) and no endpoint.
 
 use std::io;
 use std::pin::Pin;
@@ -9,30 +9,32 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use http::{HeaderValue, Response, header};
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
 use serde::Serialize;
 
-use crate::sse::EventBody;
-
-/// What follows an answer's head.
-pub(crate) enum Content {
-    Empty,
+/// The body of a response.
+pub(crate) enum ResponseBody {
     Whole(Bytes),
     /// Pieces, and how many bytes are still to come.
     Pieces(BoxStream<'static, io::Result<Bytes>>, u64),
-    /// Server-sent events, until they end.
-    Events(Box<EventBody>),
+    /// A stream of unknown length.
+    Stream(UnsyncBoxBody<Bytes, io::Error>),
 }
 
-impl Body for Content {
+impl ResponseBody {
+    pub(crate) const fn empty() -> Self {
+        Self::Whole(Bytes::new())
+    }
+}
+
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = io::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
-            Self::Empty => Poll::Ready(None),
             Self::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
-                *self = Self::Empty;
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
             Self::Pieces(stream, left) => match ready!(Pin::new(stream).poll_next(cx)) {
@@ -43,46 +45,42 @@ impl Body for Content {
                 Some(Err(error)) => Poll::Ready(Some(Err(error))),
                 None => Poll::Ready(None),
             },
-            Self::Events(events) => {
-                events.poll_piece(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
-            }
+            Self::Stream(stream) => Pin::new(stream).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Empty => true,
             Self::Whole(bytes) => bytes.is_empty(),
             Self::Pieces(_, left) => *left == 0,
-            Self::Events(events) => events.is_over(),
+            Self::Stream(stream) => stream.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match self {
-            Self::Empty => 0,
-            Self::Whole(bytes) => bytes.len() as u64,
-            Self::Pieces(_, left) => *left,
-            Self::Events(_) => return SizeHint::default(),
-        })
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Pieces(_, left) => SizeHint::with_exact(*left),
+            Self::Stream(stream) => stream.size_hint(),
+        }
     }
 }
 
-/// A 200 with a JSON body nobody may keep.
-pub(crate) fn json(body: &impl Serialize) -> Response<Content> {
+/// A 200 with a JSON body that must not be cached.
+pub(crate) fn json(body: &impl Serialize) -> Response<ResponseBody> {
     json_text(json_bytes(body))
 }
 
-/// The same for JSON that is written already.
-pub(crate) fn json_text(body: impl Into<Bytes>) -> Response<Content> {
-    let mut response = Response::new(Content::Whole(body.into()));
+/// The same for JSON that is serialized already.
+pub(crate) fn json_text(body: impl Into<Bytes>) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::Whole(body.into()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// The JSON of one of our own shapes.
+/// The JSON of one of the edge's own types.
 pub(crate) fn json_bytes(body: &impl Serialize) -> Bytes {
-    serde_json::to_vec(body).expect("our shapes have string keys and no failing serializers").into()
+    serde_json::to_vec(body).expect("our types have string keys and no failing serializers").into()
 }

@@ -1,25 +1,24 @@
-//! Follows the heads on the plain bytes of one HTTP/1 connection: sees what hyper hides from its user.
+//! Tracks heads and bodies in the plain bytes of one HTTP/1 connection: facts that hyper does not report.
 //!
-//! hyper drops `Content-Length` when `Transfer-Encoding` is present, in either order, before anyone can
-//! refuse the pair; and it cannot tell a slow head from an idle connection. Both are visible here. Pure:
-//! never reads a socket or a clock, never decides what a request means. A head this follower cannot follow
-//! to its end (chunked body, unreadable length) makes it [`blind`](Framing::is_blind), and the connection
-//! is closed after that request, so nothing behind it goes unseen.
+//! hyper drops `Content-Length` when `Transfer-Encoding` is present, in either order, before the pair can be refused;
+//! and it cannot tell a slow head from an idle connection. Both are visible here. Pure: never reads a socket or a
+//! clock, never decides what a request means. After a head whose body cannot be tracked (chunked, unreadable length)
+//! the connection is [`untracked`](Framing::is_untracked). It is closed after that request, so no later head is missed.
 //!
 //! ```text
-//! Between --byte--> Head --blank line--> Between | Body(n) | Blind
+//! Between --byte--> Head --blank line--> Between | Body(n) | Untracked
 //!    ^                                      Body(0) --> Between
 //! ```
 
-/// As much of a line as any of the names and numbers below needs.
-const LINE: usize = 96;
+/// Bytes kept of a line: enough for the names and numbers below.
+const MAX_LINE: usize = 96;
 
-/// The follower.
+/// The tracker of one connection.
 #[derive(Debug)]
 pub(crate) struct Framing {
     state: State,
     line: Vec<u8>,
-    head: Head,
+    head: HeadFacts,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -27,11 +26,11 @@ enum State {
     Between,
     Head,
     Body(u64),
-    Blind,
+    Untracked,
 }
 
 #[derive(Debug, Default)]
-struct Head {
+struct HeadFacts {
     lines: usize,
     length: Length,
     encoded: bool,
@@ -48,30 +47,30 @@ enum Length {
 
 impl Framing {
     pub(crate) fn new() -> Self {
-        Self { state: State::Between, line: Vec::with_capacity(LINE), head: Head::default() }
+        Self { state: State::Between, line: Vec::with_capacity(MAX_LINE), head: HeadFacts::default() }
     }
 
-    /// Part of a head has come and its end has not.
+    /// A head has begun and not ended.
     pub(crate) fn is_mid_head(&self) -> bool {
         self.state == State::Head
     }
 
-    /// Nothing after the current request can be followed.
-    pub(crate) fn is_blind(&self) -> bool {
-        self.state == State::Blind
+    /// No byte after the current head can be tracked.
+    pub(crate) fn is_untracked(&self) -> bool {
+        self.state == State::Untracked
     }
 
-    /// The last head named a length and an encoding at once (RFC 9112, 6.1: a smuggling attempt).
+    /// The last head had a length and an encoding at once (RFC 9112, 6.1: a smuggling attempt).
     pub(crate) fn is_ambiguous(&self) -> bool {
         self.head.encoded && self.head.sized
     }
 
-    /// Bytes that came in, in order. Returns whether a head ended among them.
+    /// Takes received bytes, in order. Returns whether a head ended among them.
     pub(crate) fn observe(&mut self, mut bytes: &[u8]) -> bool {
         let mut ended = false;
         while !bytes.is_empty() {
             bytes = match self.state {
-                State::Blind => return ended,
+                State::Untracked => return ended,
                 State::Body(left) => self.skip(left, bytes),
                 State::Between | State::Head => {
                     let (rest, last) = self.read_line(bytes);
@@ -90,18 +89,18 @@ impl Framing {
         &bytes[here..]
     }
 
-    /// Takes bytes up to the end of the line, or all of them; tells whether the line ended the head.
+    /// Takes bytes up to the end of the line, or all of them; also returns whether the line ended the head.
     fn read_line<'b>(&mut self, bytes: &'b [u8]) -> (&'b [u8], bool) {
         let end = bytes.iter().position(|&byte| byte == b'\n');
         let (part, rest) = match end {
             Some(at) => (&bytes[..at], &bytes[at + 1..]),
             None => (bytes, &[][..]),
         };
-        let room = LINE - self.line.len();
-        self.line.extend_from_slice(&part[..part.len().min(room)]);
+        let free = MAX_LINE - self.line.len();
+        self.line.extend_from_slice(&part[..part.len().min(free)]);
         if self.state == State::Between && self.line.iter().any(|&byte| byte != b'\r') {
             self.state = State::Head;
-            self.head = Head::default();
+            self.head = HeadFacts::default();
         }
         let last = end.is_some() && self.end_line();
         (rest, last)
@@ -111,19 +110,19 @@ impl Framing {
         let line = self.line.trim_ascii_end();
         let last = self.state == State::Head && line.is_empty();
         if last {
-            self.state = self.head.what_follows();
+            self.state = self.head.next_state();
         } else if self.state == State::Head {
-            self.head.take(line);
+            self.head.read_line(line);
         }
         self.line.clear();
         last
     }
 }
 
-impl Head {
-    fn take(&mut self, line: &[u8]) {
+impl HeadFacts {
+    fn read_line(&mut self, line: &[u8]) {
         self.lines += 1;
-        // HTTP/2 by prior knowledge begins with a line that looks like a head; its framing is not ours.
+        // HTTP/2 by prior knowledge begins with a line that looks like a head; its framing is not HTTP/1's.
         if self.lines == 1 && line.starts_with(b"PRI * HTTP/2") {
             self.length = Length::Unreadable;
         }
@@ -138,12 +137,12 @@ impl Head {
         }
     }
 
-    fn what_follows(&self) -> State {
+    fn next_state(&self) -> State {
         match self.length {
-            _ if self.encoded => State::Blind,
+            _ if self.encoded => State::Untracked,
             Length::None | Length::Known(0) => State::Between,
             Length::Known(length) => State::Body(length),
-            Length::Unreadable => State::Blind,
+            Length::Unreadable => State::Untracked,
         }
     }
 }
@@ -154,15 +153,15 @@ mod tests {
 
     use super::*;
 
-    fn follow(bytes: &str) -> Framing {
+    fn track(bytes: &str) -> Framing {
         let mut framing = Framing::new();
         framing.observe(bytes.as_bytes());
         framing
     }
 
     #[test]
-    fn heads_and_bodies_are_told_apart() {
-        for (bytes, mid_head, blind, ambiguous) in [
+    fn tells_heads_and_bodies_apart() {
+        for (bytes, mid_head, untracked, ambiguous) in [
             ("", false, false, false),
             ("\r\n", false, false, false),
             ("G", true, false, false),
@@ -178,25 +177,25 @@ mod tests {
             ("POST / HTTP/1.1\r\nContent-Length: 3x\r\n\r\n", false, true, false),
             ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", false, true, false),
         ] {
-            let framing = follow(bytes);
+            let framing = track(bytes);
             assert_eq!(
-                (framing.is_mid_head(), framing.is_blind(), framing.is_ambiguous()),
-                (mid_head, blind, ambiguous),
+                (framing.is_mid_head(), framing.is_untracked(), framing.is_ambiguous()),
+                (mid_head, untracked, ambiguous),
                 "{bytes:?}"
             );
         }
     }
 
     #[test]
-    fn a_clean_request_clears_the_last_one() {
-        let framing = follow("POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nxGET / HTTP/1.1\r\n\r\n");
+    fn a_plain_request_clears_the_facts_of_the_last_one() {
+        let framing = track("POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nxGET / HTTP/1.1\r\n\r\n");
         assert!(!framing.head.sized && framing.state == State::Between);
     }
 
     proptest! {
-        /// Packet borders never change what is seen.
+        /// Packet boundaries change nothing.
         #[test]
-        fn pieces_are_the_whole(cuts in prop::collection::vec(1_usize..9, 1..60)) {
+        fn any_split_gives_the_same_facts(cuts in prop::collection::vec(1_usize..9, 1..60)) {
             let text = "\r\nPOST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello\r\n\r\nyou\
                         POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n";
             let mut framing = Framing::new();
@@ -207,7 +206,7 @@ mod tests {
                 ends += usize::from(framing.observe(piece));
                 rest = later;
             }
-            prop_assert!(framing.is_ambiguous() && framing.is_blind());
+            prop_assert!(framing.is_ambiguous() && framing.is_untracked());
             prop_assert_eq!(ends, 2);
         }
     }

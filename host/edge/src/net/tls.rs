@@ -1,4 +1,4 @@
-//! The certificate the listeners show, replaceable while they serve.
+//! The certificate of the TLS listeners, replaceable while they serve.
 //!
 //! Owns reading PEM files and the server's TLS settings; never a socket. A replacement that cannot be read
 //! changes nothing: the old certificate keeps serving.
@@ -28,7 +28,7 @@ pub enum TlsError {
     Certificate {
         /// As configured.
         path: PathBuf,
-        /// What came instead.
+        /// What is wrong with it.
         source: pem::Error,
     },
     /// The key file cannot be read as PEM, or holds no private key.
@@ -36,7 +36,7 @@ pub enum TlsError {
     Key {
         /// As configured.
         path: PathBuf,
-        /// What came instead.
+        /// What is wrong with it.
         source: pem::Error,
     },
     /// The key does not belong to the certificate, or its kind is not supported.
@@ -47,23 +47,22 @@ pub enum TlsError {
         /// What is wrong with them.
         source: rustls::Error,
     },
-    /// The protocol versions on offer need what the crypto provider lacks.
+    /// The crypto provider does not support the protocol versions.
     #[error("TLS cannot be offered: {0}")]
     Settings(rustls::Error),
 }
 
-/// The certificate in use. Clones share it. It is shown whatever name a client asks for.
+/// The certificate in use. Clones share it. Every client gets it, whatever server name it sends.
 #[derive(Clone)]
 pub struct Certificates {
     current: Arc<ArcSwap<CertifiedKey>>,
     files: Option<Tls>,
-    /// What the files looked like when they were last read, whatever came of it.
-    read: Arc<Mutex<Looks>>,
+    /// The files' stamps at the last read, failed reads included.
+    last_read: Arc<Mutex<Stamps>>,
 }
 
-/// Two files from outside: when each was last written, how long it is, and which it is. `None` where there is
-/// none, or none that can be looked at.
-type Looks = [Option<(SystemTime, u64, u64)>; 2];
+/// Modification time, length and inode of the two files; `None` for a file without metadata.
+type Stamps = [Option<(SystemTime, u64, u64)>; 2];
 
 impl Certificates {
     /// From PEM files, which [`Certificates::reload`] reads again.
@@ -71,10 +70,10 @@ impl Certificates {
     /// # Errors
     /// [`TlsError`] naming the file that cannot be used.
     pub fn from_files(files: Tls) -> Result<Self, TlsError> {
-        // Looked at before they are read: a change in between is seen as one the next time.
-        let read = Arc::new(Mutex::new(look(&files)));
+        // Before the read: a change in between is noticed the next time.
+        let last_read = Arc::new(Mutex::new(stamps(&files)));
         let current = Arc::new(ArcSwap::from_pointee(load(&files)?));
-        Ok(Self { current, files: Some(files), read })
+        Ok(Self { current, files: Some(files), last_read })
     }
 
     /// From a chain (leaf first) and its key, as made by the process itself; nothing to reload.
@@ -87,39 +86,39 @@ impl Certificates {
     ) -> Result<Self, TlsError> {
         let certified = certify(chain, key).map_err(|source| TlsError::Mismatch { files: None, source })?;
         let current = Arc::new(ArcSwap::from_pointee(certified));
-        Ok(Self { current, files: None, read: Arc::default() })
+        Ok(Self { current, files: None, last_read: Arc::default() })
     }
 
-    /// Reads the files again; new handshakes see the new certificate. Without files there is nothing to do.
+    /// Reads the files again; new handshakes use the new certificate. Does nothing without files.
     ///
     /// # Errors
     /// [`TlsError`]; the certificate in use stays.
     pub fn reload(&self) -> Result<(), TlsError> {
         if let Some(files) = &self.files {
-            *self.looks() = look(files);
+            *self.last_read() = stamps(files);
             self.current.store(Arc::new(load(files)?));
         }
         Ok(())
     }
 
-    /// Reads the files again if they look different from the last time; whether they did.
+    /// Reads the files again if their stamps changed; returns whether they did.
     ///
     /// # Errors
     /// [`TlsError`], once for each change; the certificate in use stays.
     pub fn reload_if_changed(&self) -> Result<bool, TlsError> {
-        let changed = self.files.as_ref().is_some_and(|files| *self.looks() != look(files));
+        let changed = self.files.as_ref().is_some_and(|files| *self.last_read() != stamps(files));
         if changed {
             self.reload()?;
         }
         Ok(changed)
     }
 
-    fn looks(&self) -> MutexGuard<'_, Looks> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_read(&self) -> MutexGuard<'_, Stamps> {
+        self.last_read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls
-    /// knows no older version, no renegotiation and no compression; early data stays off, for it can be replayed.
+    /// knows no older version, no renegotiation and no compression; early data stays off because it can be replayed.
     pub(crate) fn server_config(&self) -> Result<ServerConfig, TlsError> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -143,7 +142,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-fn look(files: &Tls) -> Looks {
+fn stamps(files: &Tls) -> Stamps {
     [&files.certificate, &files.key].map(|path| {
         let file = fs::metadata(path).ok()?;
         Some((file.modified().ok()?, file.len(), file.ino()))
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reload_shows_the_new_certificate_and_a_bad_one_keeps_the_old() {
+    fn a_reload_takes_a_new_certificate_and_keeps_the_old_one_on_error() {
         let folder = tempfile::tempdir().unwrap();
         let (certificate, key) = pair();
         let certificates = Certificates::from_files(write(folder.path(), &certificate, &key)).unwrap();
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_noticed_once_whatever_comes_of_it() {
+    fn a_change_is_noticed_once_even_if_it_cannot_be_used() {
         let folder = tempfile::tempdir().unwrap();
         let (certificate, key) = pair();
         let files = write(folder.path(), &certificate, &key);
@@ -229,7 +228,7 @@ mod tests {
         };
         rename(&certificate, &files.certificate);
         assert!(matches!(certificates.reload_if_changed(), Err(TlsError::Mismatch { files: Some(_), .. })));
-        assert!(!certificates.reload_if_changed().unwrap(), "said once");
+        assert!(!certificates.reload_if_changed().unwrap(), "reported once");
         assert_eq!(certificates.current.load_full().cert, first.cert);
         rename(&key, &files.key);
         assert!(certificates.reload_if_changed().unwrap());
@@ -241,17 +240,17 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_serve_is_named() {
+    fn an_unusable_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let ((certificate, key), (_, other_key)) = (pair(), pair());
-        for (certificate, key, said) in [
+        for (certificate, key, expected) in [
             ("", key.as_str(), "tls.certificate"),
             (&certificate, "", "tls.key"),
             (&certificate, &other_key, "do not go together (/"),
         ] {
             let error =
                 Certificates::from_files(write(folder.path(), certificate, key)).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
         assert!(matches!(

@@ -1,8 +1,8 @@
-//! The bytes of one connection, with the timers hyper does not have: a head that never ends, a client that
-//! never takes its answer, and a last look at what is still arriving before the socket closes.
+//! The byte stream of one connection, with what hyper lacks: a timer for a head that never ends, a timer for a client
+//! that never takes its response, and a lingering close.
 //!
-//! Never parses beyond [`Framing`], never closes a healthy connection; [`Signs`] is how the two sides of
-//! hyper talk about one connection.
+//! Never parses beyond [`Framing`], never closes a healthy connection. [`ConnectionFlags`] carries facts between the
+//! two sides of hyper: this stream below it, the request pipeline above it.
 
 use std::io;
 use std::pin::Pin;
@@ -16,25 +16,25 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::net::framing::Framing;
 
-/// Enough to let a client finish writing and read the answer that refused it, and no more: many read nothing
-/// before they have written a whole body, and what is too large is seldom twice the limit.
+/// Time and bytes for a client to finish writing and read the response that refused its request, and no more. Many
+/// clients read nothing before they have written a whole body, and a body that is too large is seldom twice the limit.
 const LINGER: Duration = Duration::from_secs(30);
 const LINGER_BYTES: usize = 64 << 20;
-/// HTTP/2 refuses one stream and goes on with the others; a whole connection ends for the sake of its peer's
-/// misdeeds, and of such a peer no more is read than may have crossed the reason on its way.
+/// HTTP/2 refuses one stream and goes on with the others. A whole connection ends because its peer broke the protocol;
+/// of such a peer no more is read than may have been under way when the error was sent.
 const LINGER_HTTP2: Duration = Duration::from_secs(2);
 const LINGER_HTTP2_BYTES: usize = 1 << 20;
 
-/// What the wire and the service tell each other about a connection.
+/// Facts about one connection, shared by its byte stream and its service.
 #[derive(Debug, Default)]
-pub(crate) struct Signs {
+pub(crate) struct ConnectionFlags {
     ambiguous: AtomicBool,
-    blind: AtomicBool,
+    untracked: AtomicBool,
     linger: AtomicBool,
     mid_head: AtomicBool,
 }
 
-impl Signs {
+impl ConnectionFlags {
     /// The last head carried both a length and an encoding.
     pub(crate) fn is_ambiguous(&self) -> bool {
         self.ambiguous.load(Ordering::Acquire)
@@ -42,32 +42,32 @@ impl Signs {
 
     /// The request under way must be the last of this HTTP/1 connection.
     pub(crate) fn is_last(&self) -> bool {
-        self.blind.load(Ordering::Acquire)
+        self.untracked.load(Ordering::Acquire)
     }
 
-    /// Part of a request has come that hyper, which counts from a head's end, knows nothing of.
+    /// Part of a head has come. hyper counts a request only from its head's end.
     pub(crate) fn is_mid_head(&self) -> bool {
         self.mid_head.load(Ordering::Acquire)
     }
 
-    /// A request was answered before its body was read: closing at once would destroy the answer.
+    /// A response was sent before the request's body was read: closing at once would destroy the response.
     pub(crate) fn linger(&self) {
         self.linger.store(true, Ordering::Release);
     }
 }
 
-/// A connection's bytes under watch.
-pub(crate) struct Wire<IO> {
+/// A connection's byte stream, observed.
+pub(crate) struct Transport<IO> {
     io: IO,
     clock: Arc<dyn Clock>,
-    signs: Arc<Signs>,
+    flags: Arc<ConnectionFlags>,
     framing: Option<Framing>,
     head: Timer,
     write: Timer,
     closing: Option<Closing>,
 }
 
-/// A span that runs only while something is awaited.
+/// A timeout that runs only while something is awaited.
 struct Timer {
     span: Duration,
     running: Option<Pause>,
@@ -78,34 +78,34 @@ struct Closing {
     left: usize,
 }
 
-impl<IO> Wire<IO> {
+impl<IO> Transport<IO> {
     /// `head` is the time for one HTTP/1 head, `None` where HTTP/2 was agreed on; `write` the longest time
-    /// a client may refuse bytes.
+    /// a client may take no bytes.
     pub(crate) fn new(
         io: IO,
         clock: Arc<dyn Clock>,
-        signs: Arc<Signs>,
+        flags: Arc<ConnectionFlags>,
         head: Option<Duration>,
         write: Duration,
     ) -> Self {
         let mut timer = Timer { span: head.unwrap_or_default(), running: None };
         if head.is_some() {
-            // The first head is due from the first moment: a connection that says nothing is not kept.
+            // The first head is due from the first moment: a connection without a request is not kept.
             timer.start(&*clock);
         }
         let write = Timer { span: write, running: None };
-        Self { io, clock, signs, framing: head.map(|_| Framing::new()), head: timer, write, closing: None }
+        Self { io, clock, flags, framing: head.map(|_| Framing::new()), head: timer, write, closing: None }
     }
 
     fn observe(&mut self, bytes: &[u8]) {
         let Some(framing) = &mut self.framing else { return };
         let head_ended = framing.observe(bytes);
-        self.signs.ambiguous.store(framing.is_ambiguous(), Ordering::Release);
-        self.signs.blind.store(framing.is_blind(), Ordering::Release);
+        self.flags.ambiguous.store(framing.is_ambiguous(), Ordering::Release);
+        self.flags.untracked.store(framing.is_untracked(), Ordering::Release);
         if head_ended {
             self.head.running = None;
         }
-        self.signs.mid_head.store(framing.is_mid_head(), Ordering::Release);
+        self.flags.mid_head.store(framing.is_mid_head(), Ordering::Release);
         if framing.is_mid_head() && self.head.running.is_none() {
             self.head.start(&*self.clock);
         }
@@ -126,11 +126,11 @@ impl Timer {
     }
 }
 
-fn late(what: &'static str) -> io::Error {
+fn timed_out(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, what)
 }
 
-impl<IO: AsyncRead + Unpin> AsyncRead for Wire<IO> {
+impl<IO: AsyncRead + Unpin> AsyncRead for Transport<IO> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -143,16 +143,16 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Wire<IO> {
                 Poll::Ready(Ok(()))
             }
             Poll::Pending if self.head.poll(cx).is_ready() => {
-                Poll::Ready(Err(late("the request head did not end in time")))
+                Poll::Ready(Err(timed_out("the request head did not end in time")))
             }
             other => other,
         }
     }
 }
 
-impl<IO: AsyncWrite + Unpin> Wire<IO> {
-    /// Runs `write`, and the clock while it makes no progress.
-    fn patiently<T>(
+impl<IO: AsyncWrite + Unpin> Transport<IO> {
+    /// Runs `write`, and its timer while it makes no progress.
+    fn with_timeout<T>(
         &mut self,
         cx: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut IO>, &mut Context<'_>) -> Poll<io::Result<T>>,
@@ -166,13 +166,13 @@ impl<IO: AsyncWrite + Unpin> Wire<IO> {
             self.write.start(&*self.clock);
         }
         ready!(self.write.poll(cx));
-        Poll::Ready(Err(late("the client did not take its answer in time")))
+        Poll::Ready(Err(timed_out("the client did not take its response in time")))
     }
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<IO> {
+impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.patiently(cx, |io, cx| io.poll_write(cx, buf))
+        self.with_timeout(cx, |io, cx| io.poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
@@ -180,7 +180,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<IO> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.patiently(cx, |io, cx| io.poll_write_vectored(cx, bufs))
+        self.with_timeout(cx, |io, cx| io.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -188,20 +188,20 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<IO> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.patiently(cx, AsyncWrite::poll_flush)
+        self.with_timeout(cx, AsyncWrite::poll_flush)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.closing.is_none() {
-            ready!(self.patiently(cx, AsyncWrite::poll_shutdown))?;
-            // Mid-head at the end means hyper refused the head before it had all come.
-            let cut_head = self.framing.as_ref().is_some_and(Framing::is_mid_head);
-            if !cut_head && !self.signs.linger.load(Ordering::Acquire) {
+            ready!(self.with_timeout(cx, AsyncWrite::poll_shutdown))?;
+            // Still mid-head: hyper refused the head before it was complete.
+            let incomplete_head = self.framing.as_ref().is_some_and(Framing::is_mid_head);
+            if !incomplete_head && !self.flags.linger.load(Ordering::Acquire) {
                 return Poll::Ready(Ok(()));
             }
-            // Where HTTP/2 was agreed on there is nothing to frame.
+            // Without HTTP/1 framing the peer speaks HTTP/2.
             let (span, left) = match &self.framing {
-                Some(framing) if !framing.is_blind() => (LINGER, LINGER_BYTES),
+                Some(framing) if !framing.is_untracked() => (LINGER, LINGER_BYTES),
                 _ => (LINGER_HTTP2, LINGER_HTTP2_BYTES),
             };
             self.closing = Some(Closing { until: self.clock.pause(span), left });
@@ -210,9 +210,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<IO> {
     }
 }
 
-impl<IO: AsyncRead + Unpin> Wire<IO> {
-    /// Takes and drops what the client still sends, so that the kernel does not answer it with a reset
-    /// that would overtake our own last bytes.
+impl<IO: AsyncRead + Unpin> Transport<IO> {
+    /// Reads and drops what the client still sends: otherwise the kernel sends a reset, which overtakes our last bytes.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(closing) = &mut self.closing else { return Poll::Ready(()) };
         let mut scratch = [0; 8192];

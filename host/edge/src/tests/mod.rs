@@ -1,75 +1,76 @@
-//! The edge over real sockets with a fake house behind it: a clock that moves only when told, raw bytes
-//! in, parsed answers out.
+//! The edge over real sockets with a scripted backend: a manual clock, raw bytes in, parsed responses out. Malformed
+//! HTTP/1 and HTTP/2 against the real binary is in `tests/http`.
 
-mod client;
-mod clock;
-mod conformance;
-mod envelopes;
-mod fake;
-mod keys;
-mod log;
-mod shutdown;
-mod surfaces;
-mod text;
-mod timers;
-mod tls;
-mod transport;
+mod endpoints;
+mod http;
+mod net;
+mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use gatehouse_model::{ApiKey, Pepper, Seed};
+use gatehouse_harness::{Connection, Response, TestClock, TestSeed};
+use gatehouse_model::{ApiKey, Pepper};
 
 use crate::{Certificates, Config, Edge};
-use client::Client;
-use clock::StillClock;
-use fake::Fake;
+use support::backend::ScriptedBackend;
 
-/// Different bytes at every call, the same in every run.
-#[derive(Default)]
-struct Counting(AtomicU64);
+const LIVE: &str = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
 
-impl Seed for Counting {
-    fn fill(&self, into: &mut [u8]) {
-        for chunk in into.chunks_mut(8) {
-            let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            chunk.copy_from_slice(&number.to_be_bytes()[..chunk.len()]);
-        }
-    }
+/// Where the clock of these tests starts, in Unix milliseconds.
+const NOW: u64 = 1_800_000_000_000;
+
+const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
 }
 
-/// A standing edge, and everything a test may want to touch.
-struct Stand {
-    edge: Edge,
-    house: Arc<Fake>,
-    clock: Arc<StillClock>,
+/// A running edge, and everything a test needs of it.
+struct TestEdge {
+    server: Edge,
+    backend: Arc<ScriptedBackend>,
+    clock: Arc<TestClock>,
     key: String,
 }
 
-impl Stand {
+impl TestEdge {
     async fn with(settings: &str) -> Self {
         Self::behind(settings, None).await
     }
 
     async fn behind(settings: &str, certificates: Option<Certificates>) -> Self {
-        log::keep();
+        http::access_log::capture();
         let mut config: Config = toml::from_str(settings).unwrap();
         config.listen = vec!["127.0.0.1:0".parse().unwrap()];
-        let (clock, seed, pepper) = (StillClock::new(), Arc::new(Counting::default()), Pepper::new([7; 32]));
+        let (clock, seed, pepper) = (TestClock::at(NOW), Arc::new(TestSeed::default()), Pepper::new([7; 32]));
         let key = ApiKey::mint(&*seed);
-        let house = Arc::new(Fake::new(key.id(), key.digest(&pepper)));
-        let edge =
-            Edge::serve(config, Arc::clone(&house), pepper, clock.clone(), seed, certificates, Vec::new());
-        let edge = edge.await.unwrap();
-        Self { edge, house, clock, key: key.reveal().to_owned() }
+        let backend = Arc::new(ScriptedBackend::new(key.id(), key.digest(&pepper)));
+        let server =
+            Edge::serve(config, Arc::clone(&backend), pepper, clock.clone(), seed, certificates, Vec::new());
+        let server = server.await.unwrap();
+        Self { server, backend, clock, key: key.reveal().to_owned() }
     }
 
     async fn plain() -> Self {
         Self::with("").await
     }
 
-    async fn connect(&self) -> Client {
-        Client::connect(self.edge.addresses()[0]).await
+    async fn connect(&self) -> Connection {
+        Connection::open(self.server.addresses()[0]).await
+    }
+
+    /// Returns once a request has looked up its key.
+    async fn until_authenticated(&self) {
+        while self.backend.look_ups.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Returns once a submission has reached the backend.
+    async fn until_submitted(&self) {
+        while self.backend.submitted.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// A request with the key and a JSON body.
@@ -86,4 +87,9 @@ impl Stand {
     fn get(&self, path: &str, lines: &str) -> String {
         format!("GET {path} HTTP/1.1\r\nHost: gate.test\r\nAuthorization: Bearer {}\r\n{lines}\r\n", self.key)
     }
+}
+
+/// Sends one request on a connection of its own.
+async fn ask(edge: &TestEdge, request: String) -> Response {
+    edge.connect().await.ask(request).await
 }

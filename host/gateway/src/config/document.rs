@@ -1,5 +1,5 @@
-//! The operator's document: parsed once, laid over the families' defaults, overridden from the
-//! environment, and read into typed sections, always knowing on which line a value stands.
+//! The operator's document: parsed once, laid over the defaults of the families, overridden from the environment,
+//! and read into typed sections. It knows the line of every value, for error messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,35 +9,42 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Mistake, Origin};
+use super::error::{ConfigError, Origin};
+use super::renamed_keys;
 use crate::environment::OVERRIDE;
 
-/// A document and everything laid under and over it.
+/// A document, the defaults under it and the overrides on top.
 pub(super) struct Document<'a> {
     name: &'a str,
     text: &'a str,
     root: DeTable<'a>,
-    places: BTreeMap<String, Range<usize>>,
+    spans: BTreeMap<String, Range<usize>>,
     variables: BTreeMap<String, String>,
 }
 
 impl<'a> Document<'a> {
-    /// Parses `text`; `name` is what mistakes call the file.
-    pub(super) fn parse(name: &'a str, text: &'a str) -> Result<Self, Mistake> {
-        let (root, errors) = DeTable::parse_recoverable(text);
+    /// Parses `text`; `name` is the file's name in error messages.
+    pub(super) fn parse(name: &'a str, text: &'a str) -> Result<Self, ConfigError> {
+        let (mut root, errors) = DeTable::parse_recoverable(text);
         let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         if let Some(error) = errors.iter().min_by_key(|error| start(error)) {
-            // The first one: what follows it is often only its echo.
+            // Only the first: later ones are often its consequence.
             let origin = Origin::in_text(name, text, error.span().unwrap_or(0..0));
-            return Err(Mistake::from_parser(origin, "", error.message()));
+            return Err(ConfigError::from_parser(origin, "", error.message()));
         }
-        let mut places = BTreeMap::new();
-        record_places(&mut places, "", root.get_ref());
-        Ok(Self { name, text, root: root.into_inner(), places, variables: BTreeMap::new() })
+        let mut spans = BTreeMap::new();
+        record_spans(&mut spans, "", root.get_ref());
+        if let Some(old) = renamed_keys::rename(root.get_mut()) {
+            let new = renamed_keys::current(old.to_owned());
+            let span = spans.get(&new).cloned().unwrap_or_default();
+            let problem = format!("`{old}` is the earlier name of `{new}`; keep one of the two");
+            return Err(ConfigError::from_service(Origin::in_text(name, text, span), &new, &problem));
+        }
+        Ok(Self { name, text, root: root.into_inner(), spans, variables: BTreeMap::new() })
     }
 
-    /// Lays `defaults` (a family's own document) under this one. What the operator wrote wins: a price or
-    /// a provider's key replaces the default whole, because half of an `auth` table would be a third thing.
+    /// Lays `defaults` (a family's own document) under this one. The operator's values win: a price or a provider's
+    /// key respans the default whole, because a merged `auth` table would be neither of the two.
     pub(super) fn lay_under(&mut self, defaults: &DeTable<'a>) {
         for (section, value) in defaults {
             let depth = if section.get_ref() == "providers" { 2 } else { 1 };
@@ -51,11 +58,11 @@ impl<'a> Document<'a> {
         for (key, value) in defaults {
             fill(&mut root, key, value, u8::MAX);
         }
-        Self { root, places: self.places.clone(), variables: self.variables.clone(), ..*self }
+        Self { root, spans: self.spans.clone(), variables: self.variables.clone(), ..*self }
     }
 
-    /// Gives every provider a table of accounts: a family's default provider has none until the operator
-    /// adds one, and is not used before.
+    /// Gives every provider a table of accounts. A family's default provider has none, and is unused until the
+    /// operator adds one.
     pub(super) fn give_accounts(&mut self) {
         let Some(DeValue::Table(providers)) = self.root.get_mut("providers").map(Spanned::get_mut) else {
             return;
@@ -68,12 +75,12 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Whether the operator wrote `path`, in the file or in the environment.
-    pub(super) fn speaks_of(&self, path: &str) -> bool {
+    /// Whether the operator set `path`, in the file or in the environment.
+    pub(super) fn mentions(&self, path: &str) -> bool {
         let inside = |known: &String| {
             known == path || known.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
         };
-        self.places.keys().chain(self.variables.keys()).any(inside)
+        self.spans.keys().chain(self.variables.keys()).any(inside)
     }
 
     /// Overrides values from the environment's variables.
@@ -81,13 +88,15 @@ impl<'a> Document<'a> {
         for (variable, text) in environment {
             let Some(rest) = variable.strip_prefix(OVERRIDE) else { continue };
             let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
+            let path = renamed_keys::current(path.join("."));
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             self.variables.insert(path.join("."), variable.clone());
             set(&mut self.root, &path, scalar(text));
         }
     }
 
     /// Reads the whole into `T`.
-    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Mistake> {
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         let whole = Spanned::new(0..self.text.len(), self.root.clone());
         let reader = toml::Deserializer::from(whole);
         serde_path_to_error::deserialize(reader).map_err(|error| {
@@ -96,26 +105,27 @@ impl<'a> Document<'a> {
                 path => path,
             };
             let origin = self.origin(&path, error.inner().span());
-            Mistake::from_parser(origin, &path, error.inner().message())
+            ConfigError::from_parser(origin, &path, error.inner().message())
         })
     }
 
-    /// A mistake that a room found in the value at `path`.
-    pub(super) fn mistake(&self, path: &str, message: &str) -> Mistake {
-        Mistake::from_room(self.origin(path, None), path, message)
+    /// The error that a service found in the value at `path`.
+    pub(super) fn error_at(&self, path: &str, message: &str) -> ConfigError {
+        ConfigError::from_service(self.origin(path, None), path, message)
     }
 
-    /// Where `path`, or the nearest table around it, comes from.
+    /// The origin of `path`, or of the nearest table around it.
     fn origin(&self, path: &str, span: Option<Range<usize>>) -> Origin {
         if let Some(variable) = around(path).find_map(|path| self.variables.get(path)) {
             return Origin::Variable(variable.clone());
         }
-        let Some((found, place)) = around(path).find_map(|path| Some((path, self.places.get(path)?))) else {
+        let Some((found, span_of_key)) = around(path).find_map(|path| Some((path, self.spans.get(path)?)))
+        else {
             return Origin::Absent(self.name.to_owned());
         };
-        // A parser's span is finer than a key's, and only to be believed where the key is the operator's.
-        let span = span.filter(|span| !span.is_empty() && (found == path || span.start >= place.start));
-        Origin::in_text(self.name, self.text, span.unwrap_or_else(|| place.clone()))
+        // A parser's span is finer than a key's, but only valid for a key of the operator's file.
+        let span = span.filter(|span| !span.is_empty() && (found == path || span.start >= span_of_key.start));
+        Origin::in_text(self.name, self.text, span.unwrap_or_else(|| span_of_key.clone()))
     }
 }
 
@@ -124,14 +134,14 @@ fn around(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rfind(['.', '[']).map(|end| &path[..end]))
 }
 
-fn record_places(places: &mut BTreeMap<String, Range<usize>>, outer: &str, table: &DeTable<'_>) {
+fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: &DeTable<'_>) {
     for (key, value) in table {
         let path =
             if outer.is_empty() { key.get_ref().to_string() } else { format!("{outer}.{}", key.get_ref()) };
         if let Some(inner) = value.get_ref().as_table() {
-            record_places(places, &path, inner);
+            record_spans(spans, &path, inner);
         }
-        places.insert(path, key.span());
+        spans.insert(renamed_keys::current(path), key.span());
     }
 }
 
@@ -165,7 +175,7 @@ fn set<'a>(table: &mut DeTable<'a>, path: &[String], value: DeValue<'a>) {
     }
 }
 
-/// A number, a bool, a list or a quoted string when it reads as one, else the text itself.
+/// A number, a bool, a list or a quoted string where the text parses as one, else the text itself.
 fn scalar(text: &str) -> DeValue<'_> {
     DeValue::parse(text).map_or(DeValue::String(Cow::Borrowed(text)), Spanned::into_inner)
 }

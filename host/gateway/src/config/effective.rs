@@ -1,4 +1,4 @@
-//! What the configuration amounts to: every key with the value in effect, as TOML, without secrets.
+//! The configuration in effect: every key with its value, as TOML, without secrets.
 
 use toml::de::DeTable;
 use toml::{Table, Value};
@@ -16,7 +16,7 @@ pub(super) fn render(document: &Document<'_>) -> String {
     toml::to_string_pretty(&table).expect("tables with text keys are always TOML")
 }
 
-/// Replaces every secret by where it comes from.
+/// Replaces every secret by its origin.
 fn hide(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {

@@ -8,25 +8,27 @@ use gatehouse_tasks::PriceBook;
 use toml::de::DeTable;
 
 use super::document::Document;
-use super::{Config, Mistake, effective};
-use crate::Embedded;
+use super::effective;
+use super::error::ConfigError;
+use super::sections::Config;
+use crate::plugins::built_in::BuiltInPlugin;
 
-/// The file that is read when none is named.
-const USUAL: &str = "gatehouse.toml";
+/// The file read by default.
+const DEFAULT_FILE: &str = "gatehouse.toml";
 
 /// A configuration that was read and checked.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// The typed sections.
     pub(crate) config: Config,
-    /// Everything in effect, for people; secrets are not in it.
+    /// Every value in effect, as text without secrets.
     pub(crate) effective: String,
     /// Whether there is a file at all.
     pub(crate) from_file: bool,
     source: Source,
 }
 
-/// What was read, kept to point at.
+/// The texts, kept for error messages.
 #[derive(Debug)]
 struct Source {
     name: String,
@@ -35,29 +37,29 @@ struct Source {
 }
 
 impl Loaded {
-    /// The mistake a room found in the value at `key`, with its place.
+    /// The error that a service found in the value at `key`, with its line.
     #[must_use]
-    pub(crate) fn mistake(&self, key: &str, problem: &str) -> Mistake {
+    pub(crate) fn error_at(&self, key: &str, problem: &str) -> ConfigError {
         match Document::parse(&self.source.name, &self.source.text) {
             Ok(mut document) => {
                 document.override_from(&self.source.environment);
-                document.mistake(key, problem)
+                document.error_at(key, problem)
             }
-            Err(mistake) => mistake,
+            Err(error) => error,
         }
     }
 }
 
-/// Reads `file` (or the usual one, where there is one), lays it over the families' defaults, and overrides it
-/// from the environment's variables. Without a file the sandbox is on.
+/// Reads `file` (or the default one, if it exists), lays it over the defaults of the families, and overrides it
+/// from the environment. Without a file the sandbox is on.
 ///
 /// # Errors
-/// The first [`Mistake`], with its line and remedy.
+/// The first [`ConfigError`], with its line and remedy.
 pub(crate) fn load(
     file: Option<&Path>,
-    families: &[Embedded],
+    families: &[BuiltInPlugin],
     environment: Vec<(String, String)>,
-) -> Result<Loaded, Mistake> {
+) -> Result<Loaded, ConfigError> {
     let found = find(file)?;
     let from_file = found.is_some();
     let (name, text) = found
@@ -67,17 +69,17 @@ pub(crate) fn load(
     Ok(Loaded { config, effective, from_file, source: Source { name, text, environment } })
 }
 
-/// The same from text; `name` is what mistakes call it.
+/// The same from text; `name` is its name in error messages.
 pub(super) fn read(
     name: &str,
     text: &str,
-    families: &[Embedded],
+    families: &[BuiltInPlugin],
     environment: &[(String, String)],
-) -> Result<(Config, String), Mistake> {
+) -> Result<(Config, String), ConfigError> {
     let mut document = Document::parse(name, text)?;
     for family in families {
         let defaults = DeTable::parse(family.family_toml).map_err(|error| {
-            Mistake::of_file(family.name, error.message().to_owned(), "rebuild the gateway")
+            ConfigError::of_file(family.name, error.message().to_owned(), "rebuild the gateway")
         })?;
         document.lay_under(defaults.get_ref());
     }
@@ -89,45 +91,45 @@ pub(super) fn read(
     Ok((config, effective))
 }
 
-fn find(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, Mistake> {
-    let path = file.unwrap_or_else(|| Path::new(USUAL));
+fn find(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
+    let path = file.unwrap_or_else(|| Path::new(DEFAULT_FILE));
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some((path.to_owned(), text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => Ok(None),
         Err(error) => {
             let remedy = "name a readable file with --config, or none to try the gateway out";
-            Err(Mistake::of_file(&path.display().to_string(), error.to_string(), remedy))
+            Err(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
         }
     }
 }
 
-/// What the types alone cannot refuse.
-fn check(document: &Document<'_>, config: &Config) -> Result<(), Mistake> {
+/// The checks that the types cannot do.
+fn check(document: &Document<'_>, config: &Config) -> Result<(), ConfigError> {
     if let Err((key, message)) = config.admin.check() {
-        return Err(document.mistake(&format!("admin.{key}"), &message));
+        return Err(document.error_at(&format!("admin.{key}"), &message));
     }
     if let Err(error) = config.log.filter() {
         let message = format!("expected info, debug or a filter such as info,gatehouse_edge=debug: {error}");
-        return Err(document.mistake("log.level", &message));
+        return Err(document.error_at("log.level", &message));
     }
     if let Err(error) = PriceBook::new(config.prices.clone()) {
-        return Err(document.mistake(&format!("prices.{}", error.key), &error.to_string()));
+        return Err(document.error_at(&format!("prices.{}", error.key), &error.to_string()));
     }
     if let Err((path, message)) = gatehouse_driver::check_models(&config.models) {
-        return Err(document.mistake(&format!("models.{path}"), &message));
+        return Err(document.error_at(&format!("models.{path}"), &message));
     }
     for (id, model) in &config.models {
         if !config.providers.contains_key(&model.provider) {
             let message = format!("expected one of [providers], got {:?}", model.provider);
-            return Err(document.mistake(&format!("models.{id}.provider"), &message));
+            return Err(document.error_at(&format!("models.{id}.provider"), &message));
         }
     }
-    let bare = config.providers.iter().find(|(name, provider)| {
-        provider.accounts.is_empty() && document.speaks_of(&format!("providers.{name}"))
+    let unusable = config.providers.iter().find(|(name, provider)| {
+        provider.accounts.is_empty() && document.mentions(&format!("providers.{name}"))
     });
-    if let Some((name, _)) = bare.filter(|_| !config.sandbox.enabled) {
+    if let Some((name, _)) = unusable.filter(|_| !config.sandbox.enabled) {
         let message = format!("no account; add [providers.{name}.accounts.main] with a secret");
-        return Err(document.mistake(&format!("providers.{name}"), &message));
+        return Err(document.error_at(&format!("providers.{name}"), &message));
     }
     Ok(())
 }

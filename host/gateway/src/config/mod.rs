@@ -1,17 +1,18 @@
-//! `gatehouse.toml`: the whole document as one type, each section the room's own.
+//! `gatehouse.toml`: the whole document as one type; each section is the type of the crate that uses it.
 //!
-//! Owns how the file is found, laid over the families' defaults, overridden from the environment, checked
-//! and shown. Never reads a secret's value; only where it is.
+//! Owns how the file is found, laid over the defaults of the families, overridden from the environment, checked
+//! and shown. Never reads a secret, only the reference to it.
 
 mod document;
 mod effective;
+mod error;
 mod load;
-mod mistake;
 mod remedy;
+mod renamed_keys;
+mod runtime;
 mod sections;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use load::{Loaded, load};
-pub(crate) use mistake::Mistake;
 pub(crate) use sections::{Config, SandboxConfig};

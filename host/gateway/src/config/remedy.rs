@@ -1,20 +1,20 @@
-//! From what a parser says to what an operator does about it.
+//! From a parser's message to the operator's remedy.
 
-/// Where every key is explained.
+/// The document that explains every key.
 pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml";
 
-/// Whether a path or a line speaks of a value that must not be shown.
+/// Whether a path or a line mentions a value that must not be shown.
 pub(super) fn touches_secret(text: &str) -> bool {
     let text = text.to_lowercase();
     ["secret", "token", "password", ".accounts."].iter().any(|word| text.contains(word))
 }
 
-/// What is wrong with the value at `path`, and what to do, from a parser's message.
+/// The problem with the value at `path`, and its remedy, from a parser's message.
 pub(super) fn advise(path: &str, message: &str) -> (String, String) {
     if path.rsplit('.').next().is_some_and(touches_secret) {
-        let what = "a secret is never written into the configuration itself".to_owned();
+        let problem = "a secret is never written into the configuration itself".to_owned();
         let remedy = "name its place: { env = \"VARIABLE\" } or { file = \"/path/to/file\" }".to_owned();
-        return (what, remedy);
+        return (problem, remedy);
     }
     if let Some(known) =
         quoted_after(message, "unknown field `").or_else(|| quoted_after(message, "unknown variant `"))
@@ -31,7 +31,7 @@ pub(super) fn advise(path: &str, message: &str) -> (String, String) {
         return (message.to_owned(), "keep one of the two".to_owned());
     }
     if path.is_empty() {
-        let remedy = "check the quotes, brackets and `=` of this line; strings stand in double quotes";
+        let remedy = "check the quotes, brackets and `=` of this line; strings need double quotes";
         return (message.to_owned(), remedy.to_owned());
     }
     (message.to_owned(), format!("correct the value; {GUIDE}"))
@@ -39,15 +39,15 @@ pub(super) fn advise(path: &str, message: &str) -> (String, String) {
 
 fn unknown(message: &str, word: &str) -> (String, String) {
     let kind = if message.starts_with("unknown field") { "key" } else { "value" };
-    let what = format!("unknown {kind} `{word}`");
+    let problem = format!("unknown {kind} `{word}`");
     let known: Vec<&str> = message.split_once(", expected").map_or(vec![], |(_, rest)| backticked(rest));
-    let near = known.iter().map(|known| (distance(word, known), *known)).min();
+    let near = known.iter().map(|known| (strsim::levenshtein(word, known), *known)).min();
     let remedy = match near {
         Some((distance, near)) if distance <= 1 + word.len() / 4 => format!("did you mean `{near}`?"),
         Some(_) => format!("known here: {}", known.join(", ")),
         None => "remove it".to_owned(),
     };
-    (what, remedy)
+    (problem, remedy)
 }
 
 fn retype(rest: &str) -> String {
@@ -77,34 +77,9 @@ fn backticked(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// Levenshtein's distance.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (at, letter) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, other) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances_are_edits() {
-        for (left, right, expected) in
-            [("", "abc", 3), ("listen", "listen", 0), ("lisen", "listen", 1), ("ab", "ba", 2)]
-        {
-            assert_eq!(distance(left, right), expected, "{left} {right}");
-        }
-    }
 
     #[test]
     fn advice_fits_the_message() {
@@ -128,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_secret_in_the_file_is_not_repeated() {
-        let (what, remedy) =
+        let (problem, remedy) =
             advise("providers.bfl.accounts.main.secret", "invalid type: string \"hunter2\", expected a map");
-        assert!(!what.contains("hunter2") && remedy.contains("env"), "{what} {remedy}");
+        assert!(!problem.contains("hunter2") && remedy.contains("env"), "{problem} {remedy}");
     }
 }

@@ -15,25 +15,25 @@ use crate::telemetry::LogConfig;
 pub(crate) struct Config {
     /// The public listener.
     pub(crate) server: gatehouse_edge::Config,
-    /// The operators' door.
+    /// The admin listener.
     pub(crate) admin: gatehouse_admin::Config,
-    /// Where everything is kept.
+    /// The data folder and the store.
     pub(crate) data: DataConfig,
     /// Tasks.
     pub(crate) tasks: gatehouse_driver::Config,
     /// Price keys and their prices.
     pub(crate) prices: BTreeMap<String, Credits>,
-    /// Requests answered while their client waits.
+    /// Text requests.
     pub(crate) text: gatehouse_driver::TextConfig,
     /// Text models by id.
     pub(crate) models: BTreeMap<String, gatehouse_driver::ModelConfig>,
     /// Copied results.
     pub(crate) media: gatehouse_media::Config,
-    /// Fetching what clients and providers point to.
+    /// Fetches of URLs from clients and providers.
     pub(crate) fetch: FetchConfig,
     /// Upstream APIs.
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
-    /// Where plugins run.
+    /// Plugins.
     pub(crate) plugins: PluginsConfig,
     /// Logs.
     pub(crate) log: LogConfig,
@@ -45,9 +45,9 @@ pub(crate) struct Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DataConfig {
-    /// The folder everything is kept in.
+    /// The data folder.
     pub(crate) folder: PathBuf,
-    /// How the store uses memory and groups its work.
+    /// Memory and batches of the store.
     pub(crate) store: gatehouse_store::Config,
 }
 
@@ -65,19 +65,19 @@ pub(crate) struct PluginsConfig {
     pub(crate) threads: usize,
     /// Text streams open at once; each holds an instance of its plugin.
     pub(crate) streams: usize,
-    /// What every plugin may use.
+    /// Limits of every plugin.
     pub(crate) limits: gatehouse_runtime::Limits,
-    /// What single families may use instead.
+    /// Limits of single families, in place of `limits`.
     pub(crate) limits_by_family: BTreeMap<String, gatehouse_runtime::Limits>,
     /// Refuses plugins that none of the trusted keys has signed.
     pub(crate) require_signature: bool,
-    /// Public keys whose signatures count, by any name.
+    /// Trusted public keys, by any name.
     pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey>,
-    /// How a version is watched after a switch.
-    pub(crate) watch: gatehouse_runtime::CanaryConfig,
-    /// A folder whose components are installed as they appear.
+    /// When a fresh version, a canary, is rolled back.
+    pub(crate) canary: gatehouse_runtime::CanaryConfig,
+    /// A folder; a component copied into it is installed.
     pub(crate) watch_folder: Option<PathBuf>,
-    /// What a family's plugin is told with every request.
+    /// Settings for the plugin of each family, part of every call.
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
 }
 
@@ -88,7 +88,7 @@ impl Default for PluginsConfig {
             streams: gatehouse_runtime::STREAMS,
             require_signature: false,
             trusted_keys: Default::default(),
-            watch: Default::default(),
+            canary: Default::default(),
             watch_folder: None,
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),
@@ -101,12 +101,11 @@ impl Default for PluginsConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SandboxConfig {
-    /// Starts simulated providers and talks to them instead of the real ones. Without any configuration
-    /// file this is on.
+    /// Starts simulated providers and uses them instead of the real ones. On without a configuration file.
     pub(crate) enabled: bool,
-    /// Milliseconds a simulated job takes.
+    /// Duration of a simulated job in milliseconds.
     pub(crate) job_ms: u64,
-    /// Seconds a simulated provider's own link lives.
+    /// Lifetime of a simulated provider's links in seconds.
     pub(crate) link_seconds: u64,
 }
 

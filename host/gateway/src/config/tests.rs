@@ -1,13 +1,13 @@
-//! Golden tests: an empty file, the documented example, a full file, typical mistakes, the environment.
+//! Golden tests: an empty file, the documented example, a full file, typical errors, the environment.
 
 use super::effective::EXAMPLE;
 use super::load::read;
+use super::renamed_keys::RENAMED;
 use super::*;
-use crate::Embedded;
-use crate::embedded::PLUGINS;
+use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
 
-/// A family as small as one can be, so that these tests do not move with the real ones.
-const FAMILY: Embedded = Embedded {
+/// A family as small as one can be, so that these tests do not depend on the real ones.
+const FAMILY: BuiltInPlugin = BuiltInPlugin {
     name: "painter",
     wasm: b"",
     family_toml: r#"
@@ -22,11 +22,11 @@ concurrency = 24
 };
 
 fn load_text(text: &str) -> Result<(Config, String), String> {
-    read("gatehouse.toml", text, &[FAMILY], &[]).map_err(|mistake| mistake.to_string())
+    read("gatehouse.toml", text, &[FAMILY], &[]).map_err(|error| error.to_string())
 }
 
 fn plain(text: &str) -> Config {
-    read("gatehouse.toml", text, &[], &[]).map_err(|mistake| mistake.to_string()).unwrap().0
+    read("gatehouse.toml", text, &[], &[]).map_err(|error| error.to_string()).unwrap().0
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn an_empty_file_is_all_defaults() {
 }
 
 #[test]
-fn the_example_says_the_defaults() {
+fn the_example_holds_the_defaults() {
     assert_eq!(format!("{:?}", plain(EXAMPLE)), format!("{:?}", Config::default()));
 }
 
@@ -57,7 +57,7 @@ fn the_example_names_every_key() {
         "fetch",
         "plugins",
         "plugins.limits",
-        "plugins.watch",
+        "plugins.canary",
         "log",
         "sandbox",
         "providers.bfl",
@@ -67,7 +67,8 @@ fn the_example_names_every_key() {
         let head = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
         let error = toml::from_str::<Config>(&format!("{head}no_such_key = 1")).unwrap_err();
         let known = error.message().split('`').skip(3).step_by(2);
-        for key in known.filter(|key| !key.is_empty()) {
+        let is_old = |key: &str| RENAMED.iter().any(|(old, _)| *old == format!("{section}.{key}"));
+        for key in known.filter(|key| !key.is_empty() && !is_old(key)) {
             let (set, table) = (format!("{key} = "), format!("{key}]"));
             let named =
                 EXAMPLE.contains(&set) || EXAMPLE.contains(&table) || EXAMPLE.contains(&format!("{key}."));
@@ -77,8 +78,8 @@ fn the_example_names_every_key() {
 }
 
 #[test]
-fn the_examples_comments_are_sound_too() {
-    // Uncommented, every line that looks like a setting is one. The certificate's files are not there to be read.
+fn the_commented_keys_of_the_example_parse() {
+    // Every commented line in the form of a setting parses. The certificate files need not exist.
     let setting = |line: &str| line.starts_with('[') || line.contains(" = ");
     let bare = |line: &str| match line.strip_prefix("# ") {
         Some(rest) if setting(rest) && !rest.contains("GATEHOUSE__") && !rest.contains("<family>") => {
@@ -93,14 +94,14 @@ fn the_examples_comments_are_sound_too() {
 }
 
 #[test]
-fn the_real_families_defaults_are_sound() {
+fn the_defaults_of_the_built_in_families_load() {
     let (config, effective) = read("gatehouse.toml", "", PLUGINS, &[]).unwrap();
     assert!(!config.prices.is_empty() && !config.providers.is_empty());
     assert!(effective.contains("[providers.bfl]"), "{effective}");
 }
 
 #[test]
-fn what_the_operator_writes_replaces_the_default_whole() {
+fn the_operators_values_replace_defaults_whole() {
     let text = r#"
 [prices]
 "paint" = "2.5"
@@ -118,7 +119,7 @@ accounts.main.secret = { env = "EASEL" }
 }
 
 #[test]
-fn a_provider_spoken_of_needs_an_account() {
+fn a_configured_provider_needs_an_account() {
     let bare = "[providers.easel]\nconcurrency = 2\n";
     let error = load_text(bare).unwrap_err();
     assert!(
@@ -129,7 +130,7 @@ fn a_provider_spoken_of_needs_an_account() {
 }
 
 #[test]
-fn mistakes_name_their_line_and_remedy() {
+fn errors_name_line_and_remedy() {
     let cases = [
         ("[server]\nlisen = \"127.0.0.1:1\"", "gatehouse.toml:2:1: server", "did you mean `listen`?"),
         (
@@ -148,7 +149,7 @@ fn mistakes_name_their_line_and_remedy() {
         (
             "[admin]\n\nlisten = \"0.0.0.0:9\"",
             "gatehouse.toml:3:1: admin.listen",
-            "the door is not encrypted",
+            "the admin listener is not encrypted",
         ),
         ("[log]\nlevel = \"x=loud\"", "gatehouse.toml:2:1: log.level", "correct the value"),
         ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),
@@ -172,7 +173,7 @@ fn mistakes_name_their_line_and_remedy() {
 }
 
 #[test]
-fn a_mistake_shows_its_line() {
+fn an_error_shows_its_line() {
     let error = load_text("[server]\nlisten = \"127.0.0.1:1\"\nport = 3 # no").unwrap_err();
     let expected = "gatehouse.toml:3:1: server";
     assert!(error.starts_with(expected), "{error}");
@@ -180,7 +181,7 @@ fn a_mistake_shows_its_line() {
 }
 
 #[test]
-fn a_secret_written_down_is_not_repeated() {
+fn an_error_never_quotes_a_secret() {
     for text in [
         "[providers.easel.accounts.main]\nsecret = \"hunter2\"",
         "[providers.easel.accounts.main]\nsecret = { env = \"A\", inline = \"hunter2\" }",
@@ -193,11 +194,11 @@ fn a_secret_written_down_is_not_repeated() {
 }
 
 #[test]
-fn the_environment_overrides_and_is_named() {
+fn the_environment_overrides_and_errors_name_the_variable() {
     let variable = |name: &str, value: &str| (format!("GATEHOUSE__{name}"), value.to_owned());
     let load = |variables: &[(String, String)]| {
         read("gatehouse.toml", "[server]\nlisten = \"127.0.0.1:1\"", &[], variables)
-            .map_err(|mistake| mistake.to_string())
+            .map_err(|error| error.to_string())
     };
     let set = [
         variable("SERVER__LISTEN", "127.0.0.1:2"),
@@ -216,20 +217,42 @@ fn the_environment_overrides_and_is_named() {
 }
 
 #[test]
-fn a_rooms_finding_is_placed() {
+fn earlier_names_of_keys_are_read() {
+    let text = "[server]\nleave_ms = 7\n[plugins.watch]\nwindow_s = 8\n";
+    let config = plain(text);
+    assert_eq!((config.server.lame_duck_ms, config.plugins.canary.window_s), (7, 8));
+    let variables = [("GATEHOUSE__SERVER__LEAVE_MS".to_owned(), "9".to_owned())];
+    let overridden = |text: &str| {
+        let read = read("gatehouse.toml", text, &[], &variables).map_err(|error| error.to_string());
+        read.map(|(config, effective)| (config.server.lame_duck_ms, effective.contains("leave_ms")))
+    };
+    assert_eq!(overridden(text), Ok((9, false)));
+    assert_eq!(overridden("[server]\nlame_duck_ms = 7\n"), Ok((9, false)));
+    for (text, place) in [
+        ("[server]\nleave_ms = \"7\"\n", "gatehouse.toml:2:12: server.lame_duck_ms"),
+        ("[server]\nleave_ms = 7\nlame_duck_ms = 8\n", "gatehouse.toml:2:1: server.lame_duck_ms"),
+        ("[plugins.watch]\nfalts = 1\n", "gatehouse.toml:2:1: plugins.canary"),
+    ] {
+        let error = load_text(text).unwrap_err();
+        assert!(error.starts_with(place), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_secret_has_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gatehouse.toml");
     let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
     std::fs::write(&path, text).unwrap();
     let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
-    let error = crate::rooms::upstream(&loaded.config).err().unwrap();
-    let mistake = loaded.mistake(&error.key, &error.problem).to_string();
-    assert!(mistake.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{mistake}");
-    assert!(mistake.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{mistake}");
+    let error = crate::server::open_upstream(&loaded.config).err().unwrap();
+    let error = loaded.error_at(&error.key, &error.problem).to_string();
+    assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
+    assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");
 }
 
 #[test]
-fn a_named_file_must_be_there() {
+fn a_named_file_must_exist() {
     let missing =
         load(Some(std::path::Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
     assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::TaskId;
 use gatehouse_tasks::sample::START;
-use gatehouse_tasks::{Answer, Command};
+use gatehouse_tasks::{Applied, Command};
 
 use super::crash::{Page, recover};
-use crate::power::{Access, Disk, Fault, Words, each_cut};
-use crate::{Config, Durability, OpenError, Store, StoreError};
+use crate::config::Config;
+use crate::durability::Durability;
+use crate::error::{OpenError, StoreError};
+use crate::fault_injection::{Access, Disk, DiskFault, Xorshift, each_power_cut};
+use crate::store::Store;
 
 const COMMANDS: usize = 10;
 /// Disks looked at after each fault, for the case that the power goes as well.
@@ -47,8 +50,8 @@ async fn assert_latched(store: &Store, error: &StoreError) {
     assert!(store.has_failed());
     assert_eq!(store.failed().await, *error);
     assert_eq!(store.execute(audit("late")).await.as_ref(), Err(error));
-    assert_eq!(store.execute_in_turn(audit("later"), Durability::Lasting).await.as_ref(), Err(error));
-    assert_eq!(store.accounts().as_ref(), Err(error));
+    assert_eq!(store.execute_when_free(audit("later"), Durability::Immediate).await.as_ref(), Err(error));
+    assert_eq!(store.customers().as_ref(), Err(error));
     assert_eq!(store.task(TaskId::from_bits(1)).as_ref(), Err(error));
     assert_eq!(store.examine().as_ref(), Err(error));
 }
@@ -58,7 +61,7 @@ async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Op
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     disk.acknowledge(0);
-    disk.break_by(Fault::Change(number));
+    disk.break_by(DiskFault::Change(number));
     let mut acknowledged = 0;
     for command in commands {
         match store.execute(command.clone()).await {
@@ -79,9 +82,9 @@ async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Op
     let allowed = acknowledged..(acknowledged + 2).min(pages.len());
     let found = recover(disk.bytes(), pages, allowed.clone())
         .unwrap_or_else(|reason| panic!("change {number}, a {tripped:?}: {reason}"));
-    let mut words = Words::new(number as u64);
+    let mut words = Xorshift::new(number as u64);
     let log = disk.log();
-    each_cut(vec![], &log, |cut| {
+    each_power_cut(vec![], &log, |cut| {
         let last = cut.at == log.len();
         let mut images = if last { cut.images(IMAGES, &mut words) } else { vec![] };
         images.drain(..).try_for_each(|image| recover(image, pages, allowed.clone()).map(drop))
@@ -90,7 +93,7 @@ async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Op
 
     let restarted = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
     for command in &commands[found..] {
-        restarted.execute(command.clone()).await.unwrap().unwrap_or(Answer::Done);
+        restarted.execute(command.clone()).await.unwrap().unwrap_or(Applied::Done);
     }
     assert_eq!(super::Dump::of_store(&restarted), pages[pages.len() - 1].dump);
     assert!(restarted.examine().unwrap().is_clean());
@@ -119,18 +122,18 @@ async fn whatever_fails_while_opening_the_next_start_recovers() {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     for command in &commands {
-        store.execute(command.clone()).await.unwrap().unwrap_or(Answer::Done);
+        store.execute(command.clone()).await.unwrap().unwrap_or(Applied::Done);
     }
     // Never closed: the bytes are those a killed process leaves, and opening them repairs.
     let killed = disk.bytes();
     let last = pages.len() - 1;
-    for fault in [Fault::Change, Fault::Read] {
+    for fault in [DiskFault::Change, DiskFault::Read] {
         let mut broken = 0;
         for number in 0.. {
             let disk = Disk::of(killed.clone());
             disk.break_by(fault(number));
             let opened = Store::with_backend(disk.clone(), &Config::default());
-            disk.break_by(Fault::None);
+            disk.break_by(DiskFault::None);
             match opened {
                 Err(error) => assert!(matches!(error, OpenError::Storage { .. }), "{error}"),
                 Ok(store) => drop(store),
@@ -152,7 +155,7 @@ async fn a_read_that_fails_stops_the_store() {
     // No room for pages in memory: every read goes to the disk.
     let store = Store::with_backend(disk.clone(), &Config { cache_mib: 0, ..Config::default() }).unwrap();
     store.execute(audit("early")).await.unwrap().unwrap();
-    disk.break_by(Fault::Read(0));
+    disk.break_by(DiskFault::Read(0));
     let error = store.audit(None, 1).unwrap_err();
     assert_eq!(disk.tripped(), Some(Access::Read));
     assert!(error.to_string().contains("on fire"), "{error}");

@@ -16,9 +16,10 @@ use redb::Durability;
 use super::mix::Mix;
 use super::{Dump, remember};
 use crate::batch::Batch;
-use crate::power::{Disk, Op, Words, each_cut};
+use crate::config::Config;
+use crate::fault_injection::{Disk, Op, Xorshift, each_power_cut};
+use crate::store::Store;
 use crate::writer::commit;
-use crate::{Config, Store};
 
 const SEEDS: Range<u64> = 1..8;
 /// Together, all lives must be worth that many images.
@@ -32,10 +33,10 @@ const IMAGES_PER_CUT_OF_RECOVERY: usize = 16;
 /// Replays one life: the seed a failure names.
 const REPLAY: &str = "GATEHOUSE_CRASH_SEED";
 
-/// What the books were like after a batch, and what comes next from there.
+/// What the storage were like after a batch, and what comes next from there.
 #[derive(Clone)]
 pub(super) struct Page {
-    pub(super) books: MemoryLedgerStorage,
+    pub(super) storage: MemoryLedgerStorage,
     pub(super) dump: Dump,
     pub(super) mix: Mix,
 }
@@ -43,31 +44,31 @@ pub(super) struct Page {
 impl Page {
     /// Before the first batch.
     pub(super) fn blank(seed: u64, fat: usize) -> Self {
-        let books = MemoryLedgerStorage::default();
-        Self { dump: Dump::of_memory(&books), books, mix: Mix::new(seed, fat) }
+        let storage = MemoryLedgerStorage::default();
+        Self { dump: Dump::of_memory(&storage), storage, mix: Mix::new(seed, fat) }
     }
 
     /// The next commands, and the page after them.
     pub(super) fn turn(&self, commands: usize) -> (Vec<Command>, Self) {
-        let Self { mut books, mut mix, .. } = self.clone();
+        let Self { mut storage, mut mix, .. } = self.clone();
         let mut batch = vec![];
-        if books.accounts().next().is_none() {
-            batch.extend(beginning().into_iter().map(|wish| wish.command(&books, START)));
-            batch.iter().for_each(|command| drop(remember(&mut books, command.clone())));
+        if storage.customers().next().is_none() {
+            batch.extend(beginning().into_iter().map(|template| template.command(&storage, START)));
+            batch.iter().for_each(|command| drop(remember(&mut storage, command.clone())));
         }
         for _ in 0..commands {
-            let command = mix.command(&books);
-            drop(remember(&mut books, command.clone()));
+            let command = mix.command(&storage);
+            drop(remember(&mut storage, command.clone()));
             batch.push(command);
         }
-        (batch, Self { dump: Dump::of_memory(&books), books, mix })
+        (batch, Self { dump: Dump::of_memory(&storage), storage, mix })
     }
 
     /// The page after that command.
     pub(super) fn after(&self, command: &Command) -> Self {
-        let Self { mut books, mix, .. } = self.clone();
-        drop(remember(&mut books, command.clone()));
-        Self { dump: Dump::of_memory(&books), books, mix }
+        let Self { mut storage, mix, .. } = self.clone();
+        drop(remember(&mut storage, command.clone()));
+        Self { dump: Dump::of_memory(&storage), storage, mix }
     }
 }
 
@@ -96,7 +97,7 @@ pub(super) fn recover(bytes: Vec<u8>, pages: &[Page], allowed: Range<usize>) -> 
 #[derive(Debug, Default)]
 struct Tally {
     images: usize,
-    /// Cut while the store was recovering from an earlier cut.
+    /// PowerCut while the store was recovering from an earlier cut.
     while_recovering: usize,
     /// Prepared on a batch that was durable before anybody was told.
     ahead: usize,
@@ -106,7 +107,7 @@ struct Tally {
 
 /// One house from its first start on.
 struct Life {
-    words: Words,
+    words: Xorshift,
     pages: Vec<Page>,
     tally: Tally,
 }
@@ -115,7 +116,7 @@ impl Life {
     fn new(seed: u64) -> Self {
         // Every fourth house has rows that make the file grow.
         let fat = if seed.is_multiple_of(4) { 200_000 } else { 9_000 };
-        Self { words: Words::new(!seed), pages: vec![Page::blank(seed, fat)], tally: Tally::default() }
+        Self { words: Xorshift::new(!seed), pages: vec![Page::blank(seed, fat)], tally: Tally::default() }
     }
 
     /// Starts again and again on a disk that a power cut left.
@@ -156,7 +157,7 @@ impl Life {
         let before = self.pages.len() - 1 - BATCHES;
         let mut left = None;
         let Self { words, pages, tally } = self;
-        each_cut(disk, log, |cut| {
+        each_power_cut(disk, log, |cut| {
             // One batch may have become durable without anybody having been told; none while recovering.
             let (allowed, most) = match cut.acknowledged {
                 Some(batches) => (batches..(batches + 2).min(pages.len()), IMAGES_PER_CUT),
@@ -217,8 +218,8 @@ fn no_power_cut_loses_what_was_acknowledged() {
 
 /// How many images of a house's first start lose something, and how many there are.
 fn losses(log: &[Op], pages: &[Page]) -> (usize, usize) {
-    let (mut words, mut lost, mut images) = (Words::new(3), 0, 0);
-    each_cut(vec![], log, |cut| {
+    let (mut words, mut lost, mut images) = (Xorshift::new(3), 0, 0);
+    each_power_cut(vec![], log, |cut| {
         let Some(batches) = cut.acknowledged.filter(|batches| *batches > 0) else { return Ok(()) };
         for image in cut.images(2, &mut words) {
             let allowed = batches..(batches + 2).min(pages.len());

@@ -3,18 +3,21 @@
 use std::sync::mpsc;
 
 use gatehouse_model::Credits;
-use gatehouse_tasks::sample::{START, account_id, task, task_id};
-use gatehouse_tasks::{Answer, Command, Rejection};
+use gatehouse_tasks::sample::{START, customer_id, task, task_id};
+use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::{Database, TableDefinition};
 use tokio::task::JoinSet;
 
 use super::{Dump, begin, memory_store};
-use crate::power::{Disk, Fault};
+use crate::config::Config;
+use crate::durability::Durability;
+use crate::error::{OpenError, StoreError};
+use crate::fault_injection::{Disk, DiskFault};
+use crate::store::Store;
 use crate::writer::commit;
-use crate::{Config, Durability, OpenError, Store, StoreError};
 
-fn open_account(name: &str) -> Command {
-    Command::OpenAccount { id: name.into(), at: START }
+fn add_customer(name: &str) -> Command {
+    Command::AddCustomer { id: name.into(), at: START }
 }
 
 fn submit(number: u8, price: i64) -> Command {
@@ -27,7 +30,7 @@ async fn a_file_keeps_what_was_answered() {
     let path = folder.path().join("core.redb");
     let store = Store::open(&path, &Config::default()).unwrap();
     begin(&store).await;
-    assert_eq!(store.execute(submit(1, 10)).await.unwrap(), Ok(Answer::Submitted(task_id(1))));
+    assert_eq!(store.execute(submit(1, 10)).await.unwrap(), Ok(Applied::Submitted(task_id(1))));
     let before = Dump::of_store(&store);
     drop(store);
     let store = Store::open(&path, &Config::default()).unwrap();
@@ -117,12 +120,12 @@ async fn a_rejection_leaves_its_neighbours_alone() {
         verdicts,
         [
             short(300),
-            Ok(Answer::Submitted(task_id(1))),
+            Ok(Applied::Submitted(task_id(1))),
             short(290),
             Err(Rejection::TaskExists(task_id(1))),
-            Ok(Answer::Submitted(task_id(2))),
+            Ok(Applied::Submitted(task_id(2))),
             short(270),
-            Ok(Answer::Submitted(task_id(3))),
+            Ok(Applied::Submitted(task_id(3))),
         ]
     );
     commit(&plain.database().unwrap(), good.to_vec()).unwrap();
@@ -139,10 +142,10 @@ async fn many_callers_share_the_writer() {
         callers.spawn(async move { store.execute(submit(number, 2)).await.unwrap() });
     }
     let verdicts = callers.join_all().await;
-    // The account holds 300: exactly 150 fit, whoever they are.
+    // The customer holds 300: exactly 150 fit, whoever they are.
     assert_eq!(verdicts.iter().filter(|verdict| verdict.is_ok()).count(), 150);
-    let account = store.account(&account_id(0)).unwrap().unwrap();
-    assert_eq!((account.available, account.reserved), (Credits::ZERO, Credits(300)));
+    let customer = store.customer(&customer_id(0)).unwrap().unwrap();
+    assert_eq!((customer.available, customer.reserved), (Credits::ZERO, Credits(300)));
     assert!(store.examine().unwrap().is_clean());
 }
 
@@ -153,29 +156,29 @@ async fn a_full_queue_says_busy_and_recovers() {
     let store = Store::with_backend(disk.clone(), &config).unwrap();
     let (arrived, arrivals) = mpsc::channel();
     let (go_on, wait) = mpsc::channel();
-    disk.break_by(Fault::Gate(arrived, wait));
+    disk.break_by(DiskFault::Gate(arrived, wait));
 
     let first = tokio::spawn({
         let store = store.clone();
-        async move { store.execute(open_account("first")).await }
+        async move { store.execute(add_customer("first")).await }
     });
     // The writer has taken the first and is inside its commit.
     arrivals.recv().unwrap();
-    let mut second = Box::pin(store.execute(open_account("second")));
+    let mut second = Box::pin(store.execute(add_customer("second")));
     assert!(poll_once(&mut second).await.is_none());
-    assert_eq!(store.execute(open_account("third")).await, Err(StoreError::Busy));
-    let mut patient = Box::pin(store.execute_in_turn(open_account("patient"), Durability::Lasting));
+    assert_eq!(store.execute(add_customer("third")).await, Err(StoreError::Busy));
+    let mut patient = Box::pin(store.execute_when_free(add_customer("patient"), Durability::Immediate));
     assert!(poll_once(&mut patient).await.is_none());
     // Enough for every sync of the four commits.
     for _ in 0..64 {
         go_on.send(()).unwrap();
     }
-    assert_eq!(first.await.unwrap(), Ok(Ok(Answer::Done)));
-    assert_eq!(second.await, Ok(Ok(Answer::Done)));
-    assert_eq!(patient.await, Ok(Ok(Answer::Done)));
-    assert_eq!(store.execute(open_account("third")).await, Ok(Ok(Answer::Done)));
-    disk.break_by(Fault::None);
-    assert_eq!(store.accounts().unwrap().len(), 4);
+    assert_eq!(first.await.unwrap(), Ok(Ok(Applied::Done)));
+    assert_eq!(second.await, Ok(Ok(Applied::Done)));
+    assert_eq!(patient.await, Ok(Ok(Applied::Done)));
+    assert_eq!(store.execute(add_customer("third")).await, Ok(Ok(Applied::Done)));
+    disk.break_by(DiskFault::None);
+    assert_eq!(store.customers().unwrap().len(), 4);
 }
 
 /// Polls once: the answer if it is there already.
@@ -190,22 +193,22 @@ async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 #[tokio::test]
 async fn what_was_queued_is_done_before_closing() {
     let store = memory_store();
-    let mut queued = Box::pin(store.execute(open_account("last")));
+    let mut queued = Box::pin(store.execute(add_customer("last")));
     let early = poll_once(&mut queued).await;
     store.close();
     let answer = match early {
         Some(answer) => answer,
         None => queued.await,
     };
-    assert_eq!(answer, Ok(Ok(Answer::Done)));
-    assert_eq!(store.execute(open_account("late")).await, Err(StoreError::Closed));
-    assert_eq!(store.clone().accounts(), Err(StoreError::Closed));
+    assert_eq!(answer, Ok(Ok(Applied::Done)));
+    assert_eq!(store.execute(add_customer("late")).await, Err(StoreError::Closed));
+    assert_eq!(store.clone().customers(), Err(StoreError::Closed));
     assert!(!store.has_failed());
     store.close();
 }
 
-/// A disk breaks under a store with one account; whoever asks is told, and a restart finds a whole state.
-async fn broken_by(fault: Fault, reason: &str) {
+/// A disk breaks under a store with one customer; whoever asks is told, and a restart finds a whole state.
+async fn broken_by(fault: DiskFault, reason: &str) {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     begin(&store).await;
@@ -230,10 +233,10 @@ async fn broken_by(fault: Fault, reason: &str) {
 
 #[tokio::test]
 async fn a_storage_error_is_final() {
-    broken_by(Fault::FailSync, "on fire").await;
+    broken_by(DiskFault::FailSync, "on fire").await;
 }
 
 #[tokio::test]
 async fn a_panic_of_the_writer_is_final() {
-    broken_by(Fault::PanicSync, "the writer panicked: the disk fell over").await;
+    broken_by(DiskFault::PanicSync, "the writer panicked: the disk fell over").await;
 }

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use gatehouse_tasks::sample::START;
-use gatehouse_tasks::{Answer, Command};
+use gatehouse_tasks::{Applied, Command};
 use tokio::time::Instant;
 
-use crate::power::{Disk, Op};
-use crate::tests::account;
+use crate::config::Config;
+use crate::fault_injection::{Disk, Op};
+use crate::store::Store;
+use crate::tests::customer;
 use crate::writer::{LINGER, Writer};
-use crate::{Config, Store};
 
 /// Half of what the writer waits for company.
 const HALF: Duration = Duration::from_millis(10);
 
 fn open(name: &str) -> Command {
-    Command::OpenAccount { id: account(name), at: START }
+    Command::AddCustomer { id: customer(name), at: START }
 }
 
 /// A store on a disk in memory; its writer works in the background, and the clock stands still but for waits.
@@ -35,15 +36,15 @@ fn syncs(disk: &Disk) -> usize {
 }
 
 fn names(store: &Store) -> Vec<String> {
-    store.accounts().unwrap().into_iter().map(|account| account.id.0).collect()
+    store.customers().unwrap().into_iter().map(|customer| customer.id.0).collect()
 }
 
 /// What a start after a power cut at this moment finds.
 fn after_a_cut(disk: &Disk) -> Vec<String> {
     let mut sure = Vec::new();
     let log = disk.log();
-    let cut = crate::power::Cut::at_end(&mut sure, &log);
-    let image = cut.images(1, &mut crate::power::Words::new(1)).remove(0);
+    let cut = crate::fault_injection::PowerCut::at_end(&mut sure, &log);
+    let image = cut.images(1, &mut crate::fault_injection::Xorshift::new(1)).remove(0);
     names(&Store::with_backend(Disk::of(image), &Config::default()).unwrap())
 }
 
@@ -51,12 +52,12 @@ fn after_a_cut(disk: &Disk) -> Vec<String> {
 async fn the_answer_does_not_wait_for_the_disk() {
     let (disk, store) = begin();
     let (before, started) = (syncs(&disk), Instant::now());
-    assert_eq!(store.execute_lightly(open("light")).await, Ok(Ok(Answer::Done)));
+    assert_eq!(store.execute_deferred(open("light")).await, Ok(Ok(Applied::Done)));
     assert_eq!((syncs(&disk), started.elapsed()), (before, Duration::ZERO));
     assert!(names(&store).is_empty(), "readers see what is durable");
     assert!(after_a_cut(&disk).is_empty());
     // The next one builds on it.
-    assert!(store.execute_lightly(open("light")).await.unwrap().is_err(), "there is one already");
+    assert!(store.execute_deferred(open("light")).await.unwrap().is_err(), "there is one already");
     assert_eq!(syncs(&disk), before);
 }
 
@@ -64,7 +65,7 @@ async fn the_answer_does_not_wait_for_the_disk() {
 async fn what_must_last_takes_it_along() {
     let (disk, store) = begin();
     let started = Instant::now();
-    store.execute_lightly(open("light")).await.unwrap().unwrap();
+    store.execute_deferred(open("light")).await.unwrap().unwrap();
     tokio::time::advance(HALF).await;
     store.execute(open("lasting")).await.unwrap().unwrap();
     assert_eq!(started.elapsed(), HALF);
@@ -75,9 +76,9 @@ async fn what_must_last_takes_it_along() {
 #[tokio::test(start_paused = true)]
 async fn alone_it_is_durable_a_moment_later() {
     let (disk, store) = begin();
-    store.execute_lightly(open("first")).await.unwrap().unwrap();
+    store.execute_deferred(open("first")).await.unwrap().unwrap();
     tokio::time::advance(HALF).await;
-    store.execute_lightly(open("second")).await.unwrap().unwrap();
+    store.execute_deferred(open("second")).await.unwrap().unwrap();
     assert!(names(&store).is_empty());
     // The moment counts from the first one: a stream of light commands does not put it off.
     tokio::time::advance(LINGER - HALF + Duration::from_millis(1)).await;
@@ -89,9 +90,9 @@ async fn alone_it_is_durable_a_moment_later() {
 #[tokio::test(start_paused = true)]
 async fn who_reads_can_wait_for_it() {
     let (disk, store) = begin();
-    store.execute_lightly(open("light")).await.unwrap().unwrap();
+    store.execute_deferred(open("light")).await.unwrap().unwrap();
     let started = Instant::now();
-    store.catch_up().await.unwrap();
+    store.flush().await.unwrap();
     assert_eq!((names(&store), started.elapsed()), (vec!["light".to_owned()], Duration::ZERO));
     assert_eq!(after_a_cut(&disk), ["light"]);
 }
@@ -101,7 +102,7 @@ async fn closing_keeps_it() {
     let disk = Disk::default();
     let (store, writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
     let working = tokio::spawn(work(writer));
-    store.execute_lightly(open("light")).await.unwrap().unwrap();
+    store.execute_deferred(open("light")).await.unwrap().unwrap();
     store.close();
     working.await.unwrap();
     assert_eq!(after_a_cut(&disk), ["light"]);

@@ -2,26 +2,27 @@
 
 use gatehouse_model::{Status, Task, TaskId};
 use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
-use gatehouse_tasks::{Answer, Command};
+use gatehouse_tasks::{Applied, Command};
 
-use super::{account, begin, key, memory_store, minute};
+use super::{begin, customer, key, memory_store, minute};
+use crate::store::Store;
 use crate::writer::commit;
-use crate::{Store, TaskQuery};
+use crate::{MAX_ROWS_PER_PAGE, TaskQuery};
 
 /// More than is read in one piece, over several days.
 const MANY: u64 = 1300;
 
-/// Free tasks, five minutes apart, every third one of the other account.
+/// Free tasks, five minutes apart, every third one of the other customer.
 fn fill(store: &Store) {
     let commands = (0..MANY).map(|number| {
         let third = number % 3 == 2;
         let id = minute(number * 5, u128::from(number));
-        let made = if third { task(0, 2, 1, 0, id.born()) } else { task(0, 0, 0, 0, id.born()) };
+        let made = if third { task(0, 2, 1, 0, id.timestamp()) } else { task(0, 0, 0, 0, id.timestamp()) };
         let model = format!("model-{}", number % 2);
         Command::Submit { task: Box::new(Task { id, model, ..made }), idempotency: None }
     });
     let verdicts = commit(&store.database().unwrap(), commands.collect()).unwrap();
-    assert!(verdicts.iter().all(|verdict| matches!(verdict, Ok(Answer::Submitted(_)))));
+    assert!(verdicts.iter().all(|verdict| matches!(verdict, Ok(Applied::Submitted(_)))));
     let ends = (0..MANY).filter(|number| number % 4 != 0).map(|number| Command::Finish {
         id: minute(number * 5, u128::from(number)),
         revision: 0,
@@ -30,6 +31,28 @@ fn fill(store: &Store) {
         at: START,
     });
     commit(&store.database().unwrap(), ends.collect()).unwrap();
+}
+
+/// One page that has the whole answer, and whether there are more.
+async fn list(store: &Store, name: &str, query: TaskQuery) -> (Vec<Task>, bool) {
+    let page = store.list_tasks(&customer(name), query).await.unwrap();
+    assert!(page.rows_read <= MAX_ROWS_PER_PAGE);
+    (page.tasks, page.next.is_some())
+}
+
+/// Every page of a listing, joined, and how many rows each read.
+async fn all_pages(store: &Store, query: TaskQuery) -> (Vec<Task>, Vec<usize>) {
+    let (mut tasks, mut rows, mut after) = (vec![], vec![], None);
+    loop {
+        let query = TaskQuery { after, ..query.clone() };
+        let page = store.list_tasks(&customer("customer-0"), query.clone()).await.unwrap();
+        assert!(page.tasks.len() <= query.limit);
+        tasks.extend(page.tasks);
+        rows.push(page.rows_read);
+        let Some(next) = page.next else { return (tasks, rows) };
+        assert!(after.is_none_or(|after| next < after), "a cursor only moves to older tasks");
+        after = Some(next);
+    }
 }
 
 fn numbers(tasks: &[Task]) -> Vec<u64> {
@@ -46,11 +69,11 @@ async fn an_owner_sees_its_own_newest_first() {
     begin(&store).await;
     fill(&store);
     let all = TaskQuery { limit: 10_000, ..TaskQuery::default() };
-    let (tasks, more) = store.tasks_of(&account("account-0"), &all).unwrap();
+    let (tasks, more) = list(&store, "customer-0", all.clone()).await;
     assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 != 2), false));
-    let (tasks, more) = store.tasks_of(&account("account-1"), &all).unwrap();
+    let (tasks, more) = list(&store, "customer-1", all.clone()).await;
     assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2), false));
-    assert_eq!(store.tasks_of(&account("account"), &all).unwrap(), (vec![], false));
+    assert_eq!(list(&store, "customer", all).await, (vec![], false));
 }
 
 #[tokio::test]
@@ -58,17 +81,17 @@ async fn filters_choose_by_status_and_model() {
     let store = memory_store();
     begin(&store).await;
     fill(&store);
-    let check = |status, model: Option<&str>, which: fn(u64) -> bool| {
+    let check = async |status, model: Option<&str>, which: fn(u64) -> bool| {
         let query = TaskQuery { status, model: model.map(str::to_owned), limit: 10_000, after: None };
-        let (tasks, more) = store.tasks_of(&account("account-1"), &query).unwrap();
+        let (tasks, more) = list(&store, "customer-1", query).await;
         assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2 && which(number)), false));
     };
-    check(Some(Status::Submitted), None, |number| number % 4 == 0);
-    check(Some(Status::Completed), None, |number| number % 4 == 2);
-    check(Some(Status::Failed), None, |number| number % 2 == 1);
-    check(None, Some("model-1"), |number| number % 2 == 1);
-    check(Some(Status::Completed), Some("model-1"), |_| false);
-    check(None, Some("model"), |_| false);
+    check(Some(Status::Submitted), None, |number| number % 4 == 0).await;
+    check(Some(Status::Completed), None, |number| number % 4 == 2).await;
+    check(Some(Status::Failed), None, |number| number % 2 == 1).await;
+    check(None, Some("model-1"), |number| number % 2 == 1).await;
+    check(Some(Status::Completed), Some("model-1"), |_| false).await;
+    check(None, Some("model"), |_| false).await;
 }
 
 #[tokio::test]
@@ -80,7 +103,7 @@ async fn pages_join_without_gap_or_overlap() {
         let (mut seen, mut after) = (vec![], None);
         for _ in 0..(868 / limit + 2) {
             let query = TaskQuery { limit, after, ..TaskQuery::default() };
-            let (tasks, more) = store.tasks_of(&account("account-0"), &query).unwrap();
+            let (tasks, more) = list(&store, "customer-0", query).await;
             assert!(tasks.len() == limit || !more, "limit {limit}");
             seen.extend(numbers(&tasks));
             if !more {
@@ -91,7 +114,59 @@ async fn pages_join_without_gap_or_overlap() {
         assert_eq!(seen, expected(|number| number % 3 != 2), "limit {limit}");
     }
     let nothing = TaskQuery { limit: 0, ..TaskQuery::default() };
-    assert_eq!(store.tasks_of(&account("account-0"), &nothing).unwrap(), (vec![], true));
+    assert_eq!(list(&store, "customer-0", nothing).await, (vec![], true));
+}
+
+/// Finished tasks of one customer, three days of them; every 977th of the rare model.
+fn fill_history(store: &Store, count: u64) {
+    let id = |number: u64| minute(number / 5, u128::from(number));
+    for first in (0..count).step_by(1000) {
+        let (mut submissions, mut ends) = (vec![], vec![]);
+        for number in first..(first + 1000).min(count) {
+            let model = if number % 977 == 0 { "rare" } else { "usual" }.to_owned();
+            let made = task(0, 0, 0, 0, id(number).timestamp());
+            let task = Box::new(Task { id: id(number), model, ..made });
+            submissions.push(Command::Submit { task, idempotency: None });
+            let (ending, at) = (completed(0), START);
+            ends.push(Command::Finish { id: id(number), revision: 0, ending, audit: None, at });
+        }
+        for commands in [submissions, ends] {
+            let outcomes = commit(&store.database().unwrap(), commands).unwrap();
+            assert!(outcomes.iter().all(Result::is_ok));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_matches_nothing_reads_a_bounded_number_of_rows() {
+    const COUNT: u64 = 20_000;
+    let store = memory_store();
+    begin(&store).await;
+    fill_history(&store, COUNT);
+    let total = usize::try_from(COUNT).unwrap();
+    let filters = [(Some(Status::Failed), None), (None, Some("none")), (Some(Status::Pending), Some("rare"))];
+    for (status, model) in filters {
+        let query = TaskQuery { status, model: model.map(str::to_owned), limit: 100, after: None };
+        let (tasks, rows) = all_pages(&store, query).await;
+        assert_eq!((tasks, rows.iter().sum::<usize>()), (vec![], total));
+        assert!(rows.iter().all(|rows| *rows <= MAX_ROWS_PER_PAGE), "{rows:?}");
+    }
+    let rare: Vec<TaskId> = (0..COUNT)
+        .rev()
+        .filter(|number| number % 977 == 0)
+        .map(|number| minute(number / 5, number.into()))
+        .collect();
+    for limit in [1, 2, 5, 100] {
+        let query = TaskQuery { model: Some("rare".into()), limit, ..TaskQuery::default() };
+        let (tasks, rows) = all_pages(&store, query).await;
+        assert_eq!(tasks.iter().map(|task| task.id).collect::<Vec<_>>(), rare, "limit {limit}");
+        assert!(rows.iter().all(|rows| *rows <= MAX_ROWS_PER_PAGE), "{rows:?}");
+    }
+    // Without a filter a page is full and reads one row more than it returns.
+    let query = TaskQuery { limit: 100, ..TaskQuery::default() };
+    let newest = store.list_tasks(&customer("customer-0"), query).await.unwrap();
+    assert_eq!((newest.tasks.len(), newest.rows_read), (100, 101));
+    assert_eq!(newest.next, newest.tasks.last().map(|task| task.id));
 }
 
 #[tokio::test]
@@ -118,8 +193,8 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
 
     // A live task keeps the day of its birth; without one, whole days go.
     let drop = Command::DropHistory { before_day: START.day() + 2 };
-    assert_eq!(store.execute(drop.clone()).await.unwrap(), Ok(Answer::Dropped(0)));
-    let first_days = (0..MANY).filter(|number| id(*number).born().day() < START.day() + 2);
+    assert_eq!(store.execute(drop.clone()).await.unwrap(), Ok(Applied::Dropped(0)));
+    let first_days = (0..MANY).filter(|number| id(*number).timestamp().day() < START.day() + 2);
     let ends = first_days.clone().map(|number| Command::Finish {
         id: id(number),
         revision: 0,
@@ -128,12 +203,12 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
         at: START,
     });
     commit(&store.database().unwrap(), ends.collect()).unwrap();
-    assert_eq!(store.execute(drop).await.unwrap(), Ok(Answer::Dropped(2)));
+    assert_eq!(store.execute(drop).await.unwrap(), Ok(Applied::Dropped(2)));
     let kept = first_days.count() as u64;
     assert_eq!(store.task(id(2)).unwrap(), None);
     assert!(store.task(id(kept)).unwrap().is_some());
     let query = TaskQuery { limit: 10_000, ..TaskQuery::default() };
-    let (tasks, _) = store.tasks_of(&account("account-0"), &query).unwrap();
+    let (tasks, _) = list(&store, "customer-0", query).await;
     assert_eq!(numbers(&tasks), expected(|number| number % 3 != 2 && number >= kept));
     assert!(store.examine().unwrap().is_clean());
 }
@@ -143,16 +218,16 @@ async fn ledger_and_audit_are_read_backwards() {
     let store = memory_store();
     begin(&store).await;
     fill(&store);
-    let entries = store.ledger_of(&account("account-0"), 5000).unwrap();
+    let entries = store.journal_of(&customer("customer-0"), 5000).unwrap();
     assert_eq!(entries.len(), 1 + 867 + 867 * 3 / 4);
     assert!(entries.is_sorted_by(|a, b| a.seq > b.seq));
-    assert_eq!(store.ledger_of(&account("account-0"), 700).unwrap(), entries[..700]);
-    assert_eq!(store.ledger_of(&account("nobody"), 5).unwrap(), []);
+    assert_eq!(store.journal_of(&customer("customer-0"), 700).unwrap(), entries[..700]);
+    assert_eq!(store.journal_of(&customer("nobody"), 5).unwrap(), []);
 
     let (some, other) = (Some(task_id(1)), Some(task_id(2)));
     for (task, text) in [(some, "one"), (None, "two"), (other, "three"), (some, "four")] {
-        let note = Command::Audit { task, text: text.into(), at: START };
-        store.execute(note).await.unwrap().unwrap();
+        let record = Command::Audit { task, text: text.into(), at: START };
+        store.execute(record).await.unwrap().unwrap();
     }
     for (task, limit, expected) in [
         (None, 2, &["four", "three"][..]),
@@ -160,8 +235,8 @@ async fn ledger_and_audit_are_read_backwards() {
         (some, 1, &["four"]),
         (Some(task_id(3)), 9, &[]),
     ] {
-        let notes = store.audit(task, limit).unwrap();
-        let texts: Vec<_> = notes.iter().map(|note| note.text.as_str()).collect();
+        let audit_records = store.audit(task, limit).unwrap();
+        let texts: Vec<_> = audit_records.iter().map(|record| record.text.as_str()).collect();
         assert_eq!(texts, expected);
     }
 }
@@ -176,9 +251,9 @@ async fn accounts_and_keys_are_found_by_every_name() {
     assert_eq!(store.key_by_digest(&keys[2].digest).unwrap().as_ref(), Some(&keys[2]));
     assert_eq!(store.key(&key("key9")).unwrap(), None);
     assert_eq!(store.key_by_digest(&gatehouse_model::KeyDigest(super::digest("no key"))).unwrap(), None);
-    let accounts = store.accounts().unwrap();
-    assert_eq!(store.account(&account("account-1")).unwrap().as_ref(), Some(&accounts[1]));
-    assert_eq!(store.account(&account("account-9")).unwrap(), None);
+    let customers = store.customers().unwrap();
+    assert_eq!(store.customer(&customer("customer-1")).unwrap().as_ref(), Some(&customers[1]));
+    assert_eq!(store.customer(&customer("customer-9")).unwrap(), None);
 
     let moved = Command::Advance {
         id: minute(0, 1),

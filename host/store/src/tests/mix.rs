@@ -5,12 +5,12 @@
 //! doctor must find nothing.
 
 use gatehouse_model::{Status, TaskId, UnixMs};
-use gatehouse_tasks::sample::{START, STEP, Wish, task_id};
+use gatehouse_tasks::sample::{CommandTemplate, START, STEP, task_id};
 use gatehouse_tasks::{Command, Ending, MemoryLedgerStorage};
 
-use crate::power::Words;
+use crate::fault_injection::Xorshift;
 
-impl Words {
+impl Xorshift {
     fn byte(&mut self, end: usize) -> u8 {
         u8::try_from(self.below(end)).unwrap()
     }
@@ -23,7 +23,7 @@ impl Words {
 /// The commands of one house, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Mix {
-    words: Words,
+    words: Xorshift,
     at: UnixMs,
     /// The longest value in a row, in bytes.
     fat: usize,
@@ -34,13 +34,13 @@ pub(super) struct Mix {
 
 impl Mix {
     pub(super) fn new(seed: u64, fat: usize) -> Self {
-        Self { words: Words::new(seed), at: START, fat, tasks: 0, requests: 0, keys: 3 }
+        Self { words: Xorshift::new(seed), at: START, fat, tasks: 0, requests: 0, keys: 3 }
     }
 
-    /// The next command, in view of those books.
-    pub(super) fn command(&mut self, books: &MemoryLedgerStorage) -> Command {
+    /// The next command, in view of those storage.
+    pub(super) fn command(&mut self, storage: &MemoryLedgerStorage) -> Command {
         self.at = self.at.plus(STEP);
-        let mut command = self.wish(books).command(books, self.at);
+        let mut command = self.template(storage).command(storage, self.at);
         match &mut command {
             Command::Submit { task, .. } => task.state = self.bytes(),
             Command::Advance { change, .. } if self.words.below(2) == 0 => {
@@ -62,51 +62,60 @@ impl Mix {
         vec![self.words.byte(256); self.words.below(most + 1)]
     }
 
-    fn wish(&mut self, books: &MemoryLedgerStorage) -> Wish {
+    fn template(&mut self, storage: &MemoryLedgerStorage) -> CommandTemplate {
         match self.words.below(32) {
             0..=9 => self.submit(),
-            10..=15 => Wish::Advance {
-                task: self.live(books),
+            10..=15 => CommandTemplate::Advance {
+                task: self.live(storage),
                 late: u64::from(self.words.below(8) == 0),
                 status: [Status::Pending, Status::Processing][self.words.below(2)],
                 progress: self.words.byte(101),
             },
-            16..=21 => Wish::Finish {
-                task: self.live(books),
+            16..=21 => CommandTemplate::Finish {
+                task: self.live(storage),
                 late: u64::from(self.words.below(8) == 0),
                 cost: (self.words.below(3) > 0).then(|| self.words.money(12)),
             },
-            22 => Wish::Deposit { account: self.words.byte(2), amount: 40 + self.words.money(200) },
-            23 => Wish::Deposit { account: self.words.byte(2), amount: -1 - self.words.money(50) },
-            24 => Wish::Hold {
+            22 => {
+                CommandTemplate::Deposit { customer: self.words.byte(2), amount: 40 + self.words.money(200) }
+            }
+            23 => {
+                CommandTemplate::Deposit { customer: self.words.byte(2), amount: -1 - self.words.money(50) }
+            }
+            24 => CommandTemplate::Hold {
                 request: next(&mut self.requests),
                 key: self.words.byte(3),
                 amount: self.words.money(30),
                 steps: 1 + u32::from(self.words.byte(6)),
             },
-            25 => Wish::Settle { request: self.words.byte(8), amount: self.words.money(10) },
-            26 => Wish::Release { request: self.words.byte(8) },
-            27 => Wish::Sweep { limit: 1 + self.words.below(3) },
-            28 => Wish::SweepHolds { limit: 1 + self.words.below(3) },
-            29 => Wish::DropHistory { days: u32::from(self.tasks) / 3 },
-            30 => Wish::AddKey { key: next(&mut self.keys), account: 0, quota: Some(50), hours: None },
+            25 => CommandTemplate::Settle { request: self.words.byte(8), amount: self.words.money(10) },
+            26 => CommandTemplate::Release { request: self.words.byte(8) },
+            27 => CommandTemplate::Sweep { limit: 1 + self.words.below(3) },
+            28 => CommandTemplate::SweepHolds { limit: 1 + self.words.below(3) },
+            29 => CommandTemplate::DropHistory { days: u32::from(self.tasks) / 3 },
+            30 => CommandTemplate::AddKey {
+                key: next(&mut self.keys),
+                customer: 0,
+                quota: Some(50),
+                hours: None,
+            },
             // The first three keys stay good, or nothing more would happen.
-            _ if self.keys > 3 => Wish::RevokeKey { key: self.keys - 1 },
-            _ => Wish::Audit { task: None },
+            _ if self.keys > 3 => CommandTemplate::RevokeKey { key: self.keys - 1 },
+            _ => CommandTemplate::Audit { task: None },
         }
     }
 
     /// A new task; now and then a client repeats an earlier request, which comes with a new id.
-    fn submit(&mut self) -> Wish {
+    fn submit(&mut self) -> CommandTemplate {
         let key = self.words.byte(3);
         let task = next(&mut self.tasks);
         let token = (self.words.below(3) == 0).then(|| (self.words.byte(6), self.words.byte(2)));
-        Wish::Submit { task, key, account: key / 2, price: self.words.money(12), token }
+        CommandTemplate::Submit { task, key, customer: key / 2, price: self.words.money(12), token }
     }
 
     /// A live task, mostly the oldest; one that never was if there is none.
-    fn live(&mut self, books: &MemoryLedgerStorage) -> u8 {
-        let live: Vec<TaskId> = books.live_tasks().map(|task| task.id).collect();
+    fn live(&mut self, storage: &MemoryLedgerStorage) -> u8 {
+        let live: Vec<TaskId> = storage.live_tasks().map(|task| task.id).collect();
         let chosen = if self.words.below(3) > 0 { 0 } else { self.words.below(live.len().max(1)) };
         let number = |id: &TaskId| (0..=self.tasks).find(|number| task_id(*number) == *id);
         live.get(chosen).and_then(number).unwrap_or(u8::MAX)

@@ -3,14 +3,18 @@
 use gatehouse_model::{Credits, Customer, Digest, Key, Status, Task};
 
 use super::{advance, begun, finish, run, submit};
-use crate::sample::{START, account_id, change, completed, failed, request_id};
-use crate::{Command, Entry, Examination, Hold, MemoryLedgerStorage, Report};
+use crate::commands::command::Command;
+use crate::ledger::examination::{Examination, Report};
+use crate::ledger::hold::Hold;
+use crate::ledger::journal_entry::JournalEntry;
+use crate::sample::{START, change, completed, customer_id, failed, request_id};
+use crate::storage::memory::MemoryLedgerStorage;
 
 /// Rows as they might be found in a file.
 #[derive(Clone)]
 struct Rows {
-    ledger: Vec<Entry>,
-    accounts: Vec<Customer>,
+    ledger: Vec<JournalEntry>,
+    customers: Vec<Customer>,
     keys: Vec<Key>,
     holds: Vec<Hold>,
     live: Vec<Task>,
@@ -18,14 +22,14 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(books: &MemoryLedgerStorage) -> Self {
+    fn of(storage: &MemoryLedgerStorage) -> Self {
         Self {
-            ledger: books.ledger().to_vec(),
-            accounts: books.accounts().cloned().collect(),
-            keys: books.keys().cloned().collect(),
-            holds: books.holds().cloned().collect(),
-            live: books.live_tasks().cloned().collect(),
-            finished: books.finished_tasks().cloned().collect(),
+            ledger: storage.ledger().to_vec(),
+            customers: storage.customers().cloned().collect(),
+            keys: storage.keys().cloned().collect(),
+            holds: storage.holds().cloned().collect(),
+            live: storage.live_tasks().cloned().collect(),
+            finished: storage.finished_tasks().cloned().collect(),
         }
     }
 
@@ -35,7 +39,7 @@ impl Rows {
         self.holds.iter().for_each(|row| examination.hold(row));
         self.live.iter().for_each(|row| examination.live(row));
         self.finished.iter().for_each(|row| examination.finished(row));
-        self.accounts.iter().for_each(|row| examination.account(row));
+        self.customers.iter().for_each(|row| examination.customer(row));
         self.keys.iter().for_each(|row| examination.key(row));
         examination.report()
     }
@@ -52,13 +56,13 @@ impl Rows {
 
 /// Two live tasks, one completed, one failed, one request hold.
 fn busy() -> Rows {
-    let mut books = begun();
+    let mut storage = begun();
     for number in 0..4 {
-        run(&mut books, submit(number, 0, 10)).unwrap();
+        run(&mut storage, submit(number, 0, 10)).unwrap();
     }
-    run(&mut books, advance(1, 0, change(Status::Processing, 50))).unwrap();
-    run(&mut books, finish(2, 0, completed(7))).unwrap();
-    run(&mut books, finish(3, 0, failed())).unwrap();
+    run(&mut storage, advance(1, 0, change(Status::Processing, 50))).unwrap();
+    run(&mut storage, finish(2, 0, completed(7))).unwrap();
+    run(&mut storage, finish(3, 0, failed())).unwrap();
     let hold = Command::Hold {
         id: request_id(0),
         key: crate::sample::key_id(2),
@@ -67,8 +71,8 @@ fn busy() -> Rows {
         expires: START.plus(std::time::Duration::from_secs(60)),
         at: START,
     };
-    run(&mut books, hold).unwrap();
-    Rows::of(&books)
+    run(&mut storage, hold).unwrap();
+    Rows::of(&storage)
 }
 
 fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
@@ -88,26 +92,26 @@ fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
 fn untouched_books_are_clean() {
     let report = busy().examine();
     assert!(report.is_clean(), "{report:?}");
-    assert_eq!((report.accounts, report.keys, report.entries), (2, 3, 9));
+    assert_eq!((report.customers, report.keys, report.entries), (2, 3, 9));
     assert_eq!((report.holds, report.live, report.finished), (3, 2, 2));
 }
 
 #[test]
 fn changed_balances_are_found() {
-    let fold = "account account-0: its balances are not the sum of its ledger rows";
-    check(|rows| rows.accounts[0].available.0 += 1, 1, &[fold]);
-    check(|rows| rows.accounts[0].deposited.0 += 1, 0, &[fold]);
+    let fold = "customer customer-0: its balances are not the sum of its ledger rows";
+    check(|rows| rows.customers[0].available.0 += 1, 1, &[fold]);
+    check(|rows| rows.customers[0].deposited.0 += 1, 0, &[fold]);
     check(
-        |rows| rows.accounts[0].spent = Credits(-7),
+        |rows| rows.customers[0].spent = Credits(-7),
         -14,
-        &[fold, "account account-0: a balance is negative"],
+        &[fold, "customer customer-0: a balance is negative"],
     );
     check(|rows| rows.keys[0].used.0 -= 1, 0, &["key key0: its use is not the sum of its ledger rows"]);
     check(|rows| rows.keys[0].quota = Some(Credits(1)), 0, &["key key0: its use is outside its quota"]);
     check(
-        |rows| drop(rows.accounts.remove(1)),
+        |rows| drop(rows.customers.remove(1)),
         -60,
-        &["account account-1: it is in the ledger, but has no row"],
+        &["customer customer-1: it is in the ledger, but has no row"],
     );
     check(|rows| drop(rows.keys.remove(2)), 0, &["key key2: it is in the ledger, but has no row"]);
 }
@@ -120,25 +124,25 @@ fn a_changed_ledger_is_found() {
         rows.ledger[0].movement.available.0 += 1;
         rows.rechain();
     };
-    check(made, 0, &["ledger row 0: the movement does not sum to zero", "account account-0: its balances"]);
+    check(made, 0, &["ledger row 0: the movement does not sum to zero", "customer customer-0: its balances"]);
     let renamed = |rows: &mut Rows| {
-        rows.ledger[0].account = account_id(1);
+        rows.ledger[0].customer = customer_id(1);
         rows.rechain();
     };
-    check(renamed, 0, &["account account-0: its balances", "account account-1: its balances"]);
+    check(renamed, 0, &["customer customer-0: its balances", "customer customer-1: its balances"]);
 }
 
 #[test]
 fn a_hold_resolved_twice_is_found() {
     let twice = |rows: &mut Rows| {
         let release = rows.ledger[7].clone();
-        rows.ledger.push(Entry { seq: 9, ..release });
+        rows.ledger.push(JournalEntry { seq: 9, ..release });
         rows.rechain();
     };
-    check(twice, 0, &["ledger row 9: hold task_", "is not open", "account account-0: its balances"]);
+    check(twice, 0, &["ledger row 9: hold task_", "is not open", "customer customer-0: its balances"]);
     let reopened = |rows: &mut Rows| {
         let open = rows.ledger[5].clone();
-        rows.ledger.push(Entry { seq: 9, ..open });
+        rows.ledger.push(JournalEntry { seq: 9, ..open });
         rows.rechain();
     };
     check(reopened, 0, &["was opened before"]);

@@ -1,0 +1,35 @@
+//! Errors of operations.
+
+use serde::{Deserialize, Serialize};
+
+use super::result::StageView;
+
+/// Why an operation was not performed; nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "error", content = "message", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum OperationError {
+    /// The operation is not well-formed.
+    #[error("{0}")]
+    Invalid(String),
+    /// The named thing does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// A rule forbids it.
+    #[error("{0}")]
+    Refused(String),
+    /// A plugin version was refused.
+    #[error("{reason}")]
+    PluginRefused {
+        /// The stage and the reason.
+        reason: String,
+        /// Every stage up to that one.
+        stages: Vec<StageView>,
+    },
+    /// Too much load; try again.
+    #[error("{0}")]
+    Busy(String),
+    /// A part of the gateway failed.
+    #[error("{0}")]
+    Failed(String),
+}

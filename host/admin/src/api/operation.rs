@@ -1,0 +1,183 @@
+//! Operations of an operator.
+//!
+//! Names that programs already send (`account-open`, `account`) stay in the JSON where the type has a newer word.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, KeyId, TaskId, UnixMs};
+use ipnet::IpNet;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One operation. A command performs it on a store that it opened itself, or sends the same value to the
+/// gateway that has the store open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Operation {
+    /// Opens a customer without credit.
+    #[serde(rename = "account-open", alias = "customer-open")]
+    CustomerOpen {
+        /// Its new id.
+        #[serde(rename = "account", alias = "customer")]
+        customer: CustomerId,
+    },
+    /// Lists every customer.
+    #[serde(rename = "account-list", alias = "customer-list")]
+    CustomerList,
+    /// Shows one customer.
+    #[serde(rename = "account-show", alias = "customer-show")]
+    CustomerShow {
+        /// Its id.
+        #[serde(rename = "account", alias = "customer")]
+        customer: CustomerId,
+    },
+    /// Pays in.
+    #[serde(rename = "account-deposit", alias = "customer-deposit")]
+    CustomerDeposit {
+        /// Its id.
+        #[serde(rename = "account", alias = "customer")]
+        customer: CustomerId,
+        /// More than zero.
+        amount: Credits,
+        /// For the ledger.
+        memo: String,
+    },
+    /// Takes back what is available.
+    #[serde(rename = "account-withdraw", alias = "customer-withdraw")]
+    CustomerWithdraw {
+        /// Its id.
+        #[serde(rename = "account", alias = "customer")]
+        customer: CustomerId,
+        /// More than zero.
+        amount: Credits,
+        /// For the ledger.
+        memo: String,
+    },
+    /// Makes an API key.
+    KeyCreate(NewKey),
+    /// Lists keys.
+    KeyList {
+        /// Only this customer's.
+        #[serde(rename = "account", alias = "customer")]
+        customer: Option<CustomerId>,
+        /// Revoked ones too.
+        revoked: bool,
+    },
+    /// Shows one key's policy and use, never its secret.
+    KeyShow {
+        /// Its id.
+        key: KeyId,
+    },
+    /// Revokes a key at once.
+    KeyRevoke {
+        /// Its id.
+        key: KeyId,
+    },
+    /// Sums up the ledger again and checks every hold against its task.
+    Doctor,
+    /// Reads the audit record, newest lines first.
+    Audit {
+        /// Only lines about this task.
+        task: Option<TaskId>,
+        /// At most this many.
+        limit: u32,
+    },
+    /// Lists plugin versions.
+    PluginList,
+    /// Deploys a component: every stage, the switch of its family included.
+    PluginInstall {
+        /// Its bytes.
+        component: Component,
+        /// Refuse any other bytes.
+        sha256: Option<Digest>,
+        /// The text of its signature file.
+        #[serde(default)]
+        signature: Option<String>,
+    },
+    /// Switches a family to a version in the plugin store.
+    PluginActivate {
+        /// Its digest, or an unambiguous prefix of it.
+        version: String,
+    },
+    /// Switches a family back to its previous version.
+    PluginRollback {
+        /// The family.
+        family: String,
+    },
+    /// Deletes a version that neither serves nor has tasks to finish.
+    PluginRemove {
+        /// Its digest, or an unambiguous prefix of it.
+        version: String,
+    },
+    /// Takes a component through every stage of deployment but the switch.
+    PluginCheck {
+        /// Its bytes.
+        component: Component,
+        /// The text of its signature file.
+        #[serde(default)]
+        signature: Option<String>,
+    },
+}
+
+impl Operation {
+    /// Whether it may write. An operation that only reads never creates a store.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(
+            self,
+            Self::CustomerOpen { .. }
+                | Self::CustomerDeposit { .. }
+                | Self::CustomerWithdraw { .. }
+                | Self::KeyCreate(_)
+                | Self::KeyRevoke { .. }
+                | Self::PluginInstall { .. }
+                | Self::PluginActivate { .. }
+                | Self::PluginRollback { .. }
+                | Self::PluginRemove { .. }
+        )
+    }
+}
+
+/// The policy of a key to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// The customer that pays.
+    #[serde(rename = "account", alias = "customer")]
+    pub customer: CustomerId,
+    /// A name for people.
+    pub name: String,
+    /// Spending limit; `None` is unlimited.
+    pub quota: Option<Credits>,
+    /// Models it may use; empty means all.
+    pub models: Vec<String>,
+    /// Networks it may be used from; empty means all.
+    pub networks: Vec<IpNet>,
+    /// When it stops working.
+    pub expires: Option<UnixMs>,
+    /// Form of chat completions, where the request does not choose.
+    #[serde(default)]
+    pub chat_format: ChatFormat,
+}
+
+/// A component's bytes; base64 on the wire.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Component(pub Vec<u8>);
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Component({} bytes)", self.0.len())
+    }
+}
+
+impl Serialize for Component {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Component {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        STANDARD.decode(text.as_bytes()).map(Self).map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,237 @@
+//! Results of operations, as they travel and as `--json` prints them.
+//!
+//! Names that programs already read (`account`, `withdrawn`) stay in the JSON where the type has a newer word.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, Digest, Key, KeyId, TaskId, UnixMs};
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+/// The result of an operation that was performed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum OperationResult {
+    /// One customer as it now is.
+    #[serde(rename = "account")]
+    Customer(Customer),
+    /// Customers by id.
+    #[serde(rename = "accounts")]
+    Customers {
+        /// The customers.
+        #[serde(rename = "accounts")]
+        customers: Vec<Customer>,
+    },
+    /// One key as it now is.
+    Key(KeyView),
+    /// A new key. Its secret is shown this one time.
+    KeyCreated {
+        /// Its policy.
+        key: KeyView,
+        /// The whole key, for the client.
+        secret: Revealed,
+    },
+    /// Keys, oldest first.
+    Keys {
+        /// The keys.
+        keys: Vec<KeyView>,
+    },
+    /// The report of the doctor.
+    Examined(Examination),
+    /// Lines of the audit record, newest first.
+    Audit {
+        /// The lines.
+        notes: Vec<AuditNote>,
+    },
+    /// A component passed every stage of deployment but the switch, which was not wanted.
+    PluginChecked {
+        /// The version.
+        plugin: PluginView,
+        /// Every stage in order.
+        stages: Vec<StageView>,
+    },
+    /// A version was deleted.
+    PluginRemoved {
+        /// Its digest.
+        digest: Digest,
+    },
+    /// A family is served by this version from now on.
+    PluginSwitched {
+        /// The version.
+        plugin: PluginView,
+        /// The version that served before; `None` for the first one, or the same.
+        replaced: Option<Digest>,
+        /// Every stage in order.
+        stages: Vec<StageView>,
+    },
+    /// Plugin versions by family.
+    Plugins {
+        /// The versions.
+        plugins: Vec<PluginView>,
+    },
+}
+
+/// A key without its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyView {
+    /// The public part of the key.
+    pub id: KeyId,
+    /// The customer that pays.
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
+    /// A name for people.
+    pub name: String,
+    /// When it was made.
+    pub created: UnixMs,
+    /// Spending limit.
+    pub quota: Option<Credits>,
+    /// Held plus settled through it.
+    pub used: Credits,
+    /// Models it may use; empty means all.
+    pub models: Vec<String>,
+    /// Networks it may be used from; empty means all.
+    pub networks: Vec<IpNet>,
+    /// When it stops working.
+    pub expires: Option<UnixMs>,
+    /// When it was revoked.
+    pub revoked: Option<UnixMs>,
+    /// Form of chat completions, where the request does not choose.
+    pub chat_format: ChatFormat,
+}
+
+impl From<Key> for KeyView {
+    fn from(key: Key) -> Self {
+        Self {
+            id: key.id,
+            customer: key.customer,
+            name: key.name,
+            created: key.created,
+            quota: key.quota,
+            used: key.used,
+            models: key.models,
+            networks: key.networks,
+            expires: key.expires,
+            revoked: key.revoked,
+            chat_format: key.chat_format,
+        }
+    }
+}
+
+/// A secret in a result: it serialises, and its `Debug` form hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Revealed(pub String);
+
+impl fmt::Debug for Revealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// The doctor's report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Examination {
+    /// Violated invariants, a sentence each; empty for a sound ledger.
+    pub findings: Vec<String>,
+    /// Number of rows checked, by kind.
+    pub counts: BTreeMap<String, u64>,
+    /// Difference between the ledger and the balances; zero for a sound ledger.
+    pub imbalance: Credits,
+}
+
+impl Examination {
+    /// Whether there is no finding.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty() && self.imbalance == Credits::ZERO
+    }
+}
+
+/// One line of the audit record: a decision the gateway had to take without all facts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditNote {
+    /// When it was written.
+    pub at: UnixMs,
+    /// The task concerned.
+    pub task: Option<TaskId>,
+    /// The event and the decision.
+    pub text: String,
+}
+
+/// One stage of a plugin version's deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageView {
+    /// "admit", "compile", ...
+    pub stage: String,
+    /// Its end.
+    pub verdict: StageVerdict,
+    /// Its duration in milliseconds.
+    pub took_ms: u64,
+    /// The finding, a sentence.
+    pub note: String,
+}
+
+/// The end of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StageVerdict {
+    /// The version may go on.
+    Passed,
+    /// The version was refused here.
+    Refused,
+    /// There was nothing to do.
+    Skipped,
+}
+
+/// One plugin version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginView {
+    /// The family it serves.
+    pub family: String,
+    /// Its semver.
+    pub version: String,
+    /// The sha256 of the component.
+    pub digest: Digest,
+    /// Models it serves, aliases not counted; unknown while it is not active.
+    pub models: Vec<String>,
+    /// Its state on this gateway.
+    pub state: PluginState,
+}
+
+/// The state of a plugin version on this gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum PluginState {
+    /// Serves new requests.
+    Active {
+        /// Since then.
+        since: UnixMs,
+    },
+    /// Active, but it could not be loaded.
+    Broken {
+        /// Why.
+        reason: String,
+    },
+    /// Passed every stage; the family was not switched.
+    Checked,
+    /// In the plugin store; can be activated.
+    Kept,
+    /// Finishes the tasks it admitted.
+    Pinned,
+    /// Passed every stage and serves from now on.
+    Serves,
+    /// Ready to take over from its successor, a canary.
+    Standby {
+        /// The end of the canary's observation.
+        until: UnixMs,
+    },
+    /// Rolled back after faults as a canary; serves again only after `plugin activate`.
+    #[serde(rename = "withdrawn")]
+    RolledBack {
+        /// When.
+        at: UnixMs,
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,114 @@
+//! An open store, its plugins, and the dispatch of operations.
+
+use std::sync::Arc;
+
+use gatehouse_driver::Driver;
+use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_runtime::PluginService;
+use gatehouse_store::{Store, StoreError};
+use gatehouse_tasks::{Applied, Command, Rejection};
+
+use crate::api::error::OperationError;
+use crate::api::operation::Operation;
+use crate::api::result::OperationResult;
+
+/// What operations work on.
+pub struct AdminService {
+    /// The open store.
+    pub store: Store,
+    /// What runs beside the store.
+    pub backend: Backend,
+    /// The secret under which keys are digested.
+    pub pepper: Pepper,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub seed: Arc<dyn Seed>,
+}
+
+/// What runs beside the store.
+pub enum Backend {
+    /// A running gateway.
+    Running {
+        /// Its plugins.
+        plugins: PluginService,
+        /// Its driver, which drops cached keys when keys change.
+        driver: Driver,
+    },
+    /// No gateway. Plugins are opened with this configuration by the operation that needs them.
+    Offline(Box<gatehouse_runtime::Config>),
+}
+
+impl AdminService {
+    /// Performs one operation.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub async fn perform(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        // An operator sees everything that clients were told.
+        self.store.flush().await.map_err(store_failed)?;
+        let changes_keys = matches!(operation, Operation::KeyCreate(_) | Operation::KeyRevoke { .. });
+        let result = self.dispatch(operation).await;
+        if let (true, Backend::Running { driver, .. }) = (changes_keys, &self.backend) {
+            driver.keys_changed();
+        }
+        result
+    }
+
+    async fn dispatch(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        match operation {
+            Operation::CustomerOpen { customer } => self.open_customer(customer).await,
+            Operation::CustomerList => self.list_customers().await,
+            Operation::CustomerShow { customer } => self.show_customer(&customer),
+            Operation::CustomerDeposit { customer, amount, memo } => {
+                self.deposit(customer, amount, memo).await
+            }
+            Operation::CustomerWithdraw { customer, amount, memo } => {
+                self.withdraw(customer, amount, memo).await
+            }
+            Operation::KeyCreate(new) => self.create_key(new).await,
+            Operation::KeyList { customer, revoked } => self.list_keys(customer.as_ref(), revoked).await,
+            Operation::KeyShow { key } => self.show_key(&key),
+            Operation::KeyRevoke { key } => self.revoke_key(key).await,
+            Operation::Doctor => self.examine().await,
+            Operation::Audit { task, limit } => self.read_audit(task, limit).await,
+            Operation::PluginList => self.list_plugins().await,
+            Operation::PluginCheck { component, signature } => self.check_plugin(component, signature).await,
+            Operation::PluginInstall { component, sha256, signature } => {
+                self.install_plugin(component, sha256, signature).await
+            }
+            Operation::PluginActivate { version } => self.activate_plugin(&version).await,
+            Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
+            Operation::PluginRemove { version } => self.remove_plugin(&version).await,
+        }
+    }
+
+    pub(super) async fn send(&self, command: Command) -> Result<Applied, OperationError> {
+        self.store.execute(command).await.map_err(store_failed)?.map_err(rejected)
+    }
+}
+
+/// Runs long work on a blocking thread, away from the async workers.
+pub(super) async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, OperationError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| OperationError::Failed(format!("the operation was cut short: {error}")))
+}
+
+pub(super) fn store_failed(error: StoreError) -> OperationError {
+    match error {
+        StoreError::Busy => OperationError::Busy(error.to_string()),
+        other => OperationError::Failed(other.to_string()),
+    }
+}
+
+fn rejected(rejection: Rejection) -> OperationError {
+    let text = rejection.to_string();
+    match rejection {
+        Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
+        Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
+        _ => OperationError::Refused(text),
+    }
+}

@@ -1,0 +1,84 @@
+//! Customers: open, list, show, deposit, withdraw.
+
+use gatehouse_model::{Credits, CustomerId};
+use gatehouse_tasks::Command;
+
+use super::admin_service::{AdminService, on_blocking_thread, store_failed};
+use crate::api::error::OperationError;
+use crate::api::result::OperationResult;
+
+impl AdminService {
+    pub(super) async fn open_customer(&self, id: CustomerId) -> Result<OperationResult, OperationError> {
+        check_id(&id)?;
+        self.send(Command::AddCustomer { id: id.clone(), at: self.clock.now() }).await?;
+        self.show_customer(&id)
+    }
+
+    pub(super) async fn list_customers(&self) -> Result<OperationResult, OperationError> {
+        let store = self.store.clone();
+        let customers = on_blocking_thread(move || store.customers()).await?.map_err(store_failed)?;
+        Ok(OperationResult::Customers { customers })
+    }
+
+    pub(super) fn show_customer(&self, id: &CustomerId) -> Result<OperationResult, OperationError> {
+        let found = self.store.customer(id).map_err(store_failed)?;
+        found
+            .map(OperationResult::Customer)
+            .ok_or_else(|| OperationError::NotFound(format!("no account {id}")))
+    }
+
+    pub(super) async fn deposit(
+        &self,
+        customer: CustomerId,
+        amount: Credits,
+        memo: String,
+    ) -> Result<OperationResult, OperationError> {
+        check_amount(amount, &memo)?;
+        self.book(customer, amount, memo).await
+    }
+
+    pub(super) async fn withdraw(
+        &self,
+        customer: CustomerId,
+        amount: Credits,
+        memo: String,
+    ) -> Result<OperationResult, OperationError> {
+        check_amount(amount, &memo)?;
+        let negative = amount.checked_neg().ok_or_else(|| invalid("amount: it does not fit".to_owned()))?;
+        self.book(customer, negative, memo).await
+    }
+
+    async fn book(
+        &self,
+        customer: CustomerId,
+        amount: Credits,
+        memo: String,
+    ) -> Result<OperationResult, OperationError> {
+        let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: self.clock.now() };
+        self.send(deposit).await?;
+        self.show_customer(&customer)
+    }
+}
+
+fn check_amount(amount: Credits, memo: &str) -> Result<(), OperationError> {
+    if amount <= Credits::ZERO {
+        return Err(invalid(format!("amount: expected more than zero credits, not {amount}")));
+    }
+    if memo.len() > 200 {
+        return Err(invalid("memo: expected at most 200 bytes".to_owned()));
+    }
+    Ok(())
+}
+
+/// A customer's id is short and never needs quoting in a shell.
+fn check_id(id: &CustomerId) -> Result<(), OperationError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if id.0.is_empty() || id.0.len() > 64 || !id.0.chars().all(plain) {
+        return Err(invalid(format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", id.0)));
+    }
+    Ok(())
+}
+
+fn invalid(text: String) -> OperationError {
+    OperationError::Invalid(text)
+}

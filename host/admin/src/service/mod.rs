@@ -1,0 +1,15 @@
+//! The service behind the admin API: it performs operations on an open store, for a command that opened the store
+//! itself and for the admin listener of a running gateway.
+//!
+//! Owns the checks of an operator's input and the words of a refusal. The rules of money and keys stay in `tasks`;
+//! this sends its commands to the store.
+
+mod admin_service;
+mod customers;
+mod doctor;
+mod keys;
+mod live_states;
+mod plugins;
+
+pub use admin_service::{AdminService, Backend};
+pub use live_states::StoredStates;

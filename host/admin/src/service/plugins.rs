@@ -1,0 +1,169 @@
+//! Plugin versions: list, check, install, activate, roll back, remove.
+
+use std::sync::Arc;
+
+use gatehouse_model::{About, Digest};
+use gatehouse_runtime::{
+    Offer, PluginService, Refused, Registry, RemoveError, Report, Stage, StageVerdict, VersionState,
+    VersionSummary,
+};
+
+use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use super::live_states::StoredStates;
+use crate::api::error::OperationError;
+use crate::api::operation::Component;
+use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
+
+impl AdminService {
+    pub(super) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let registry = plugins.registry();
+        let plugins = plugins.list().into_iter().map(|version| listed(version, &registry)).collect();
+        Ok(OperationResult::Plugins { plugins })
+    }
+
+    pub(super) async fn check_plugin(
+        &self,
+        component: Component,
+        signature: Option<String>,
+    ) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let offered = move || plugins.check(Offer { wasm: &component.0, signature: signature.as_deref() });
+        let report = on_blocking_thread(offered).await?.map_err(refused)?;
+        let stages = stages(&report.stages);
+        Ok(OperationResult::PluginChecked { plugin: checked(report), stages })
+    }
+
+    pub(super) async fn install_plugin(
+        &self,
+        component: Component,
+        sha256: Option<Digest>,
+        signature: Option<String>,
+    ) -> Result<OperationResult, OperationError> {
+        let digest = Digest::of(&component.0);
+        if let Some(expected) = sha256.filter(|expected| *expected != digest) {
+            let why = format!("the component's sha256 is {digest}, not {expected}; nothing was installed");
+            return Err(OperationError::Refused(why));
+        }
+        let plugins = self.plugin_service().await?;
+        let offered = move || plugins.install(Offer { wasm: &component.0, signature: signature.as_deref() });
+        switched(on_blocking_thread(offered).await?)
+    }
+
+    pub(super) async fn activate_plugin(&self, version: &str) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let digest = find_version(&plugins, version)?;
+        switched(on_blocking_thread(move || plugins.activate(&digest)).await?)
+    }
+
+    pub(super) async fn roll_back_plugin(&self, family: String) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        switched(on_blocking_thread(move || plugins.roll_back(&family)).await?)
+    }
+
+    /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
+    pub(super) async fn remove_plugin(&self, version: &str) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let digest = find_version(&plugins, version)?;
+        let store = self.store.clone();
+        on_blocking_thread(move || {
+            for task in store.live_tasks() {
+                if task.map_err(store_failed)?.digest == digest {
+                    return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
+                }
+            }
+            plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
+        })
+        .await??;
+        Ok(OperationResult::PluginRemoved { digest })
+    }
+
+    async fn plugin_service(&self) -> Result<PluginService, OperationError> {
+        match &self.backend {
+            Backend::Running { plugins, .. } => Ok(plugins.clone()),
+            Backend::Offline(config) => {
+                let (config, clock) = (config.as_ref().clone(), self.clock.clone());
+                let opened = on_blocking_thread(move || PluginService::open(config, clock)).await?;
+                let plugins = opened.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
+                plugins.rehearse_on(Arc::new(StoredStates(self.store.clone())));
+                Ok(plugins)
+            }
+        }
+    }
+}
+
+/// The one version whose digest begins with `version`.
+fn find_version(plugins: &PluginService, version: &str) -> Result<Digest, OperationError> {
+    let all = plugins.list();
+    let mut matching =
+        all.iter().map(|one| one.digest).filter(|digest| digest.to_string().starts_with(version));
+    match (matching.next(), matching.next()) {
+        (Some(digest), None) if !version.is_empty() => Ok(digest),
+        (Some(_), _) => {
+            Err(OperationError::Invalid(format!("{version:?} is the prefix of more than one digest")))
+        }
+        (None, _) => {
+            let why = format!(
+                "no plugin version {version:?} in the plugin store; `gatehouse plugin list` lists them"
+            );
+            Err(OperationError::NotFound(why))
+        }
+    }
+}
+
+fn switched(report: Result<Report, Refused>) -> Result<OperationResult, OperationError> {
+    let report = report.map_err(refused)?;
+    let (replaced, stages) = (report.replaced, stages(&report.stages));
+    let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
+    Ok(OperationResult::PluginSwitched { plugin, replaced, stages })
+}
+
+fn refused(refused: Refused) -> OperationError {
+    OperationError::PluginRefused { reason: refused.to_string(), stages: stages(&refused.stages) }
+}
+
+fn stages(stages: &[Stage]) -> Vec<StageView> {
+    let view = |stage: &Stage| StageView {
+        stage: stage.name.to_owned(),
+        verdict: match stage.verdict {
+            StageVerdict::Passed => crate::api::result::StageVerdict::Passed,
+            StageVerdict::Refused => crate::api::result::StageVerdict::Refused,
+            StageVerdict::Skipped => crate::api::result::StageVerdict::Skipped,
+        },
+        took_ms: stage.took_ms,
+        note: stage.note.clone(),
+    };
+    stages.iter().map(view).collect()
+}
+
+fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
+    let serving = registry.family(&version.family).filter(|active| active.digest() == version.digest);
+    PluginView {
+        models: serving.map_or(vec![], |active| models(active.about())),
+        family: version.family,
+        version: version.version,
+        digest: version.digest,
+        state: match version.state {
+            VersionState::Active(since) => PluginState::Active { since },
+            VersionState::Broken(reason) => PluginState::Broken { reason },
+            VersionState::Kept => PluginState::Kept,
+            VersionState::Pinned => PluginState::Pinned,
+            VersionState::Standby { until } => PluginState::Standby { until },
+            VersionState::Withdrawn { at, reason } => PluginState::RolledBack { at, reason },
+        },
+    }
+}
+
+fn checked(report: Report) -> PluginView {
+    PluginView {
+        models: models(&report.about),
+        family: report.about.family,
+        version: report.about.version,
+        digest: report.digest,
+        state: PluginState::Checked,
+    }
+}
+
+fn models(about: &About) -> Vec<String> {
+    about.models.iter().map(|model| model.id.clone()).collect()
+}

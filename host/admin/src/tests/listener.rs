@@ -1,0 +1,151 @@
+//! The admin listener over real sockets: pages, token, an operation and its result, and the stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gatehouse_model::{CustomerId, Digest};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::{FixedClock, open, service, token};
+use crate::{
+    AdminEndpoint, AdminServer, ClientError, Component, Config, Operation, OperationError, OperationResult,
+    Probes, perform,
+};
+
+/// A listener over a store with the customer `known`.
+struct Listener {
+    server: AdminServer,
+    endpoint: AdminEndpoint,
+    ready: Arc<AtomicBool>,
+    _folder: TempDir,
+}
+
+async fn start() -> Listener {
+    let (service, folder) = service();
+    service.perform(open("known")).await.unwrap();
+    let ready = Arc::new(AtomicBool::new(false));
+    let is_ready = ready.clone();
+    let probes = Probes {
+        metrics: Box::new(|| "gatehouse_up 1\n".to_owned()),
+        is_ready: Box::new(move || is_ready.load(Ordering::Relaxed)),
+    };
+    let token = token(0xab);
+    let listen = Config::default().listen;
+    let server = AdminServer::start(listen, token.clone(), Arc::new(service), probes, Arc::new(FixedClock))
+        .await
+        .unwrap();
+    let endpoint = AdminEndpoint { address: server.address(), token };
+    Listener { server, endpoint, ready, _folder: folder }
+}
+
+fn show(customer: &str) -> Operation {
+    Operation::CustomerShow { customer: CustomerId::from(customer) }
+}
+
+async fn raw(endpoint: &AdminEndpoint, request: &str) -> String {
+    let mut stream = TcpStream::connect(endpoint.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
+}
+
+async fn status_line(endpoint: &AdminEndpoint, line: &str, more: &str) -> String {
+    let request = format!("{line} HTTP/1.1\r\nhost: gatehouse\r\nconnection: close\r\n{more}\r\n");
+    raw(endpoint, &request).await.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn every_page_has_its_status() {
+    let Listener { server, endpoint, ready, _folder } = start().await;
+    let cases = [
+        ("GET /livez", "HTTP/1.1 200 OK"),
+        ("HEAD /livez", "HTTP/1.1 200 OK"),
+        ("GET /readyz", "HTTP/1.1 503 Service Unavailable"),
+        ("GET /metrics", "HTTP/1.1 200 OK"),
+        ("POST /metrics", "HTTP/1.1 405 Method Not Allowed"),
+        ("GET /admin/operations", "HTTP/1.1 405 Method Not Allowed"),
+        ("GET /v1/models", "HTTP/1.1 404 Not Found"),
+        ("POST /admin/operations", "HTTP/1.1 401 Unauthorized"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(status_line(&endpoint, line, "").await, expected, "{line}");
+    }
+    ready.store(true, Ordering::Relaxed);
+    assert_eq!(status_line(&endpoint, "GET /readyz", "").await, "HTTP/1.1 200 OK");
+    let metrics =
+        raw(&endpoint, "GET /metrics HTTP/1.1\r\nhost: gatehouse\r\nconnection: close\r\n\r\n").await;
+    assert!(metrics.ends_with("gatehouse_up 1\n"), "{metrics}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_operation_needs_the_token() {
+    let Listener { server, endpoint, _folder, .. } = start().await;
+    let right = endpoint.token.reveal().to_owned();
+    let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
+    let body = r#"{"operation":"account-show","account":"known"}"#;
+    for (authorization, expected) in [
+        (format!("Bearer {right}"), "200"),
+        (format!("bearer {right}"), "200"),
+        (format!("Basic {right}"), "401"),
+        (format!("Bearer {wrong}"), "401"),
+        (format!("Bearer {}", &right[1..]), "401"),
+        ("Bearer ".to_owned(), "401"),
+        (right.clone(), "401"),
+    ] {
+        let more = format!("authorization: {authorization}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let line = status_line(&endpoint, "POST /admin/operations", &more).await;
+        assert_eq!(line.split(' ').nth(1), Some(expected), "{line}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_client_gets_the_result_or_the_refusal() {
+    let Listener { server, endpoint, _folder, .. } = start().await;
+    let shown = perform(&endpoint, &show("known")).await.unwrap();
+    assert!(
+        matches!(&shown, OperationResult::Customer(customer) if customer.id == CustomerId::from("known")),
+        "{shown:?}"
+    );
+    let missing = perform(&endpoint, &show("nobody")).await;
+    assert!(
+        matches!(&missing, Err(ClientError::Refused(OperationError::NotFound(text))) if text == "no account nobody"),
+        "{missing:?}"
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_large_component_arrives_whole() {
+    let Listener { server, endpoint, _folder, .. } = start().await;
+    let bytes = vec![0xff; 3 << 20];
+    let (digest, other) = (Digest::of(&bytes), Digest::of(b"other"));
+    let install =
+        Operation::PluginInstall { component: Component(bytes), sha256: Some(other), signature: None };
+    let refused = perform(&endpoint, &install).await.unwrap_err().to_string();
+    assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_stopped_listener_and_a_wrong_token_are_told_apart() {
+    let Listener { server, endpoint, _folder, .. } = start().await;
+    let wrong = AdminEndpoint { token: token(1), ..endpoint.clone() };
+    assert!(matches!(perform(&wrong, &Operation::Doctor).await, Err(ClientError::Foreign { .. })));
+    server.stop().await;
+    assert!(matches!(perform(&endpoint, &Operation::Doctor).await, Err(ClientError::Unreachable { .. })));
+}
+
+#[tokio::test]
+async fn stop_does_not_wait_for_an_idle_connection() {
+    let Listener { server, endpoint, _folder, .. } = start().await;
+    let mut idle = TcpStream::connect(endpoint.address).await.unwrap();
+    idle.write_all(b"GET /livez HTTP/1.1\r\nhost: gatehouse\r\n\r\n").await.unwrap();
+    let mut some = [0; 16];
+    assert!(idle.read(&mut some).await.unwrap() > 0);
+    server.stop().await;
+}

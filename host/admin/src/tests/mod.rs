@@ -1,0 +1,70 @@
+//! The admin API over real sockets and on a real store: one file each for the JSON, the listener, the endpoint
+//! file and the operations.
+
+mod api;
+mod endpoint_file;
+mod listener;
+mod service;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{Clock, CustomerId, Pause, Pepper, Seed, UnixMs};
+use gatehouse_store::Store;
+use tempfile::TempDir;
+
+use crate::{AdminService, Backend, Config, Operation, Token};
+
+/// A clock that stands still.
+struct FixedClock;
+
+impl Clock for FixedClock {
+    fn now(&self) -> UnixMs {
+        UnixMs(1_000)
+    }
+    fn pause(&self, _: Duration) -> Pause {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Bytes that are all the same.
+struct FixedSeed(u8);
+
+impl Seed for FixedSeed {
+    fn fill(&self, into: &mut [u8]) {
+        into.fill(self.0);
+    }
+}
+
+/// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
+fn service() -> (AdminService, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
+    let plugins = gatehouse_runtime::Config::new(folder.path().to_owned());
+    let service = AdminService {
+        store,
+        backend: Backend::Offline(Box::new(plugins)),
+        pepper: Pepper::new([7; 32]),
+        clock: Arc::new(FixedClock),
+        seed: Arc::new(FixedSeed(3)),
+    };
+    (service, folder)
+}
+
+fn token(fill: u8) -> Token {
+    Token::mint(&FixedSeed(fill))
+}
+
+fn open(customer: &str) -> Operation {
+    Operation::CustomerOpen { customer: CustomerId::from(customer) }
+}
+
+#[test]
+fn a_remote_listener_must_be_allowed() {
+    let remote = Config { listen: "0.0.0.0:9090".parse().unwrap(), ..Config::default() };
+    let (key, message) = remote.check().unwrap_err();
+    assert_eq!(key, "listen");
+    assert!(message.contains("allow_remote"), "{message}");
+    assert!(Config { allow_remote: true, ..remote }.check().is_ok());
+    assert!(Config::default().check().is_ok());
+}

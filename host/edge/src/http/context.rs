@@ -1,0 +1,37 @@
+//! What an endpoint gets: the parts of the edge that every request needs, and one request after its checks. Holds no
+//! logic.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Clock, RequestId, Seed};
+use http::request::Parts;
+use tokio::sync::{Semaphore, watch};
+
+use crate::config::Config;
+use crate::http::body::RequestBody;
+use crate::http::routes::Route;
+use crate::net::shutdown::ShutdownPhase;
+
+/// What all requests share.
+pub(crate) struct EdgeContext<B> {
+    pub(crate) backend: Arc<B>,
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seed: Arc<dyn Seed>,
+    /// The common budget of bytes for request bodies.
+    pub(crate) bodies: Arc<Semaphore>,
+    pub(crate) shutdown: watch::Receiver<ShutdownPhase>,
+}
+
+/// One request whose head, route and key have been checked.
+pub(crate) struct EndpointRequest<'r> {
+    pub(crate) parts: &'r Parts,
+    pub(crate) body: &'r mut RequestBody,
+    pub(crate) route: &'static Route,
+    /// The request's id.
+    pub(crate) id: RequestId,
+    /// The path segment in the braces of the route's pattern; empty without braces.
+    pub(crate) param: &'r str,
+    /// The start of every link in the response.
+    pub(crate) base_url: String,
+}

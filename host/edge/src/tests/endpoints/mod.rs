@@ -1,0 +1,6 @@
+//! Tests of the endpoints as clients meet them.
+
+mod others;
+mod submissions;
+mod tasks;
+mod text;

@@ -1,0 +1,87 @@
+//! Models, token counting, media links and health.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+
+use crate::tests::{TestEdge, ask};
+
+#[tokio::test]
+async fn models_are_listed_the_way_openai_clients_read_them() {
+    let edge = TestEdge::plain().await;
+    let (created, family) = (1_700_000_000, "context-image");
+    let model = |id: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family});
+    let reply = ask(&edge, edge.get("/v1/models", "")).await;
+    assert_eq!(reply.json(), json!({"object": "list", "data": [model("ctx-pro"), model("odd:name")]}));
+    for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
+        assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name"));
+    }
+    let reply = ask(&edge, edge.get("/v1/models/none", "")).await;
+    assert_eq!((reply.status, &reply.json()["error"]["reason"]), (404, &json!("model_not_found")));
+}
+
+#[tokio::test]
+async fn tokens_are_not_counted() {
+    let edge = TestEdge::plain().await;
+    let reply = ask(&edge, edge.post("/v1/messages/count_tokens", "{}")).await;
+    let id = reply.header("request-id");
+    let message = format!("counting tokens is not offered here (request id: {id})");
+    let error = json!({"type": "gateway_error", "code": "not_found", "message": message,
+        "details": {"error_code": "not_found"}});
+    assert_eq!(reply.json(), json!({"type": "error", "error": error, "request_id": id}));
+    assert_eq!(reply.status, 404);
+}
+
+#[tokio::test]
+async fn links_need_their_signature_and_no_key() {
+    let edge = TestEdge::plain().await;
+    let get = async |target: &str, lines: &str| {
+        ask(&edge, format!("GET /v1/media/{target} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await
+    };
+    let good = "m_1.png?expires=9&signature=good";
+    let reply = get(good, "").await;
+    assert_eq!((reply.status, reply.text().as_str()), (200, "0123456789"));
+    for (name, value) in [
+        ("content-type", "image/png"),
+        ("content-length", "10"),
+        ("accept-ranges", "bytes"),
+        ("etag", "\"m_1.png\""),
+        ("x-content-type-options", "nosniff"),
+        ("content-disposition", "inline; filename=\"m_1.png\""),
+        ("cache-control", "private, max-age=86400, immutable"),
+    ] {
+        assert_eq!(reply.header(name), value, "{name}");
+    }
+    let reply = get(good, "Range: bytes=2-4\r\n").await;
+    assert_eq!((reply.status, reply.text().as_str()), (206, "234"));
+    assert_eq!(reply.header("content-range"), "bytes 2-4/10");
+    assert_eq!(get(good, "Range: bytes=0-\r\n").await.header("content-range"), "bytes 0-9/10");
+    assert_eq!(get(good, "Range: bytes=0-1,4-5\r\n").await.status, 200);
+    assert_eq!(get(good, "Range: bytes=2-4\r\nIf-Range: \"other\"\r\n").await.status, 200);
+    assert_eq!(get(good, "Range: bytes=2-4\r\nIf-Range: \"m_1.png\"\r\n").await.status, 206);
+    let reply = get(good, "Range: bytes=99-\r\n").await;
+    assert_eq!((reply.status, reply.header("content-range")), (416, "bytes */10"));
+    let reply = get(good, "If-None-Match: \"x\", W/\"m_1.png\"\r\n").await;
+    assert_eq!((reply.status, reply.header("content-length")), (304, ""));
+    for (target, status) in [
+        ("m_1.png?expires=9&signature=bad", 404),
+        ("m_1.png?expires=9", 404),
+        ("m_1.png", 404),
+        ("m_1.png?expires=1&signature=good", 403),
+        ("broken?expires=9&signature=good", 500),
+    ] {
+        assert_eq!(get(target, "").await.status, status, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn health_needs_no_key() {
+    let edge = TestEdge::plain().await;
+    for (path, ready, status) in
+        [("/livez", true, 200), ("/readyz", true, 200), ("/livez", false, 200), ("/readyz", false, 503)]
+    {
+        edge.backend.ready.store(ready, Ordering::SeqCst);
+        let reply = ask(&edge, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        assert_eq!(reply.status, status, "{path} {ready}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Submissions: the receipt, the parts of a path, refusals, and bodies.
+
+use gatehouse_driver::SubmitRequest;
+use gatehouse_model::TaskId;
+use serde_json::json;
+
+use crate::tests::{TestEdge, ask};
+
+#[tokio::test]
+async fn a_submission_is_answered_with_a_receipt() {
+    let edge = TestEdge::plain().await;
+    let body = r#"{"model":"ctx-pro","prompt":"a cat"}"#;
+    let request = edge.post("/v1/images/generations", body).replace("Host", "Idempotency-Key: abc\r\nHost");
+    let reply = ask(&edge, request).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(
+        reply.body,
+        r#"{"code":200,"data":[{"status":"submitted","task_id":"task_000000000000000000000SG000"}]}"#
+    );
+    let asked = edge.backend.submitted.lock().unwrap();
+    let SubmitRequest { surface, parent, body: sent, .. } = &asked[0];
+    assert_eq!((*surface, sent.model(), *parent), ("images.generate", Some("ctx-pro"), None));
+    assert_eq!((&sent.bytes()[..], asked[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
+}
+
+#[tokio::test]
+async fn the_path_gives_surface_model_and_parent() {
+    let edge = TestEdge::plain().await;
+    let parent = TaskId::from_bits(5);
+    for (path, surface, model, follows) in [
+        ("/v1/videos/generations".to_owned(), "videos.generate", None, None),
+        (format!("/v1/videos/{parent}/remix"), "videos.remix", None, Some(parent)),
+        (
+            "/v1/journey/generations/high-variation".to_owned(),
+            "journey.high_variation",
+            Some("journey"),
+            None,
+        ),
+        ("/v1/journey/generations".to_owned(), "journey.imagine", Some("journey"), None),
+    ] {
+        assert_eq!(ask(&edge, edge.post(&path, "{}")).await.status, 200);
+        let asked = edge.backend.submitted.lock().unwrap().pop().unwrap();
+        assert_eq!((asked.surface, asked.body.model(), asked.parent), (surface, model, follows));
+    }
+    let reply = ask(&edge, edge.post("/v1/clip2/private-avatar", "{}")).await;
+    let id = "task_000000000000000000000SG000";
+    let data = json!({"id": id, "object": "clip.avatar.asset.task", "status": "processing", "progress": 10,
+        "model": "ctx-pro"});
+    assert_eq!(reply.json(), json!({"code": 200, "data": data}));
+    let reply = ask(&edge, edge.post("/v1/videos/task_1/remix", "{}")).await;
+    assert_eq!((reply.status, reply.message().as_str()), (404, "unknown task \"task_1\""));
+}
+
+#[tokio::test]
+async fn a_refused_submission_says_why() {
+    let edge = TestEdge::plain().await;
+    for (word, status, kind, reason, param) in [
+        ("field", 400, "invalid_request_error", "invalid_request", Some("n")),
+        ("body", 400, "invalid_request_error", "invalid_request", None),
+        ("model", 400, "invalid_request_error", "model_not_found", Some("model")),
+        ("model-limit", 403, "permission_error", "model_forbidden", Some("model")),
+        ("missing", 404, "not_found_error", "not_found", None),
+        ("forbidden", 403, "permission_error", "forbidden", None),
+        ("balance", 402, "payment_required", "insufficient_balance", None),
+        ("quota", 402, "payment_required", "quota_exceeded", None),
+        ("conflict", 422, "invalid_request_error", "idempotency_conflict", Some("Idempotency-Key")),
+        ("key", 401, "authentication_error", "invalid_api_key", None),
+        ("busy", 503, "service_unavailable", "busy", None),
+        ("drain", 503, "service_unavailable", "restarting", None),
+        ("store-busy", 503, "service_unavailable", "busy", None),
+        ("store-closed", 503, "service_unavailable", "restarting", None),
+        ("store", 500, "server_error", "internal_error", None),
+        ("plugin", 500, "server_error", "internal_error", None),
+        ("panic", 500, "server_error", "internal_error", None),
+    ] {
+        let reply =
+            ask(&edge, edge.post("/v1/images/generations", &json!({"refuse": word}).to_string())).await;
+        let error = &reply.json()["error"];
+        assert_eq!((reply.status, error["code"].as_u64()), (status, Some(u64::from(status))), "{word}");
+        assert_eq!((&error["type"], &error["reason"]), (&json!(kind), &json!(reason)), "{word}");
+        assert_eq!(error.get("param").and_then(|param| param.as_str()), param, "{word}");
+        assert!(!reply.text().contains("secret"), "{reply:?}");
+    }
+    let reply = ask(&edge, edge.post("/v1/journey/generations/pan", r#"{"refuse":"model"}"#)).await;
+    assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (404, Some("not_found")));
+}
+
+#[tokio::test]
+async fn a_body_must_be_plain_json() {
+    let edge = TestEdge::plain().await;
+    let sound = edge.post("/v1/images/generations", "{}");
+    for (request, status, said) in [
+        (sound.replace("application/json", "text/plain"), 415, "not \"text/plain\""),
+        (sound.replace("Content-Type: application/json\r\n", ""), 415, "not none"),
+        (sound.replace("Host", "Content-Encoding: gzip\r\nHost"), 415, "Content-Encoding"),
+        (sound.replace("Host", "Idempotency-Key: a b\r\nHost"), 400, "Idempotency-Key"),
+        (edge.post("/v1/images/generations", ""), 400, "empty"),
+        (edge.post("/v1/images/generations", "{\"a\":\n nul}"), 400, "line 2 column"),
+    ] {
+        let reply = ask(&edge, request).await;
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert!(reply.message().contains(said), "{reply:?}");
+    }
+    assert!(edge.backend.submitted.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_bytes_of_all_bodies_are_limited() {
+    let edge = TestEdge::with("limits = { bodies_mib = 1 }").await;
+    let held = format!("{{\"refuse\":\"hang\"{}}}", " ".repeat(900_000));
+    let mut first = edge.connect().await;
+    first.send(edge.post("/v1/images/generations", &held)).await;
+    edge.until_submitted().await;
+    let second = format!("{{{}}}", " ".repeat(300_000));
+    let reply = ask(&edge, edge.post("/v1/images/generations", &second)).await;
+    assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
+    assert_eq!(ask(&edge, edge.post("/v1/images/generations", "{}")).await.status, 200);
+}

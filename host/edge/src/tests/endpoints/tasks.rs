@@ -1,0 +1,112 @@
+//! The task endpoints: read, wait, list, cancel.
+
+use gatehouse_model::{FailureKind, Status, TaskId};
+use serde_json::json;
+
+use crate::tests::support::backend;
+use crate::tests::{TestEdge, ask};
+
+#[tokio::test]
+async fn a_task_is_read_in_every_state() {
+    let edge = TestEdge::with("public_url = \"https://api.example.com\"").await;
+    let read = async |id: TaskId| ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await;
+    let id = edge.backend.put(1, |task| task.status = Status::Submitted);
+    let text = id.to_string();
+    let data = json!({"id": text, "status": "submitted", "progress": 0, "created": 1_800_000_000,
+        "model": "ctx-pro", "estimated_time": 13});
+    assert_eq!(read(id).await.json(), json!({"code": 200, "data": data}));
+    edge.backend.put(1, backend::complete);
+    let links = [format!("https://api.example.com/v1/media/{text}")];
+    let data = json!({"id": text, "status": "completed", "progress": 100,
+        "result": {"images": [{"url": links}]}, "created": 1_800_000_000, "completed": 1_800_000_007,
+        "model": "ctx-pro", "cost": 4.5, "estimated_time": 13, "actual_time": 8});
+    assert_eq!(read(id).await.json(), json!({"code": 200, "data": data}));
+    for (kind, word) in [
+        (FailureKind::Request, "invalid_request_error"),
+        (FailureKind::Moderation, "content_policy_violation"),
+        (FailureKind::Upstream, "upstream_error"),
+        (FailureKind::Timeout, "timeout_error"),
+        (FailureKind::Cancelled, "cancelled"),
+        (FailureKind::Internal, "server_error"),
+    ] {
+        let id = edge.backend.put(2, |task| backend::fail(task, kind, "because"));
+        let data = read(id).await.json()["data"].clone();
+        assert_eq!(data["error"], json!({"type": word, "code": "task_failed", "message": "because"}));
+        assert_eq!((&data["cost"], data.get("result")), (&json!(0), None));
+    }
+}
+
+#[tokio::test]
+async fn links_start_with_the_host_of_the_request() {
+    let edge = TestEdge::plain().await;
+    let id = edge.backend.put(1, backend::complete);
+    let reply = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await;
+    let link = reply.json()["data"]["result"]["images"][0]["url"][0].clone();
+    assert_eq!(link, format!("http://gate.test/v1/media/{id}"));
+}
+
+#[tokio::test]
+async fn an_unknown_task_is_not_found() {
+    let edge = TestEdge::plain().await;
+    for id in ["task_1", "task_000000000000000000000SG000", "x"] {
+        for request in [
+            edge.get(&format!("/v1/tasks/{id}"), ""),
+            edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=5\r\n"),
+            edge.post(&format!("/v1/tasks/{id}/cancel"), ""),
+        ] {
+            let reply = ask(&edge, request).await;
+            assert_eq!((reply.status, reply.message()), (404, format!("unknown task {id:?}")));
+            assert_eq!(reply.header("x-should-retry"), "false");
+        }
+        let reply = ask(&edge, edge.get(&format!("/v1/journey/{id}"), "")).await;
+        assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (404, Some("not_found")));
+    }
+}
+
+#[tokio::test]
+async fn a_long_poll_ends_with_the_task() {
+    let edge = TestEdge::plain().await;
+    let id = edge.backend.put(1, |_| {});
+    let mut client = edge.connect().await;
+    client.send(edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=600\r\n")).await;
+    edge.backend.put(1, backend::complete);
+    let reply = client.read().await.unwrap();
+    assert_eq!(reply.header("preference-applied"), "wait=60");
+    assert_eq!(reply.json()["data"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn tasks_are_listed_and_filtered() {
+    let edge = TestEdge::plain().await;
+    let (first, second) = (edge.backend.put(1, |_| {}), edge.backend.put(2, backend::complete));
+    let page = ask(&edge, edge.get("/v1/tasks", "")).await.json();
+    assert_eq!((&page["code"], &page["has_more"]), (&json!(200), &json!(false)));
+    assert_eq!(
+        (&page["first_id"], &page["last_id"]),
+        (&json!(second.to_string()), &json!(first.to_string()))
+    );
+    assert_eq!(page["data"][0]["status"], "completed");
+    let request = format!("/v1/tasks?limit=1&status=completed&model=ctx-pro&after={first}");
+    let page = ask(&edge, edge.get(&request, "")).await.json();
+    assert_eq!((page["data"].as_array().unwrap().len(), &page["has_more"]), (1, &json!(true)));
+    let filter = edge.backend.filters.lock().unwrap().pop().unwrap();
+    assert_eq!((filter.limit, filter.status, filter.after), (1, Some(Status::Completed), Some(first)));
+    let page = ask(&edge, edge.get("/v1/tasks?model=unused", "")).await;
+    let expected = format!(r#"{{"code":200,"data":[],"has_more":true,"first_id":null,"last_id":"{first}"}}"#);
+    assert_eq!(page.body, expected, "an empty page that has a cursor");
+    let reply = ask(&edge, edge.get("/v1/tasks?limit=many", "")).await;
+    assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("limit")));
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_once() {
+    let edge = TestEdge::plain().await;
+    let id = edge.backend.put(1, |_| {});
+    let cancel = edge.post(&format!("/v1/tasks/{id}/cancel"), "");
+    let reply = ask(&edge, cancel.clone()).await;
+    assert_eq!((reply.status, &reply.json()["data"]["error"]["type"]), (200, &json!("cancelled")));
+    let reply = ask(&edge, cancel.clone()).await;
+    assert_eq!((reply.status, reply.message().as_str()), (409, "the task has already ended: failed"));
+    edge.backend.put(1, |task| task.status = Status::Processing);
+    assert_eq!(ask(&edge, cancel).await.status, 409);
+}

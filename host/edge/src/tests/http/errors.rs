@@ -1,0 +1,86 @@
+//! Every row of the error table in every form, byte for byte, against a golden file.
+
+use std::fmt::Write as _;
+
+use gatehouse_model::RequestId;
+use http_body_util::BodyExt;
+
+use crate::errors::{Form, Kind, Refusal, error_table};
+
+const EVERY: [Kind; 26] = [
+    Kind::Invalid,
+    Kind::UnknownModel,
+    Kind::Unauthenticated,
+    Kind::InsufficientBalance,
+    Kind::QuotaExceeded,
+    Kind::Forbidden,
+    Kind::ModelForbidden,
+    Kind::NetworkForbidden,
+    Kind::LinkExpired,
+    Kind::NotFound,
+    Kind::UnknownPath,
+    Kind::ModelNotFound,
+    Kind::WrongMethod,
+    Kind::RequestTimeout,
+    Kind::Conflict,
+    Kind::TooLarge,
+    Kind::WrongMediaType,
+    Kind::BadRange,
+    Kind::IdempotencyConflict,
+    Kind::RateLimited,
+    Kind::HeadTooLarge,
+    Kind::Internal,
+    Kind::BadGateway,
+    Kind::UpstreamTimeout,
+    Kind::Busy,
+    Kind::Draining,
+];
+
+async fn render(refusal: Refusal, form: Form) -> String {
+    let response = refusal.into_response(form, RequestId::from_bits(1));
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let header = |name| parts.headers.get(name).map_or("-", |value| value.to_str().unwrap());
+    format!(
+        "{form:?} {} retry={} after={}\n  {}\n",
+        parts.status.as_u16(),
+        header("x-should-retry"),
+        header("retry-after"),
+        String::from_utf8(body.to_vec()).unwrap()
+    )
+}
+
+#[tokio::test]
+async fn every_error_matches_the_golden_file() {
+    assert_eq!(error_table().len(), EVERY.len());
+    let mut text = String::new();
+    for kind in EVERY {
+        writeln!(text, "# {kind:?}").unwrap();
+        for form in [Form::Generic, Form::Journey, Form::Messages] {
+            text += &render(Refusal::new(kind, "why"), form).await;
+        }
+    }
+    text += "# with a field\n";
+    text += &render(Refusal::field("n", "n: why"), Form::Generic).await;
+    text += &render(Refusal::field("n", "n: why"), Form::Messages).await;
+    assert_eq!(text, include_str!("errors.txt"), "\n{text}");
+}
+
+#[test]
+fn a_path_chooses_the_envelope_form() {
+    for (path, form) in [
+        ("/v1/messages", Form::Messages),
+        ("/v1/messages/count_tokens", Form::Messages),
+        ("/messages", Form::Messages),
+        ("/v1/v1/messages", Form::Messages),
+        ("/v1/messagesx", Form::Generic),
+        ("/v1/journey/task_1", Form::Journey),
+        ("/v1/journey/generations/blend", Form::Journey),
+        ("/journey", Form::Journey),
+        ("/v1/tasks/messages", Form::Generic),
+        ("/", Form::Generic),
+        ("*", Form::Generic),
+    ] {
+        assert_eq!(Form::of(path), form, "{path}");
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the pipeline: authentication, the access log, the error table.
+
+pub(super) mod access_log;
+mod auth;
+mod errors;
+mod pipeline;

@@ -1,0 +1,311 @@
+//! A scripted backend: gives the results a test asks for, and records its calls.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use gatehouse_driver::{
+    CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
+    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
+};
+use gatehouse_model::{
+    Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
+    Task, TaskFailure, TaskId, UnixMs,
+};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::backend::Backend;
+
+/// The files of the media store; the big one is larger than any socket buffer.
+const PICTURE: &[u8] = b"0123456789";
+const BIG: u64 = 256 << 20;
+
+/// The sending end of a stream.
+type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
+
+pub(crate) struct ScriptedBackend {
+    pub(crate) keys: Mutex<Vec<Key>>,
+    pub(crate) generation: AtomicU64,
+    pub(crate) look_ups: AtomicUsize,
+    pub(crate) submitted: Mutex<Vec<SubmitRequest>>,
+    pub(crate) filters: Mutex<Vec<TaskFilter>>,
+    pub(crate) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
+    pub(crate) ready: AtomicBool,
+    pub(crate) broken: AtomicBool,
+    /// Streams left open.
+    pub(crate) streams: Mutex<Vec<Events>>,
+}
+
+impl ScriptedBackend {
+    pub(crate) fn new(id: KeyId, digest: KeyDigest) -> Self {
+        let key = Key {
+            id,
+            customer: CustomerId::from("payer"),
+            name: "test".to_owned(),
+            digest,
+            created: UnixMs(0),
+            quota: None,
+            used: Credits::ZERO,
+            models: vec![],
+            networks: vec![],
+            expires: None,
+            revoked: None,
+            chat_format: gatehouse_model::ChatFormat::Wrapped,
+        };
+        Self {
+            keys: Mutex::new(vec![key]),
+            generation: AtomicU64::new(1),
+            look_ups: AtomicUsize::new(0),
+            submitted: Mutex::default(),
+            filters: Mutex::default(),
+            tasks: watch::Sender::new(BTreeMap::new()),
+            ready: AtomicBool::new(true),
+            broken: AtomicBool::new(false),
+            streams: Mutex::default(),
+        }
+    }
+
+    /// Changes the one key, as an operator would.
+    pub(crate) fn change_key(&self, change: impl FnOnce(&mut Key)) {
+        change(&mut self.keys.lock().unwrap()[0]);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Puts a task there and gives its id.
+    pub(crate) fn put(&self, number: u128, change: impl FnOnce(&mut Task)) -> TaskId {
+        let mut task = task(TaskId::from_bits(number));
+        change(&mut task);
+        let id = task.id;
+        self.tasks.send_modify(|tasks| drop(tasks.insert(id, task)));
+        id
+    }
+
+    fn working<T>(&self, value: T) -> Result<T, StoreError> {
+        if self.broken.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() });
+        }
+        Ok(value)
+    }
+}
+
+/// A task that has just been accepted.
+fn task(id: TaskId) -> Task {
+    let created = UnixMs(1_800_000_000_250);
+    Task {
+        id,
+        revision: 1,
+        customer: CustomerId::from("payer"),
+        key: KeyId::from("key"),
+        family: "context-image".to_owned(),
+        digest: Digest::default(),
+        state_version: 1,
+        state: vec![],
+        seed: 0,
+        model: "ctx-pro".to_owned(),
+        surface: "images.generate".to_owned(),
+        status: Status::Submitted,
+        progress: 0,
+        created,
+        deadline: created.plus(Duration::from_secs(1800)),
+        finished: None,
+        expected_ms: Some(12_500),
+        phase: Phase::Over,
+        assignment: None,
+        blobs: vec![],
+        charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
+        unit_price: Credits(4_500_000),
+        held: Credits(4_500_000),
+        cost: None,
+        public: vec![],
+        private: vec![],
+        media: vec![],
+        failure: None,
+    }
+}
+
+/// Completes a task.
+pub(crate) fn complete(task: &mut Task) {
+    task.status = Status::Completed;
+    task.progress = 100;
+    task.cost = Some(Credits(4_500_000));
+    task.finished = Some(task.created.plus(Duration::from_millis(7_100)));
+}
+
+/// Fails a task.
+pub(crate) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
+    task.status = Status::Failed;
+    task.cost = Some(Credits::ZERO);
+    task.finished = Some(task.created.plus(Duration::from_secs(1)));
+    task.failure = Some(TaskFailure { kind, message: message.to_owned() });
+}
+
+/// The refusal a body asks for by its `refuse` field.
+fn refusal(word: &str) -> SubmitError {
+    let credits = Credits(4_500_000);
+    match word {
+        "field" => SubmitError::Invalid {
+            field: Some("n".to_owned()),
+            message: "n: expected a number, not \"2\"".to_owned(),
+        },
+        "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
+        "model" => SubmitError::UnknownModel("nobody".to_owned()),
+        "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
+        "missing" => SubmitError::NotFound("unknown video".to_owned()),
+        "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
+        "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
+        "quota" => SubmitError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
+        "conflict" => SubmitError::IdempotencyConflict,
+        "key" => SubmitError::KeyGone,
+        "busy" => SubmitError::Busy,
+        "drain" => SubmitError::Draining,
+        "store-busy" => SubmitError::Store(StoreError::Busy),
+        "store-closed" => SubmitError::Store(StoreError::Closed),
+        "store" => {
+            SubmitError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
+        }
+        _ => SubmitError::Internal("the plugin said sk-secret".to_owned()),
+    }
+}
+
+impl Backend for ScriptedBackend {
+    fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        self.look_ups.fetch_add(1, Ordering::SeqCst);
+        self.working(self.keys.lock().unwrap().iter().find(|key| key.digest == *digest).cloned())
+    }
+    fn keys_generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        self.submitted.lock().unwrap().push(request);
+        match body["refuse"].as_str() {
+            Some("hang") => std::future::pending().await,
+            // What the driver makes of a panic; it runs a submission on a task of its own.
+            Some("panic") => Err(SubmitError::Internal("a bug".to_owned())),
+            Some(word) => Err(refusal(word)),
+            None => {
+                let task = self.put(0x0198_0000, |task| task.progress = 10);
+                Ok(Receipt { task, repeated: false })
+            }
+        }
+    }
+    async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        let rejected = |obstacle| TextError::Rejected {
+            obstacle,
+            message: "the provider's words".to_owned(),
+            retry_after: Some(Duration::from_secs(90)),
+        };
+        let failure = |word: &str| match word {
+            "account" => rejected(Obstacle::Account),
+            "invalid" => rejected(Obstacle::Invalid),
+            "rate" => rejected(Obstacle::RateLimited),
+            "upstream" => rejected(Obstacle::Upstream),
+            "timeout" => TextError::Timeout,
+            "nobody" => TextError::Unavailable { retry_after: None },
+            word => TextError::Refused(refusal(word)),
+        };
+        if let Some(word) = body["refuse"].as_str() {
+            return Err(failure(word));
+        }
+        let Some(events) = body["events"].as_array() else {
+            return Ok(CompletionResponse::Whole(br#"{"a":  1.0}"#.to_vec()));
+        };
+        let (sender, receiver) = tokio::sync::mpsc::channel(8);
+        for event in events {
+            let piece = match event["fail"].as_str() {
+                Some(word) => Err(failure(word)),
+                None => {
+                    let name = event["event"].as_str().map(str::to_owned);
+                    Ok(vec![Sse { event: name, data: event["data"].to_string() }])
+                }
+            };
+            sender.send(piece).await.unwrap();
+        }
+        if body["open"] == true {
+            self.streams.lock().unwrap().push(sender);
+        }
+        Ok(CompletionResponse::Stream(receiver.into()))
+    }
+    fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.working(self.tasks.borrow().get(&id).cloned())
+    }
+    async fn task_when_over(&self, key: &Key, id: TaskId, _: Duration) -> Result<Option<Task>, StoreError> {
+        let over = |tasks: &BTreeMap<TaskId, Task>| tasks.get(&id).is_none_or(|task| task.status.is_final());
+        let _ = self.tasks.subscribe().wait_for(over).await;
+        self.task(key, id)
+    }
+    async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+        self.filters.lock().unwrap().push(filter.clone());
+        let tasks = self.tasks.borrow();
+        // A model nobody used: the page ends at its limit of rows before the first match.
+        let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
+        let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
+        let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));
+        let next = cursor.filter(|_| tasks.len() > page.len());
+        self.working(TaskPage { rows_read: tasks.len(), tasks: page, next })
+    }
+    async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+        let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
+        match task.status {
+            Status::Submitted => {
+                let id = self.put(id.bits(), |task| fail(task, FailureKind::Cancelled, "cancelled"));
+                Ok(self.tasks.borrow()[&id].clone())
+            }
+            status if status.is_final() => Err(CancelError::Over(status)),
+            _ => Err(CancelError::Running),
+        }
+    }
+    fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+        Some(format!(r#"{{"images":[{{"url":["{base}/v1/media/{}"]}}]}}"#, task.id).into_bytes())
+    }
+    fn models(&self, _: &Key) -> Vec<ModelListing> {
+        let listing = |id: &str| ModelListing {
+            id: id.to_owned(),
+            family: "context-image".to_owned(),
+            surfaces: vec!["images.generate".to_owned()],
+            since: UnixMs(1_700_000_000_999),
+        };
+        vec![listing("ctx-pro"), listing("odd:name")]
+    }
+    async fn media(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        if signature != "good" {
+            return Err(MediaRefusal::NotFound);
+        }
+        match (name, expires) {
+            (_, "1") => Err(MediaRefusal::Expired),
+            ("broken", _) => Err(MediaRefusal::Broken),
+            ("big.mp4", _) => {
+                let piece = Bytes::from(vec![0; 1 << 20]);
+                let body = stream::repeat_with(move || Ok(piece.clone())).take(256).boxed();
+                Ok(MediaFile { mime: "video/mp4", length: BIG, range: 0..BIG, partial: false, body })
+            }
+            _ => {
+                let all = 0..PICTURE.len() as u64;
+                let (part, partial) = match range {
+                    Some("bytes=2-4") => (2..5, true),
+                    Some("bytes=0-") => (all.clone(), true),
+                    Some("bytes=99-") => return Err(MediaRefusal::BadRange(all.end)),
+                    _ => (all.clone(), false),
+                };
+                let bytes =
+                    &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
+                let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
+                Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, body })
+            }
+        }
+    }
+    fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::SeqCst)
+    }
+}

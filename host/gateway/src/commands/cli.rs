@@ -1,0 +1,385 @@
+//! The grammar of the command line: commands, options, help texts, and the forms of values.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
+use ipnet::IpNet;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the command was refused, or the doctor found something
+  2  an error on the command line or in the configuration
+  3  the store failed; start again and it recovers
+  4  the gateway could not start, or a part of it ended
+
+Without a configuration file the gateway runs against simulated providers on this machine, keeps its data in
+./gatehouse-data and prints two keys with lines to paste.";
+
+/// A gateway for generative models.
+#[derive(Debug, Parser)]
+#[command(name = "gatehouse", version, about, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    /// The configuration file [default: ./gatehouse.toml if it exists]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The data folder; overrides the configuration
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// The command; `serve` by default.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway
+    Serve(ServeArgs),
+    /// Create, list and revoke API keys
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Open customer accounts, deposit and withdraw credits
+    #[command(subcommand, name = "account", visible_alias = "customer")]
+    Customer(CustomerCommand),
+    /// Sum up the ledger again and check every hold against its task
+    Doctor(OutputArgs),
+    /// List decisions taken without all facts, such as a lost provider reply; newest first
+    #[command(after_help = "Example:\n  gatehouse audit --task task_01jz3k8m4n5p6q7r8s9t0v1w2x --limit 5")]
+    Audit(AuditArgs),
+    /// Check a configuration file, then print every value in effect
+    CheckConfig {
+        /// The file [default: --config, or ./gatehouse.toml]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Install, activate, roll back and list plugin versions
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Run the simulated providers alone and print their addresses as JSON
+    Sandbox(SandboxArgs),
+}
+
+/// Options of `serve`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServeArgs {
+    /// Address for clients; overrides the configuration
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Serve TLS with a certificate generated at start; to try, not to deploy
+    #[arg(long)]
+    pub(crate) tls_self_signed: bool,
+}
+
+/// The form of the output.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Commands about keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Create a key; it is shown once
+    #[command(after_help = "Examples:
+  gatehouse key create laptop --account alice --unlimited
+  gatehouse key create ci --account alice --quota 12.5 --model ctx-pro --ip 10.0.0.0/8 --expires 30d")]
+    Create(CreateKeyArgs),
+    /// List keys
+    List {
+        /// Only this customer's
+        #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
+        customer: Option<String>,
+        /// Revoked ones too
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Show one key's policy and use
+    Show {
+        /// The ten characters after `sk-`
+        key: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Revoke a key at once
+    Revoke {
+        /// The ten characters after `sk-`
+        key: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+/// A key's policy.
+#[derive(Debug, Args)]
+pub(crate) struct CreateKeyArgs {
+    /// A name for people
+    pub(crate) name: String,
+    /// The customer that pays
+    #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
+    pub(crate) customer: String,
+    /// Credits it may spend in all
+    #[arg(long, value_name = "CREDITS", required_unless_present = "unlimited", conflicts_with = "unlimited")]
+    pub(crate) quota: Option<Credits>,
+    /// No limit but the customer's balance
+    #[arg(long)]
+    pub(crate) unlimited: bool,
+    /// A model it may use; repeat for more [default: all]
+    #[arg(long = "model", value_name = "MODEL")]
+    pub(crate) models: Vec<String>,
+    /// A network it may be used from, such as 10.0.0.0/8 or 2001:db8::1; repeat for more [default: all]
+    #[arg(long = "ip", value_name = "CIDR", value_parser = network)]
+    pub(crate) networks: Vec<IpNet>,
+    /// Its expiry: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z [default: never]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) expires: Option<Expiry>,
+    /// Form of chat completions: wrapped in {code, data}, or bare as OpenAI clients expect
+    #[arg(long, value_name = "wrapped|bare", default_value = "wrapped")]
+    pub(crate) chat_format: ChatFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Commands about customers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CustomerCommand {
+    /// Open a customer account without credit
+    #[command(after_help = "Example:\n  gatehouse account open alice && gatehouse account deposit alice 100")]
+    Open {
+        /// Its new id
+        customer: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// List customers
+    List(OutputArgs),
+    /// Show one customer
+    Show {
+        /// Its id
+        customer: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Deposit credits
+    Deposit(AmountArgs),
+    /// Withdraw available credits
+    Withdraw(AmountArgs),
+}
+
+/// Credits in or out.
+#[derive(Debug, Args)]
+pub(crate) struct AmountArgs {
+    /// The customer's id
+    pub(crate) customer: String,
+    /// Credits, with at most six decimals
+    pub(crate) amount: Credits,
+    /// A note for the ledger
+    #[arg(long, default_value = "")]
+    pub(crate) memo: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Selection of audit lines.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Only lines about this task
+    #[arg(long)]
+    pub(crate) task: Option<TaskId>,
+    /// At most this many lines
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Commands about plugins.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// List the versions in the plugin store and the state of each
+    List(OutputArgs),
+    /// Deploy a component: every stage, then the switch of its family
+    #[command(after_help = "Example:
+  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)")]
+    Install {
+        /// The component
+        file: PathBuf,
+        /// Refuse any other bytes
+        #[arg(long, value_name = "DIGEST")]
+        sha256: Option<Digest>,
+        /// Its signature [default: FILE.sig if it exists]
+        #[arg(long, value_name = "FILE")]
+        signature: Option<PathBuf>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Switch a family to a version in the plugin store
+    Activate {
+        /// Its digest, or a prefix of it
+        version: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Switch a family back to its previous version
+    Rollback {
+        /// The family
+        family: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Delete a version that neither serves nor has tasks to finish
+    Remove {
+        /// Its digest, or a prefix of it
+        version: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Take a component through every stage of deployment but the switch
+    Check {
+        /// The component
+        file: PathBuf,
+        /// Its signature [default: FILE.sig if it exists]
+        #[arg(long, value_name = "FILE")]
+        signature: Option<PathBuf>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Create a key pair to sign plugins with: the private key into FILE, the public one printed
+    Keygen {
+        /// File for the private key; must not exist
+        file: PathBuf,
+    },
+    /// Sign a component: writes FILE.sig beside it
+    Sign {
+        /// The component
+        file: PathBuf,
+        /// The private key's file
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+    },
+}
+
+/// Behaviour of the simulated providers.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SandboxArgs {
+    /// Milliseconds a job takes
+    #[arg(long, default_value_t = 2000)]
+    pub(crate) job_ms: u64,
+    /// Seconds a provider's own link lives
+    #[arg(long, default_value_t = 600)]
+    pub(crate) link_seconds: u64,
+}
+
+/// A duration from now, or a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    After(Duration),
+    At(UnixMs),
+}
+
+impl Expiry {
+    /// The moment, counted from `now`.
+    pub(crate) fn moment(self, now: UnixMs) -> UnixMs {
+        match self {
+            Self::After(span) => now.plus(span),
+            Self::At(moment) => moment,
+        }
+    }
+}
+
+impl FromStr for Expiry {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(span) = humantime::parse_duration(text) {
+            return Ok(Self::After(span));
+        }
+        let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
+        let moment = humantime::parse_rfc3339(&whole).ok();
+        let since = moment.and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok());
+        since.map(|since| Self::At(UnixMs(0).plus(since))).ok_or_else(|| {
+            "expected a duration such as 30d or 12h, a date such as 2027-01-31, or a moment such as \
+             2027-01-31T12:00:00Z"
+                .to_owned()
+        })
+    }
+}
+
+/// A network, or one address as a network.
+fn network(text: &str) -> Result<IpNet, String> {
+    text.parse::<IpNet>()
+        .or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from))
+        .map_err(|_| "expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32".to_owned())
+}
+
+/// A key's id, from the id itself or from a whole key.
+pub(crate) fn key_id(text: &str) -> KeyId {
+    text.strip_prefix("sk-").map_or_else(|| KeyId::from(text), |key| KeyId(key.chars().take(10).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_read() {
+        for (line, fits) in [
+            ("gatehouse", true),
+            ("gatehouse serve --listen 127.0.0.1:0 --tls-self-signed", true),
+            ("gatehouse --data d serve --config c", true),
+            ("gatehouse key create n --account a --unlimited", true),
+            ("gatehouse key create n --account a --quota 12.5 --model m --model o --ip ::1", true),
+            ("gatehouse key create n --account a", false),
+            ("gatehouse key create n --account a --quota 1 --unlimited", false),
+            ("gatehouse key create n --account a --quota 1e3", false),
+            ("gatehouse key create n --account a --unlimited --ip 10.0.0.0/40", false),
+            ("gatehouse account deposit a 5 --memo m", true),
+            ("gatehouse account deposit a", false),
+            ("gatehouse doctor --json", true),
+            ("gatehouse audit --limit 5 --json", true),
+            ("gatehouse audit --task 5", false),
+            ("gatehouse check-config f.toml", true),
+            ("gatehouse plugin check f.wasm", true),
+            ("gatehouse plugin", false),
+        ] {
+            assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");
+        }
+    }
+
+    #[test]
+    fn expiries_read() {
+        let day = Duration::from_secs(86_400);
+        for (text, expected) in [
+            ("30d", Some(Expiry::After(day * 30))),
+            ("12h", Some(Expiry::After(day / 2))),
+            ("1970-01-02", Some(Expiry::At(UnixMs(86_400_000)))),
+            ("1970-01-02T00:00:01Z", Some(Expiry::At(UnixMs(86_401_000)))),
+            ("tomorrow", None),
+            ("2027-13-01", None),
+            ("30", None),
+        ] {
+            assert_eq!(text.parse::<Expiry>().ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pasted_key_names_its_id() {
+        for text in ["0123456789", "sk-0123456789", "sk-0123456789abcdefghijklmnopqrstuvwxyzabcdefghijkl"] {
+            assert_eq!(key_id(text), KeyId::from("0123456789"));
+        }
+    }
+}

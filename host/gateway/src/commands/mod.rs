@@ -1,0 +1,9 @@
+//! The command line: its grammar, the operation each command means, its execution, and its output.
+
+mod cli;
+mod execute;
+mod operation;
+mod print;
+mod run;
+
+pub(crate) use run::run;

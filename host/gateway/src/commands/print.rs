@@ -1,0 +1,234 @@
+//! Results on standard output: tables for people, JSON for programs.
+
+use std::io::{self, Write};
+
+use gatehouse_admin::{
+    AuditNote, Examination, KeyView, OperationResult, PluginState, PluginView, StageVerdict, StageView,
+};
+use gatehouse_model::{Credits, Customer};
+
+use crate::moment::rfc3339;
+
+/// Writes an result as one JSON document.
+pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(result)?;
+    writeln!(out, "{text}")
+}
+
+/// Writes an result for people.
+pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
+    match result {
+        OperationResult::Customer(customer) => customers(out, std::slice::from_ref(customer)),
+        OperationResult::Customers { customers: all } => customers(out, all),
+        OperationResult::Key(key) => details(out, key),
+        OperationResult::KeyCreated { key, secret } => {
+            details(out, key)?;
+            writeln!(out, "\n{}\n\nThis is the key; it is not shown again.", secret.0)
+        }
+        OperationResult::Keys { keys: all } => keys(out, all),
+        OperationResult::Examined(examination) => examined(out, examination),
+        OperationResult::Audit { notes } => audit(out, notes),
+        OperationResult::PluginChecked { plugin, stages: all } => {
+            stages(out, all)?;
+            plugins(out, std::slice::from_ref(plugin))?;
+            writeln!(out, "\nIt passed every stage.")
+        }
+        OperationResult::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
+        OperationResult::PluginSwitched { plugin, replaced, stages: all } => {
+            stages(out, all)?;
+            plugins(out, std::slice::from_ref(plugin))?;
+            match replaced {
+                Some(before) => writeln!(out, "\nIt replaces {}.", before.short()),
+                None => writeln!(out, "\nIt serves."),
+            }
+        }
+        OperationResult::Plugins { plugins: all } => plugins(out, all),
+    }
+}
+
+fn customers(out: &mut dyn Write, customers: &[Customer]) -> io::Result<()> {
+    let row = |customer: &Customer| {
+        vec![
+            customer.id.to_string(),
+            customer.available.to_string(),
+            customer.reserved.to_string(),
+            customer.spent.to_string(),
+            customer.deposited.to_string(),
+        ]
+    };
+    table(out, &["ACCOUNT", "AVAILABLE", "RESERVED", "SPENT", "DEPOSITED"], customers.iter().map(row))
+}
+
+fn keys(out: &mut dyn Write, keys: &[KeyView]) -> io::Result<()> {
+    let row = |key: &KeyView| {
+        let state = match (key.revoked, key.expires) {
+            (Some(at), _) => format!("revoked {}", rfc3339(at)),
+            (None, Some(at)) => format!("until {}", rfc3339(at)),
+            (None, None) => "unlimited".to_owned(),
+        };
+        vec![
+            key.id.to_string(),
+            key.customer.to_string(),
+            quota(key.quota),
+            key.used.to_string(),
+            state,
+            key.name.clone(),
+        ]
+    };
+    table(out, &["KEY", "ACCOUNT", "QUOTA", "USED", "VALID", "NAME"], keys.iter().map(row))
+}
+
+fn details(out: &mut dyn Write, key: &KeyView) -> io::Result<()> {
+    let list = |words: Vec<String>| if words.is_empty() { "all".to_owned() } else { words.join(", ") };
+    let networks = key.networks.iter().map(ToString::to_string).collect();
+    let lines = [
+        ("key", key.id.to_string()),
+        ("name", key.name.clone()),
+        ("account", key.customer.to_string()),
+        ("quota", quota(key.quota)),
+        ("used", key.used.to_string()),
+        ("models", list(key.models.clone())),
+        ("networks", list(networks)),
+        ("created", rfc3339(key.created)),
+        ("expires", key.expires.map_or_else(|| "never".to_owned(), rfc3339)),
+        ("revoked", key.revoked.map_or_else(|| "no".to_owned(), rfc3339)),
+        ("chat", key.chat_format.as_str().to_owned()),
+    ];
+    lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<9}{value}"))
+}
+
+fn examined(out: &mut dyn Write, examination: &Examination) -> io::Result<()> {
+    for (name, count) in &examination.counts {
+        writeln!(out, "{name:<15} {count}")?;
+    }
+    writeln!(out, "imbalance {}", examination.imbalance)?;
+    if examination.findings.is_empty() {
+        return writeln!(out, "nothing is wrong");
+    }
+    writeln!(out, "{} findings:", examination.findings.len())?;
+    examination.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))
+}
+
+fn audit(out: &mut dyn Write, notes: &[AuditNote]) -> io::Result<()> {
+    let row = |note: &AuditNote| {
+        let task = note.task.map_or_else(|| "-".to_owned(), |task| task.to_string());
+        vec![rfc3339(note.at), task, note.text.clone()]
+    };
+    table(out, &["WHEN", "TASK", "WHAT"], notes.iter().map(row))
+}
+
+fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
+    let row = |plugin: &PluginView| {
+        let state = match &plugin.state {
+            PluginState::Active { since } => format!("serves since {}", rfc3339(*since)),
+            PluginState::Broken { reason } => format!("broken: {reason}"),
+            PluginState::Checked => "checked".to_owned(),
+            PluginState::Kept => "kept".to_owned(),
+            PluginState::Pinned => "finishes its tasks".to_owned(),
+            PluginState::Serves => "serves".to_owned(),
+            PluginState::Standby { until } => format!("standby until {}", rfc3339(*until)),
+            PluginState::RolledBack { at, reason } => format!("rolled back {}: {reason}", rfc3339(*at)),
+        };
+        let digest = plugin.digest.to_string()[..12].to_owned();
+        vec![plugin.family.clone(), plugin.version.clone(), digest, plugin.models.join(", "), state]
+    };
+    table(out, &["FAMILY", "VERSION", "DIGEST", "MODELS", "STATE"], plugins.iter().map(row))
+}
+
+/// The stages a plugin version went through, and an empty line.
+pub(crate) fn stages(out: &mut dyn Write, stages: &[StageView]) -> io::Result<()> {
+    let row = |stage: &StageView| {
+        let verdict = match stage.verdict {
+            StageVerdict::Passed => "passed",
+            StageVerdict::Refused => "REFUSED",
+            StageVerdict::Skipped => "skipped",
+        };
+        // The reason of a refusal is the command's error message; here it would be the second time. A cell is one line.
+        let note = match stage.verdict {
+            StageVerdict::Refused => String::new(),
+            _ => stage.note.lines().next().unwrap_or_default().to_owned(),
+        };
+        vec![stage.stage.clone(), verdict.to_owned(), stage.took_ms.to_string(), note]
+    };
+    table(out, &["STAGE", "VERDICT", "MS", "NOTE"], stages.iter().map(row))?;
+    writeln!(out)
+}
+
+/// Columns as wide as their widest cell.
+fn table(out: &mut dyn Write, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> io::Result<()> {
+    let heads = heads.iter().map(|head| (*head).to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
+    let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        writeln!(out, "{}", cells.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn quota(quota: Option<Credits>) -> String {
+    quota.map_or_else(|| "none".to_owned(), |quota| quota.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::UnixMs;
+
+    use super::*;
+
+    fn shown(result: &OperationResult) -> String {
+        let mut out = Vec::new();
+        text(&mut out, result).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let account = |id: &str, micro| Customer {
+            id: id.into(),
+            created: UnixMs(0),
+            available: Credits(micro),
+            reserved: Credits::ZERO,
+            spent: Credits::ZERO,
+            deposited: Credits(micro),
+        };
+        let accounts = vec![account("a", 1_500_000), account("longer-name", 0)];
+        let expected = "\
+ACCOUNT      AVAILABLE  RESERVED  SPENT  DEPOSITED
+a            1.5        0         0      1.5
+longer-name  0          0         0      0
+";
+        assert_eq!(shown(&OperationResult::Customers { customers: accounts }), expected);
+    }
+
+    #[test]
+    fn the_doctor_says_imbalance_zero() {
+        let mut examination = Examination {
+            findings: vec![],
+            counts: [("keys".to_owned(), 2)].into(),
+            imbalance: Credits::ZERO,
+        };
+        assert_eq!(
+            shown(&OperationResult::Examined(examination.clone())),
+            "keys            2\nimbalance 0\nnothing is wrong\n"
+        );
+        examination.findings.push("account a: a balance is negative".to_owned());
+        assert!(
+            shown(&OperationResult::Examined(examination))
+                .ends_with("1 findings:\n  account a: a balance is negative\n")
+        );
+    }
+
+    #[test]
+    fn audit_lines_name_moment_and_task() {
+        let note = |task, text: &str| AuditNote { at: UnixMs(0), task, text: text.to_owned() };
+        let notes = vec![note(None, "it was noticed")];
+        let expected = "\
+WHEN                  TASK  WHAT
+1970-01-01T00:00:00Z  -     it was noticed
+";
+        assert_eq!(shown(&OperationResult::Audit { notes }), expected);
+    }
+}

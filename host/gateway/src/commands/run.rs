@@ -1,0 +1,187 @@
+//! From the command line to an exit code.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser as _;
+use gatehouse_admin::{OperationError, OperationResult};
+use gatehouse_edge::Certificates;
+
+use super::cli::{Cli, Command, OutputArgs, PluginCommand, SandboxArgs, ServeArgs};
+use super::execute::{self, ExecuteError};
+use super::operation::operation;
+use super::print;
+use crate::config::{Loaded, SandboxConfig, load};
+use crate::exit::Exit;
+use crate::plugins::built_in::PLUGINS;
+use crate::plugins::signing;
+use crate::server::{self, Options, ServeError, Signals};
+use crate::terminal::{print as print_text, print_error};
+use crate::{environment, sandbox_mode};
+
+/// Runs the program; the whole of `main`.
+#[must_use]
+pub(crate) fn run() -> ExitCode {
+    let started = Instant::now();
+    let cli = Cli::parse();
+    let exit = match cli.command {
+        None => serve(cli.config.as_deref(), cli.data, &ServeArgs::default(), started),
+        Some(Command::Serve(args)) => serve(cli.config.as_deref(), cli.data, &args, started),
+        Some(Command::CheckConfig { file }) => check_config(file.or(cli.config).as_deref()),
+        Some(Command::Sandbox(args)) => run_sandbox(&args),
+        Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
+        Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
+        Some(other) => operate(other, cli.config.as_deref(), cli.data),
+    };
+    exit.into()
+}
+
+fn serve(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started: Instant) -> Exit {
+    let loaded = match configuration(file) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let sockets = match server::inherited_sockets() {
+        Ok(sockets) => sockets,
+        Err(error) => {
+            print_error(&format!("LISTEN_FDS: expected listening TCP sockets to be handed over: {error}"));
+            return Exit::Misconfigured;
+        }
+    };
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    let options = Options { data, listen: args.listen, self_signed: args.tls_self_signed, sockets, started };
+    let ended = runtime.block_on(server::serve(&loaded, options));
+    // Whatever still runs has been told to stop, or was given up on.
+    runtime.shutdown_background();
+    ended.unwrap_or_else(|error| {
+        match &error {
+            ServeError::Config(wrong) => {
+                print_error(&loaded.error_at(&wrong.key, &wrong.problem).to_string())
+            }
+            ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
+                print_error(&loaded.error_at("server.tls", &wrong.to_string()).to_string());
+            }
+            other => print_error(&other.to_string()),
+        }
+        error.exit()
+    })
+}
+
+fn check_config(file: Option<&Path>) -> Exit {
+    let loaded = match configuration(file) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    // The same checks as at start: secrets are looked up, certificates read, and nothing is connected to.
+    let _inside = runtime.enter();
+    let wrong = match (
+        server::open_upstream(&loaded.config),
+        loaded.config.server.tls.clone().map(Certificates::from_files),
+    ) {
+        (Err(wrong), _) => loaded.error_at(&wrong.key, &wrong.problem),
+        (_, Some(Err(wrong))) => loaded.error_at("server.tls", &wrong.to_string()),
+        _ => return print_text(&loaded.effective),
+    };
+    print_error(&wrong.to_string());
+    Exit::Misconfigured
+}
+
+fn run_sandbox(args: &SandboxArgs) -> Exit {
+    let config = SandboxConfig { enabled: true, job_ms: args.job_ms, link_seconds: args.link_seconds };
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::handle()?;
+        let running = sandbox_mode::start(&config).await?;
+        let addresses = serde_json::json!({
+            "context": running.context(),
+            "messages": running.messages(),
+            "chat": running.chat(),
+        });
+        print_text(&format!("{addresses}\n"));
+        signals.next().await;
+        running.stop().await;
+        io::Result::Ok(())
+    });
+    ended.map_or_else(
+        |error| {
+            print_error(&format!("simulated providers: {error}"));
+            Exit::Broken
+        },
+        |()| Exit::Done,
+    )
+}
+
+fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit {
+    let (operation, output) = match operation(command) {
+        Ok(operation) => operation,
+        Err(problem) => {
+            print_error(&problem);
+            return Exit::Misconfigured;
+        }
+    };
+    let loaded = match configuration(file) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let root = data.unwrap_or_else(|| loaded.config.data.folder.clone());
+    let Some(runtime) = runtime() else { return Exit::Broken };
+    match runtime.block_on(execute::execute(&loaded.config, &root, operation)) {
+        Ok(outcome) => show(&outcome, output),
+        Err(error) => {
+            if let ExecuteError::Operation(refusal) = &error {
+                show_stages(refusal, output);
+            }
+            print_error(&error.to_string());
+            Exit::from(&error)
+        }
+    }
+}
+
+/// What a refused plugin version went through, for whoever still reads standard output.
+fn show_stages(refusal: &OperationError, output: OutputArgs) {
+    let OperationError::PluginRefused { stages, .. } = refusal else { return };
+    let mut out = io::stdout().lock();
+    drop(match output.json {
+        true => serde_json::to_string_pretty(refusal)
+            .map_err(io::Error::from)
+            .and_then(|text| writeln!(out, "{text}")),
+        false => print::stages(&mut out, stages),
+    });
+}
+
+fn finish(done: Result<String, String>) -> Exit {
+    match done {
+        Ok(text) => print_text(&text),
+        Err(problem) => {
+            print_error(&problem);
+            Exit::Misconfigured
+        }
+    }
+}
+
+fn show(outcome: &OperationResult, output: OutputArgs) -> Exit {
+    let mut out = io::stdout().lock();
+    let written = if output.json { print::json(&mut out, outcome) } else { print::text(&mut out, outcome) };
+    if written.is_err() {
+        return Exit::Broken;
+    }
+    match outcome {
+        OperationResult::Examined(found) if !found.is_clean() => Exit::Refused,
+        _ => Exit::Done,
+    }
+}
+
+fn configuration(file: Option<&Path>) -> Result<Loaded, Exit> {
+    load(file, PLUGINS, environment::overrides()).map_err(|error| {
+        print_error(&error.to_string());
+        Exit::Misconfigured
+    })
+}
+
+fn runtime() -> Option<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| print_error(&format!("the runtime could not start: {error}"))).ok()
+}

@@ -1,0 +1,35 @@
+//! The plugin runtime's configuration, from the sections it depends on.
+
+use std::path::PathBuf;
+
+use gatehouse_model::Digest;
+use gatehouse_runtime::{Supplies, Trust};
+
+use super::sections::Config;
+use crate::plugins::built_in::PLUGINS;
+
+impl Config {
+    /// Configures the plugin runtime for the data folder `data`.
+    #[must_use]
+    pub(crate) fn runtime(&self, data: PathBuf) -> gatehouse_runtime::Config {
+        let plugins = &self.plugins;
+        // In sandbox mode every provider is simulated and gets an account.
+        let configured =
+            self.providers.iter().filter(|(_, it)| self.sandbox.enabled || !it.accounts.is_empty());
+        gatehouse_runtime::Config {
+            data_dir: data,
+            threads: plugins.threads,
+            streams: plugins.streams,
+            limits: plugins.limits,
+            limits_by_family: plugins.limits_by_family.clone(),
+            settings: plugins.settings.clone(),
+            trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
+            built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
+            supplies: Some(Supplies {
+                providers: configured.map(|(name, _)| name.clone()).collect(),
+                prices: self.prices.keys().cloned().collect(),
+            }),
+            watch: plugins.canary,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The watched folder: a component copied into it is deployed, then moved into a subfolder with a report.
+//!
+//! ```text
+//! incoming/NAME.wasm (+ NAME.wasm.sig) -> accepted/<time>-NAME.wasm + <time>-NAME.wasm.report.json
+//!                                      -> refused/...
+//! ```
+//! Polled, apart from requests. A file counts as complete once two polls found it unchanged. File names are not
+//! trusted: only plain files directly in the folder are read, links are not followed, and the target's path is built
+//! here. Write access to the folder is the right to deploy plugins, so a world-writable folder is refused.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_admin::{AdminService, Component, Operation, OperationError, OperationResult};
+use gatehouse_model::{Clock, Digest, UnixMs};
+use gatehouse_runtime::PluginService;
+use tokio::task::JoinHandle;
+
+use super::signing;
+use crate::moment::rfc3339_millis;
+
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Polls that a component waits for its required signature.
+const SIGNATURE_POLLS: u32 = 10;
+/// More than the largest component a configuration can allow; larger files are not read.
+const MAX_COMPONENT_BYTES: u64 = 64 << 20;
+const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
+
+/// The watched folder and its files at the last poll.
+pub(crate) struct FolderWatcher {
+    folder: PathBuf,
+    signed_only: bool,
+    seen: HashMap<OsString, Seen>,
+}
+
+/// A file at the last poll.
+struct Seen {
+    fingerprint: Fingerprint,
+    polls: u32,
+}
+
+/// The properties that change while a file is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fingerprint {
+    bytes: u64,
+    inode: u64,
+    changed: (i64, i64),
+    signature: Option<(u64, i64, i64)>,
+}
+
+impl FolderWatcher {
+    /// Opens the folder; creates it (0700) and its two subfolders if they are missing.
+    ///
+    /// # Errors
+    /// The file system's, and a world-writable folder.
+    pub(crate) fn open(folder: PathBuf, signed_only: bool) -> io::Result<Self> {
+        for part in [folder.clone(), folder.join("accepted"), folder.join("refused")] {
+            DirBuilder::new().recursive(true).mode(0o700).create(part)?;
+        }
+        if fs::metadata(&folder)?.permissions().mode() & 0o002 != 0 {
+            let why = "the folder is world-writable, so every user could deploy plugins; run chmod o-w";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self { folder, signed_only, seen: HashMap::new() })
+    }
+
+    /// Polls the folder until the task is aborted, and installs every complete component.
+    pub(crate) fn watch(
+        mut self,
+        service: Arc<AdminService>,
+        plugins: PluginService,
+        clock: Arc<dyn Clock>,
+    ) -> JoinHandle<()> {
+        tokio::spawn(async move {
+            loop {
+                clock.pause(POLL_INTERVAL).await;
+                let polled = tokio::task::spawn_blocking(move || {
+                    let complete = self.poll();
+                    (self, complete)
+                });
+                let Ok((watcher, complete)) = polled.await else { return };
+                self = watcher;
+                for name in complete {
+                    self.deploy(&name, &service, &plugins, clock.as_ref()).await;
+                }
+            }
+        })
+    }
+
+    /// The names of the complete components, in order.
+    fn poll(&mut self) -> Vec<OsString> {
+        let found = match self.components() {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(folder = %self.folder.display(), %error, "the watched folder cannot be read");
+                return Vec::new();
+            }
+        };
+        self.seen.retain(|name, _| found.iter().any(|(present, _)| present == name));
+        let mut complete = Vec::new();
+        for (name, fingerprint) in found {
+            let polls = match self.seen.get(&name) {
+                Some(seen) if seen.fingerprint == fingerprint => seen.polls + 1,
+                _ => 1,
+            };
+            let signed = fingerprint.signature.is_some() || !self.signed_only || polls >= SIGNATURE_POLLS;
+            if polls >= 2 && signed && fingerprint.bytes > 0 {
+                complete.push(name.clone());
+            }
+            self.seen.insert(name, Seen { fingerprint, polls });
+        }
+        complete.sort();
+        complete
+    }
+
+    fn components(&self) -> io::Result<Vec<(OsString, Fingerprint)>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let name = entry?.file_name();
+            let path = self.folder.join(&name);
+            let hidden = name.as_encoded_bytes().starts_with(b".");
+            if hidden || path.extension() != Some(OsStr::new("wasm")) {
+                continue;
+            }
+            let Some(file) = plain_file(&path) else { continue };
+            let stamp = |file: &Metadata| (file.mtime(), file.mtime_nsec());
+            let signature = plain_file(&signing::signature_path(&path)).map(|file| {
+                let (seconds, nanoseconds) = stamp(&file);
+                (file.len(), seconds, nanoseconds)
+            });
+            let fingerprint =
+                Fingerprint { bytes: file.len(), inode: file.ino(), changed: stamp(&file), signature };
+            found.push((name, fingerprint));
+        }
+        Ok(found)
+    }
+
+    async fn deploy(
+        &mut self,
+        name: &OsStr,
+        service: &AdminService,
+        plugins: &PluginService,
+        clock: &dyn Clock,
+    ) {
+        let path = self.folder.join(name);
+        let result = install(&path, service, plugins).await;
+        self.seen.remove(name);
+        let into = if result.is_ok() { "accepted" } else { "refused" };
+        match &result {
+            Ok(_) => tracing::info!(file = %path.display(), "component from the watched folder deployed"),
+            Err(error) => {
+                tracing::error!(file = %path.display(), %error, "component from the watched folder refused");
+            }
+        }
+        if let Err(error) = self.archive(name, into, clock.now(), &result) {
+            tracing::error!(file = %path.display(), %error, "the component cannot be moved out of the watched folder");
+        }
+    }
+
+    fn archive(
+        &self,
+        name: &OsStr,
+        into: &str,
+        at: UnixMs,
+        result: &Result<OperationResult, OperationError>,
+    ) -> io::Result<()> {
+        let mut kept = OsString::from(format!("{}-", rfc3339_millis(at)));
+        kept.push(name);
+        let (from, to) = (self.folder.join(name), self.folder.join(into).join(kept));
+        let mut report = to.clone().into_os_string();
+        report.push(".report.json");
+        let text = match result {
+            Ok(result) => serde_json::to_vec_pretty(result)?,
+            Err(error) => serde_json::to_vec_pretty(error)?,
+        };
+        fs::write(report, text)?;
+        if signing::signature_path(&from).exists() {
+            fs::rename(signing::signature_path(&from), signing::signature_path(&to))?;
+        }
+        fs::rename(from, to)
+    }
+}
+
+/// Reads and installs one component.
+async fn install(
+    path: &Path,
+    service: &AdminService,
+    plugins: &PluginService,
+) -> Result<OperationResult, OperationError> {
+    let file = path.to_owned();
+    let failed = |error: io::Error| OperationError::Failed(format!("the file cannot be read: {error}"));
+    let read =
+        tokio::task::spawn_blocking(move || read(&file)).await.map_err(|error| failed(error.into()))?;
+    let (component, signature) = read.map_err(failed)?;
+    let digest = Digest::of(&component.0);
+    if let Some(reason) = plugins.withdrawn(&digest) {
+        // An automatic rollback is undone by hand only.
+        return Err(OperationError::Refused(format!(
+            "version {} was rolled back ({reason}); `gatehouse plugin activate` switches to it again",
+            digest.short()
+        )));
+    }
+    service.perform(Operation::PluginInstall { component, sha256: None, signature }).await
+}
+
+/// The metadata of a plain file; `None` for a link.
+fn plain_file(path: &Path) -> Option<Metadata> {
+    fs::symlink_metadata(path).ok().filter(Metadata::is_file)
+}
+
+fn read(path: &Path) -> io::Result<(Component, Option<String>)> {
+    let limited = |path: &Path, max: u64| {
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(max + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > max {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {max} bytes")));
+        }
+        Ok(bytes)
+    };
+    let component = Component(limited(path, MAX_COMPONENT_BYTES)?);
+    let signature_path = signing::signature_path(path);
+    let signature = match plain_file(&signature_path) {
+        Some(_) => {
+            let bytes = limited(&signature_path, MAX_SIGNATURE_BYTES)?;
+            Some(
+                String::from_utf8(bytes)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+            )
+        }
+        None => None,
+    };
+    Ok((component, signature))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(watcher: &mut FolderWatcher) -> Vec<String> {
+        watcher.poll().iter().map(|name| name.display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_file_is_complete_once_two_polls_agree() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("in");
+        let mut watcher = FolderWatcher::open(folder.clone(), false).unwrap();
+        let file = folder.join("a.wasm");
+        fs::write(&file, b"half").unwrap();
+        assert!(poll(&mut watcher).is_empty());
+        fs::write(&file, b"half and more").unwrap();
+        assert!(poll(&mut watcher).is_empty(), "it has grown");
+        fs::write(folder.join("a.wasm.sig"), b"sig").unwrap();
+        assert!(poll(&mut watcher).is_empty(), "its signature has just come");
+        assert_eq!(poll(&mut watcher), ["a.wasm"]);
+    }
+
+    #[test]
+    fn only_plain_wasm_files_are_read() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("in");
+        let mut watcher = FolderWatcher::open(folder.clone(), false).unwrap();
+        fs::write(outer.path().join("outside.wasm"), b"x").unwrap();
+        std::os::unix::fs::symlink("../outside.wasm", folder.join("link.wasm")).unwrap();
+        fs::create_dir(folder.join("folder.wasm")).unwrap();
+        for name in [".hidden.wasm", "a.wasm.tmp", "b.txt", "empty.wasm", "wasm"] {
+            let bytes: &[u8] = if name == "empty.wasm" { b"" } else { b"x" };
+            fs::write(folder.join(name), bytes).unwrap();
+        }
+        for _ in 0..3 {
+            assert!(poll(&mut watcher).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_required_signature_is_awaited_for_a_limited_time() {
+        let outer = tempfile::tempdir().unwrap();
+        let mut watcher = FolderWatcher::open(outer.path().join("in"), true).unwrap();
+        fs::write(outer.path().join("in/a.wasm"), b"x").unwrap();
+        for _ in 1..SIGNATURE_POLLS {
+            assert!(poll(&mut watcher).is_empty());
+        }
+        assert_eq!(poll(&mut watcher), ["a.wasm"], "to be refused as unsigned");
+    }
+
+    #[test]
+    fn a_world_writable_folder_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("in");
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(FolderWatcher::open(folder, false).err().unwrap().to_string().contains("chmod o-w"));
+    }
+
+    #[test]
+    fn a_deployed_file_is_archived_with_its_report() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("in");
+        let watcher = FolderWatcher::open(folder.clone(), false).unwrap();
+        fs::write(folder.join("a.wasm"), b"x").unwrap();
+        fs::write(folder.join("a.wasm.sig"), b"s").unwrap();
+        let refused = Err(OperationError::Refused("no".to_owned()));
+        watcher.archive(OsStr::new("a.wasm"), "refused", UnixMs(7), &refused).unwrap();
+        let report =
+            fs::read_to_string(folder.join("refused/1970-01-01T00:00:00.007Z-a.wasm.report.json")).unwrap();
+        assert!(report.contains("\"no\""), "{report}");
+        assert!(
+            folder.join("refused/1970-01-01T00:00:00.007Z-a.wasm").exists()
+                && folder.join("refused/1970-01-01T00:00:00.007Z-a.wasm.sig").exists()
+        );
+        assert!(!folder.join("a.wasm").exists() && !folder.join("a.wasm.sig").exists());
+    }
+}

@@ -1,0 +1,93 @@
+//! The simulated providers: started, and put in place of the configured ones.
+//!
+//! The only code that knows both the simulation's addresses and the configuration's types. A family whose provider
+//! has a simulation is one entry in `use_simulated_providers`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use gatehouse_driver::ModelConfig;
+use gatehouse_model::Secret;
+use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_upstream::{AccountConfig, SecretRef};
+
+use crate::config::{Config, SandboxConfig};
+
+/// The credential of the simulated providers.
+const PROVIDER_KEY: &str = "sandbox-key";
+
+/// Starts the simulated providers.
+///
+/// # Errors
+/// A listener cannot be bound.
+pub(crate) async fn start(config: &SandboxConfig) -> io::Result<Sandbox> {
+    let settings = Settings {
+        keys: vec![PROVIDER_KEY.to_owned()],
+        job_time: Duration::from_millis(config.job_ms),
+        link_life: Duration::from_secs(config.link_seconds),
+        ..Settings::default()
+    };
+    Sandbox::start(settings).await
+}
+
+/// Text models of the simulated chat completions, besides the defaults of the families.
+const CHAT_MODELS: &str = r#"
+[sim-chat]
+provider = "openai"
+protocol = "chat"
+upstream = "gpt-sim"
+prices = { input = "1", output = "4", cached = "0.1" }
+rules = { max_output = 16384 }
+
+[sim-reasoning]
+provider = "openai"
+protocol = "chat"
+upstream = "gpt-sim-reasoning"
+prices = { input = "2", output = "8", cached = "0.2" }
+rules = { max_output = 128000, sampling = "none" }
+
+[sim-clone]
+provider = "openai"
+protocol = "chat"
+upstream = "clone-sim"
+prices = { input = "1", output = "2" }
+rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = false }
+"#;
+
+/// Replaces the addresses and accounts of the configured providers by the simulated ones.
+pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
+    let context = sandbox.context();
+    let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
+    let origins_by_provider = [
+        ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
+        ("anthropic", text(&sandbox.messages().origin)),
+        ("openai", text(&sandbox.chat().origin)),
+    ];
+    for (name, (base, origins, media)) in origins_by_provider {
+        let Some(provider) = config.providers.get_mut(name) else { continue };
+        (provider.base_url, provider.origins, provider.media_origins) = (base, origins, media);
+        let secret = Some(SecretRef::Given(Secret::new(PROVIDER_KEY.to_owned())));
+        let account = AccountConfig { secret, ..AccountConfig::default() };
+        provider.accounts = BTreeMap::from([("sandbox".to_owned(), account)]);
+    }
+    let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).expect("a test parses it");
+    for (id, model) in models {
+        config.models.entry(id).or_insert(model);
+    }
+    // The sample pictures can then be used as references.
+    let samples = context.samples.trim_start_matches("http://").to_owned();
+    config.fetch.allow_private.push(samples);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simulated_models_are_valid() {
+        let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).unwrap();
+        assert_eq!(gatehouse_driver::check_models(&models), Ok(()));
+        assert!(models.values().all(|model| model.provider == "openai"));
+    }
+}

@@ -1,0 +1,150 @@
+//! The text printed when the gateway is ready.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::sandbox_mode::SandboxKeys;
+
+/// The facts in the text.
+pub(crate) struct Banner<'a> {
+    /// The public listeners.
+    pub(crate) listen: &'a [SocketAddr],
+    /// Whether those speak TLS.
+    pub(crate) tls: bool,
+    /// The admin listener.
+    pub(crate) admin: SocketAddr,
+    /// The data folder.
+    pub(crate) data: &'a Path,
+    /// Time from the start of the process until now.
+    pub(crate) ready: Duration,
+    /// Keys to try the gateway with; only in sandbox mode.
+    pub(crate) keys: Option<&'a SandboxKeys>,
+    /// Whether the certificate was generated at start.
+    pub(crate) self_signed: bool,
+}
+
+impl Banner<'_> {
+    /// The whole text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let scheme = if self.tls { "https" } else { "http" };
+        for address in self.listen {
+            line(&mut text, format_args!("gatehouse listens on {scheme}://{address}"));
+        }
+        line(&mut text, format_args!("admin, metrics and health on http://{}", self.admin));
+        line(&mut text, format_args!("data in {}", self.data.display()));
+        if let (Some(keys), Some(address)) = (self.keys, self.listen.first()) {
+            text.push_str(&self.examples(keys, &format!("{scheme}://{}", reachable(*address))));
+        }
+        line(&mut text, format_args!("ready in {} ms", self.ready.as_millis()));
+        text
+    }
+
+    /// Lines that work when pasted into a shell with curl and sed.
+    fn examples(&self, keys: &SandboxKeys, base: &str) -> String {
+        let (wrapped, bare) = (&keys.wrapped.0, &keys.bare.0);
+        let stored = match keys.replaced {
+            true => {
+                "New keys: a stored one was revoked or unknown. From now on they are the same at every start"
+            }
+            false => "The keys are the same at every start",
+        };
+        let file = keys.file.display();
+        let curl = if self.self_signed { "curl -sk" } else { "curl -s" };
+        format!(
+            r#"
+Simulated providers are running, so no credentials are needed and nothing leaves this machine.
+{stored}; they are kept in {file}.
+Paste these lines into another terminal:
+
+  KEY={wrapped}
+  TASK=$({curl} {base}/v1/images/generations -H "Authorization: Bearer $KEY" \
+    -H 'Content-Type: application/json' \
+    -d '{{"model":"ctx-pro","prompt":"a lighthouse at dawn","size":"16:9"}}' \
+    | tee /dev/stderr | sed -n 's/.*"task_id":"\([^"]*\)".*/\1/p')
+  URL=$({curl} {base}/v1/tasks/$TASK -H "Authorization: Bearer $KEY" -H 'Prefer: wait=30' \
+    | tee /dev/stderr | sed -n 's/.*"url":\["\([^"]*\)".*/\1/p')
+  {curl} -o lighthouse.png "$URL" && ls -l lighthouse.png
+
+Text, whole and streamed, in either protocol:
+
+  {curl} {base}/v1/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{{"model":"sim-chat","messages":[{{"role":"user","content":"Say hello"}}]}}'
+  {curl} -N {base}/v1/messages -H "x-api-key: $KEY" -H 'Content-Type: application/json' \
+    -d '{{"model":"lm-sonnet-4-6","max_tokens":200,"stream":true,"messages":[{{"role":"user","content":"Say hello"}}]}}'
+
+For SDKs and tools, the base URLs (Anthropic without /v1, OpenAI with it) and keys:
+
+  export ANTHROPIC_BASE_URL={base} ANTHROPIC_API_KEY={wrapped}
+  export OPENAI_BASE_URL={base}/v1 OPENAI_API_KEY={bare}
+
+"#
+        )
+    }
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("a String takes every write");
+}
+
+/// An address a client on this machine can connect to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        other => other.ip(),
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_admin::Revealed;
+
+    use super::*;
+
+    fn banner(keys: Option<&SandboxKeys>, tls: bool) -> String {
+        let banner = Banner {
+            listen: &["0.0.0.0:8080".parse().unwrap()],
+            tls,
+            admin: "127.0.0.1:9".parse().unwrap(),
+            data: Path::new("d"),
+            ready: Duration::from_millis(12),
+            keys,
+            self_signed: tls,
+        };
+        banner.text()
+    }
+
+    #[test]
+    fn without_a_key_it_is_four_lines() {
+        let expected = "gatehouse listens on http://0.0.0.0:8080\nadmin, metrics and health on http://127.0.0.1:9\n\
+                        data in d\nready in 12 ms\n";
+        assert_eq!(banner(None, false), expected);
+    }
+
+    #[test]
+    fn the_examples_hold_keys_and_base_urls() {
+        let mut keys = SandboxKeys {
+            wrapped: Revealed("sk-x".to_owned()),
+            bare: Revealed("sk-y".to_owned()),
+            file: "d/sandbox-keys.json".into(),
+            replaced: false,
+        };
+        let text = banner(Some(&keys), true);
+        for part in [
+            "The keys are the same at every start; they are kept in d/sandbox-keys.json.\n",
+            "KEY=sk-x\n",
+            "curl -sk https://127.0.0.1:8080/v1/images/generations",
+            r#"-d '{"model":"#,
+            "export ANTHROPIC_BASE_URL=https://127.0.0.1:8080 ANTHROPIC_API_KEY=sk-x\n",
+            "export OPENAI_BASE_URL=https://127.0.0.1:8080/v1 OPENAI_API_KEY=sk-y\n",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        keys.replaced = true;
+        assert!(banner(Some(&keys), true).contains("\nNew keys: "));
+    }
+}

@@ -1,0 +1,77 @@
+//! Errors of the start, and the exit code of each.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use gatehouse_driver::StartError;
+use gatehouse_store::OpenError;
+use gatehouse_upstream::ConfigError;
+
+use super::self_signed::CertificateError;
+use crate::data_folder::DataError;
+use crate::exit::Exit;
+use crate::plugins::built_in::BuiltInError;
+use crate::sandbox_mode::SandboxKeysError;
+
+/// Why the gateway did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum ServeError {
+    #[error("admin.listen {address}: {source}")]
+    Admin { address: SocketAddr, source: io::Error },
+    #[error("providers: {0}")]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error("admin.json in the data folder: {0}")]
+    EndpointFile(io::Error),
+    #[error(transparent)]
+    Driver(#[from] StartError),
+    #[error(transparent)]
+    Edge(#[from] gatehouse_edge::Error),
+    #[error(transparent)]
+    BuiltIn(#[from] BuiltInError),
+    #[error("plugins: {0}")]
+    Plugins(#[from] gatehouse_runtime::OpenError),
+    #[error("plugins.watch_folder {}: {source}", folder.display())]
+    WatchFolder { folder: PathBuf, source: io::Error },
+    #[error("log.level: {0}")]
+    Logs(String),
+    #[error("media: {0}")]
+    Media(#[from] gatehouse_media::Error),
+    #[error("metrics: {0}")]
+    Metrics(String),
+    #[error("simulated providers: {0}")]
+    Sandbox(io::Error),
+    #[error("signals: {0}")]
+    Signals(io::Error),
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error("self-signed certificate: {0}")]
+    Tls(#[from] CertificateError),
+    #[error("a part of the start was cancelled: {0}")]
+    Cancelled(#[from] tokio::task::JoinError),
+    #[error("sandbox account: {0}")]
+    SandboxKeys(#[from] SandboxKeysError),
+}
+
+impl ServeError {
+    /// The exit code it ends the process with.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_)
+            | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
+            | Self::WatchFolder { .. }
+            | Self::Logs(_) => Exit::Misconfigured,
+            Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_)) => {
+                Exit::Misconfigured
+            }
+            Self::Media(_) => Exit::Misconfigured,
+            Self::Driver(StartError::Store(_)) => Exit::Store,
+            Self::Store(OpenError::Locked { .. }) => Exit::Refused,
+            Self::Store(_) => Exit::Store,
+            _ => Exit::Broken,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! `gatehouse serve`: the services in start order, the public listeners, the banner, and the shutdown order.
+
+mod banner;
+mod error;
+mod inherited_sockets;
+mod listeners;
+mod self_signed;
+mod serve;
+mod services;
+mod shutdown;
+
+pub(crate) use error::ServeError;
+pub(crate) use inherited_sockets::inherited_sockets;
+pub(crate) use serve::{Options, serve};
+pub(crate) use services::open_upstream;
+pub(crate) use shutdown::Signals;

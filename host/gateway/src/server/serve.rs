@@ -1,0 +1,198 @@
+//! `gatehouse serve`: starts the services in order, waits for a signal, and stops them in order.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gatehouse_admin::Probes;
+use gatehouse_edge::{Certificates, Edge};
+use gatehouse_model::Clock;
+use gatehouse_sandbox::Sandbox;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+use super::banner::Banner;
+use super::error::ServeError;
+use super::listeners::{PublicListeners, listen, listen_for_operators};
+use super::services::{Services, open_upstream};
+use super::shutdown::{Gateway, Signals};
+use crate::config::{Config, Loaded};
+use crate::exit::Exit;
+use crate::plugins::folder_watcher::FolderWatcher;
+use crate::{sandbox_mode, telemetry, terminal};
+
+/// Interval between checks of the certificate files.
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The start of this process, apart from its configuration.
+pub(crate) struct Options {
+    /// The data folder; overrides the configuration.
+    pub(crate) data: Option<PathBuf>,
+    /// The public address; overrides the configuration.
+    pub(crate) listen: Option<SocketAddr>,
+    /// TLS with a generated certificate.
+    pub(crate) self_signed: bool,
+    /// Inherited sockets, served in place of the configured addresses.
+    pub(crate) sockets: Vec<TcpListener>,
+    /// The moment the process began.
+    pub(crate) started: Instant,
+}
+
+/// Runs the gateway until a signal, or until the store fails.
+pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, ServeError> {
+    telemetry::start_logs(&loaded.config.log).map_err(|error| ServeError::Logs(error.to_string()))?;
+    let mut signals = Signals::handle().map_err(ServeError::Signals)?;
+    let mut hangups = signal(SignalKind::hangup()).map_err(ServeError::Signals)?;
+    let gateway = tokio::select! {
+        gateway = open(loaded, options) => gateway?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped while starting");
+            return Ok(Exit::Done);
+        }
+    };
+    let skip_lame_duck = tokio::select! {
+        signal = signals.next() => {
+            tracing::info!(signal, "stopping; a second signal stops at once");
+            signal == Signals::INTERRUPT
+        }
+        () = gateway.driver.failed() => {
+            // Nothing can be stored any more, so the process does not wait for running work.
+            tracing::error!("the store failed; the next start recovers");
+            return Ok(Exit::Store);
+        }
+        never = reload_certificates(&gateway.edge, &*gateway.clock, &mut hangups) => match never {},
+    };
+    tokio::select! {
+        () = gateway.stop(skip_lame_duck) => Ok(Exit::Done),
+        signal = signals.next() => {
+            tracing::warn!(signal, "stopped at once");
+            Ok(Exit::Broken)
+        }
+    }
+}
+
+/// Reads the certificate files again at every SIGHUP, and after a change; never ends.
+async fn reload_certificates(edge: &Edge, clock: &dyn Clock, hangups: &mut Signal) -> Infallible {
+    loop {
+        let read = tokio::select! {
+            Some(()) = hangups.recv() => match edge.certificates().map(Certificates::reload) {
+                Some(read) => read.map(|()| true),
+                None => {
+                    tracing::info!("no certificate is configured");
+                    continue;
+                }
+            },
+            () = clock.pause(CERTIFICATE_CHECK_INTERVAL) => {
+                edge.certificates().map_or(Ok(false), Certificates::reload_if_changed)
+            }
+        };
+        match read {
+            Ok(true) => tracing::info!("certificate reloaded"),
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
+        }
+    }
+}
+
+/// Starts every service, each after the ones it needs.
+async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> {
+    let mut config = loaded.config.clone();
+    let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
+    let sandbox = start_sandbox(&mut config).await?;
+    let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
+    let any_port = default_address && !loaded.from_file && options.listen.is_none();
+    let public = PublicListeners { self_signed: options.self_signed, any_port, sockets: options.sockets };
+    if let Some(listen) = options.listen {
+        config.server.listen = vec![listen];
+    }
+    // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
+    let upstream = open_upstream(&config)?;
+    check_certificates(&config)?;
+    let watcher = open_watch_folder(&config)?;
+    let root = options.data.unwrap_or_else(|| config.data.folder.clone());
+    let services = Services::open(&config, &root).await?;
+    let driver = services.start_driver(&config, upstream).await?;
+    let service = Arc::new(services.admin_service(&driver));
+    let keys = match sandbox {
+        Some(_) => Some(sandbox_mode::keys(&service, services.folder.root()).await?),
+        None => None,
+    };
+    let edge = listen(&config, &driver, &services, public).await?;
+    let upkeep = run_metrics_upkeep(metrics.clone(), services.clock.clone());
+    let ready = driver.clone();
+    let probes =
+        Probes { metrics: Box::new(move || metrics.render()), is_ready: Box::new(move || ready.is_ready()) };
+    let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
+    let banner = Banner {
+        listen: edge.addresses(),
+        tls: edge.certificates().is_some(),
+        self_signed: options.self_signed,
+        admin: admin.address(),
+        data: services.folder.root(),
+        ready: options.started.elapsed(),
+        keys: keys.as_ref(),
+    };
+    terminal::print(&banner.text());
+    let watcher =
+        watcher.map(|watcher| watcher.watch(service, services.plugins.clone(), services.clock.clone()));
+    Ok(Gateway {
+        clock: services.clock,
+        edge,
+        driver,
+        admin,
+        endpoint,
+        data: services.folder.root().to_owned(),
+        upkeep,
+        watcher,
+        store: services.store,
+        sandbox,
+    })
+}
+
+/// Reads the certificate files once. The listeners read them again, after the plugins were compiled.
+fn check_certificates(config: &Config) -> Result<(), ServeError> {
+    match config.server.tls.clone().map(Certificates::from_files) {
+        Some(Err(error)) => Err(gatehouse_edge::Error::Tls(error).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the watched folder, if one is configured.
+fn open_watch_folder(config: &Config) -> Result<Option<FolderWatcher>, ServeError> {
+    let Some(folder) = config.plugins.watch_folder.clone() else { return Ok(None) };
+    FolderWatcher::open(folder.clone(), config.plugins.require_signature)
+        .map(Some)
+        .map_err(|source| ServeError::WatchFolder { folder, source })
+}
+
+/// Starts the simulated providers, if enabled; removes providers without an account.
+async fn start_sandbox(config: &mut Config) -> Result<Option<Sandbox>, ServeError> {
+    let running = if config.sandbox.enabled {
+        let running = sandbox_mode::start(&config.sandbox).await.map_err(ServeError::Sandbox)?;
+        sandbox_mode::use_simulated_providers(config, &running);
+        Some(running)
+    } else {
+        None
+    };
+    config.providers.retain(|name, provider| {
+        let usable = !provider.accounts.is_empty();
+        if !usable {
+            tracing::warn!(provider = name, "no account is configured; its models will fail");
+        }
+        usable
+    });
+    Ok(running)
+}
+
+/// Folds recorded samples into their histograms, so that memory stays constant without a scraper.
+fn run_metrics_upkeep(metrics: PrometheusHandle, clock: Arc<dyn Clock>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            clock.pause(Duration::from_secs(5)).await;
+            metrics.run_upkeep();
+        }
+    })
+}

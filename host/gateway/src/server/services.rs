@@ -1,0 +1,131 @@
+//! The services below the listeners: store, plugins, upstream, media, and the driver over them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_admin::{AdminService, Backend, StoredStates};
+use gatehouse_driver::{Driver, Parts};
+use gatehouse_media::MediaStore;
+use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_runtime::PluginService;
+use gatehouse_store::{OpenError, Store};
+use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
+
+use super::error::ServeError;
+use crate::config::Config;
+use crate::data_folder::DataFolder;
+use crate::plugins::built_in::{self, PLUGINS};
+use crate::secrets;
+use crate::system::{SystemClock, SystemSeed};
+
+/// Time for another gateway to stop and release the store.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The services below the driver.
+pub(super) struct Services {
+    pub(super) folder: DataFolder,
+    pub(super) pepper: Pepper,
+    pub(super) store: Store,
+    pub(super) plugins: PluginService,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) seed: Arc<dyn Seed>,
+}
+
+impl Services {
+    /// Opens the data folder, its store and its plugins.
+    pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
+        let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
+        let folder = DataFolder::open(root)?;
+        let store = open_store(&folder, config, clock.as_ref()).await?;
+        // After the store: its lock allows one process to create a pepper and to switch plugins.
+        let pepper = folder.pepper(seed.as_ref())?;
+        let (plugins, time) = (config.runtime(root.to_owned()), clock.clone());
+        let (record, live) = (folder.plugins(), StoredStates(store.clone()));
+        let plugins = tokio::task::spawn_blocking(move || {
+            let service = PluginService::open(plugins, time)?;
+            service.rehearse_on(Arc::new(live));
+            built_in::install(&service, &record, PLUGINS)?;
+            Ok::<_, ServeError>(service)
+        });
+        let plugins = plugins.await??;
+        Ok(Self { folder, pepper, store, plugins, clock, seed })
+    }
+
+    /// Starts the driver, which recovers the tasks of the last process.
+    pub(super) async fn start_driver(
+        &self,
+        config: &Config,
+        upstream: Upstream,
+    ) -> Result<Driver, ServeError> {
+        let media = MediaStore::open(
+            config.media.clone(),
+            self.folder.root(),
+            self.pepper.clone(),
+            upstream.clone(),
+            self.clock.clone(),
+            self.seed.clone(),
+        )?;
+        let mut tasks = config.tasks.clone();
+        tasks.prices.clone_from(&config.prices);
+        tasks.text.clone_from(&config.text);
+        tasks.models.clone_from(&config.models);
+        let driver = Driver::start(Parts {
+            store: self.store.clone(),
+            plugins: self.plugins.clone(),
+            upstream,
+            media,
+            config: tasks,
+            clock: self.clock.clone(),
+            seed: self.seed.clone(),
+        });
+        Ok(driver.await?)
+    }
+
+    /// The admin service of the running gateway.
+    pub(super) fn admin_service(&self, driver: &Driver) -> AdminService {
+        AdminService {
+            store: self.store.clone(),
+            backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
+            pepper: self.pepper.clone(),
+            clock: self.clock.clone(),
+            seed: self.seed.clone(),
+        }
+    }
+}
+
+/// Opens the upstream client: every secret is looked up, nothing is connected.
+///
+/// # Errors
+/// A missing secret or an unusable value, with its key.
+pub(crate) fn open_upstream(config: &Config) -> Result<Upstream, ConfigError> {
+    let mut used =
+        gatehouse_upstream::Config { providers: config.providers.clone(), fetch: config.fetch.clone() };
+    used.providers.retain(|_, provider| !provider.accounts.is_empty());
+    Upstream::new(
+        &used,
+        &secrets::resolve,
+        Arc::new(SystemClock),
+        Arc::new(SystemSeed),
+        Arc::new(SystemResolver),
+    )
+}
+
+async fn open_store(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> Result<Store, ServeError> {
+    let file = DataFolder::store(folder.root());
+    let end = clock.now().plus(LOCK_TIMEOUT);
+    let mut logged = false;
+    loop {
+        let (path, settings) = (file.clone(), config.data.store.clone());
+        match tokio::task::spawn_blocking(move || Store::open(&path, &settings)).await? {
+            Err(OpenError::Locked { path }) if clock.now() < end => {
+                if !logged {
+                    tracing::warn!(file = %path.display(), "another gatehouse has the store; waiting for it to stop");
+                    logged = true;
+                }
+                clock.pause(Duration::from_millis(50)).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! A disk in memory that remembers what was written to it, what a power cut may leave of that, and numbers to
+//! choose by. For tests, of this room and of whatever stands on a store; never part of a gateway.
+
+mod disk;
+mod image;
+mod xorshift;
+
+pub use disk::{Access, Disk, DiskFault, Op};
+pub use image::{PowerCut, each_power_cut};
+pub use xorshift::Xorshift;

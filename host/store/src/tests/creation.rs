@@ -1,0 +1,43 @@
+//! A power cut while the file is made: nothing was kept yet, so the next start begins again.
+
+use super::Dump;
+use super::crash::Page;
+use crate::config::Config;
+use crate::error::OpenError;
+use crate::fault_injection::{Disk, Xorshift, each_power_cut};
+use crate::store::Store;
+
+#[test]
+fn a_first_start_that_was_cut_short_is_begun_again() {
+    let disk = Disk::default();
+    drop(Store::with_backend(disk.clone(), &Config::default()).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    let (empty, mut words, mut images) = (Page::blank(1, 0).dump, Xorshift::new(5), 0);
+    each_power_cut(vec![], &disk.log(), |cut| {
+        for image in cut.images(2, &mut words) {
+            std::fs::write(&path, image).unwrap();
+            let store =
+                Store::open(&path, &Config::default()).map_err(|error| format!("cut {}: {error}", cut.at))?;
+            assert_eq!(Dump::of_store(&store), empty);
+            assert!(store.examine().unwrap().is_clean());
+            images += 1;
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert!(images > 20, "{images}");
+}
+
+#[test]
+fn a_file_that_lost_its_first_bytes_is_not_taken_for_a_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    Store::open(&path, &Config::default()).unwrap().close();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..512].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = Store::open(&path, &Config::default()).err().unwrap();
+    assert!(matches!(error, OpenError::Storage { .. }), "{error}");
+    assert!(std::fs::read(&path).unwrap() == bytes, "the file is left as it was");
+}

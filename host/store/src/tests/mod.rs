@@ -1,0 +1,152 @@
+//! The store against its promises: same answers as the storage in memory, whole batches or nothing, and a clear
+//! word when it cannot go on.
+
+mod broken;
+mod crash;
+mod creation;
+mod life;
+mod light;
+mod listing;
+mod mix;
+mod same;
+
+use std::collections::BTreeSet;
+
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
+use gatehouse_tasks::sample::{START, beginning};
+use gatehouse_tasks::{
+    Applied, AuditRecord, Command, Hold, HoldId, IdempotencyRecord, JournalEntry, MemoryLedgerStorage,
+    Rejection, apply,
+};
+use redb::{ReadableDatabase, ReadableTable, TableHandle};
+
+use crate::config::Config;
+use crate::layout::{self, Day};
+use crate::read::rows;
+use crate::store::Store;
+
+/// Everything there is, look-up tables included, from whoever keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Dump {
+    customers: Vec<Customer>,
+    keys: Vec<Key>,
+    key_digests: BTreeSet<([u8; 32], String)>,
+    live: Vec<Task>,
+    finished: Vec<Task>,
+    owners: BTreeSet<(String, u128)>,
+    holds: Vec<Hold>,
+    hold_expiry: BTreeSet<(u64, [u8; 17])>,
+    ledger: Vec<JournalEntry>,
+    idempotency_records: Vec<IdempotencyRecord>,
+    idempotency_expiry: BTreeSet<(u64, String, [u8; 32])>,
+    audit_records: Vec<AuditRecord>,
+}
+
+impl Dump {
+    fn of_memory(storage: &MemoryLedgerStorage) -> Self {
+        let all = || storage.live_tasks().chain(storage.finished_tasks());
+        let requests = storage.holds().filter(|hold| matches!(hold.id, HoldId::Request(_)));
+        Self {
+            customers: storage.customers().cloned().collect(),
+            keys: storage.keys().cloned().collect(),
+            key_digests: storage.keys().map(|key| (key.digest.0.0, key.id.0.clone())).collect(),
+            live: storage.live_tasks().cloned().collect(),
+            finished: storage.finished_tasks().cloned().collect(),
+            owners: all().map(|task| (task.customer.0.clone(), task.id.bits())).collect(),
+            holds: storage.holds().cloned().collect(),
+            hold_expiry: requests.map(|hold| (hold.expires.0, layout::hold_key(hold.id))).collect(),
+            ledger: storage.ledger().to_vec(),
+            idempotency_records: storage.idempotency_records().cloned().collect(),
+            idempotency_expiry: storage
+                .idempotency_records()
+                .map(|row| (row.expires.0, row.key.0.clone(), row.token.0))
+                .collect(),
+            audit_records: storage.audit_records().to_vec(),
+        }
+    }
+
+    fn of_store(store: &Store) -> Self {
+        let database = store.database().unwrap();
+        let txn = database.begin_read().unwrap();
+        let mut days: Vec<u32> =
+            txn.list_tables().unwrap().filter_map(|table| layout::owners_day(&table)).collect();
+        days.sort_unstable();
+        let (mut owners, mut finished) = (BTreeSet::new(), vec![]);
+        for day in days {
+            let day = Day::new(day);
+            for row in txn.open_table(day.owners()).unwrap().iter().unwrap() {
+                let key = row.unwrap().0;
+                owners.insert((key.value().0.to_owned(), key.value().1));
+            }
+            if txn.list_tables().unwrap().any(|table| table.name() == day.history().name()) {
+                finished.extend(rows::<u128, Task>(&txn, day.history()).unwrap());
+            }
+        }
+        let digests = txn.open_table(layout::KEY_DIGESTS).unwrap();
+        let hold_expiry = txn.open_table(layout::HOLD_EXPIRY).unwrap();
+        let expiry = txn.open_table(layout::IDEMPOTENCY_EXPIRY).unwrap();
+        Self {
+            customers: store.customers().unwrap(),
+            keys: store.keys().unwrap(),
+            key_digests: each(&digests, |row| (row.0.value(), row.1.value().to_owned())),
+            live: store.live_tasks().collect::<Result<_, _>>().unwrap(),
+            finished,
+            owners,
+            holds: rows(&txn, layout::HOLDS).unwrap(),
+            hold_expiry: each(&hold_expiry, |row| row.0.value()),
+            ledger: rows(&txn, layout::LEDGER).unwrap(),
+            idempotency_records: rows(&txn, layout::IDEMPOTENCY).unwrap(),
+            idempotency_expiry: each(&expiry, |row| {
+                let (at, key, token) = row.0.value();
+                (at, key.to_owned(), token)
+            }),
+            audit_records: rows(&txn, layout::AUDIT).unwrap(),
+        }
+    }
+}
+
+type Guards<'a, K, V> = (redb::AccessGuard<'a, K>, redb::AccessGuard<'a, V>);
+
+fn each<K: redb::Key + 'static, V: redb::Value + 'static, T: Ord>(
+    table: &impl ReadableTable<K, V>,
+    read: impl Fn(Guards<'_, K, V>) -> T,
+) -> BTreeSet<T> {
+    table.iter().unwrap().map(|row| read(row.unwrap())).collect()
+}
+
+fn remember(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, Rejection> {
+    match apply(storage, command) {
+        Ok(answer) => answer,
+        Err(never) => match never {},
+    }
+}
+
+/// A store in memory.
+fn memory_store() -> Store {
+    Store::with_backend(redb::backends::InMemoryBackend::new(), &Config::default()).unwrap()
+}
+
+/// Two customers with money and three keys.
+async fn begin(store: &Store) {
+    for template in beginning() {
+        let command = template.command(&MemoryLedgerStorage::default(), START);
+        store.execute(command).await.unwrap().unwrap();
+    }
+}
+
+fn customer(name: &str) -> CustomerId {
+    CustomerId(name.to_owned())
+}
+
+fn key(name: &str) -> KeyId {
+    KeyId(name.to_owned())
+}
+
+/// A task id born that many minutes after the start, told apart by `number`.
+fn minute(minutes: u64, number: u128) -> TaskId {
+    TaskId::from_bits((u128::from(START.0 + minutes * 60_000) << 80) | number)
+}
+
+fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}

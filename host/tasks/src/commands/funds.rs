@@ -1,0 +1,169 @@
+//! The rules of customers, keys and the holds of requests.
+
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs};
+
+use crate::commands::command::Applied;
+use crate::commands::rejection::Rejection;
+use crate::commands::ruling::{Ruling, Stop};
+use crate::ledger::balanced_entry::BalancedEntry;
+use crate::ledger::hold::{Hold, HoldId};
+use crate::storage::ledger_storage::LedgerStorage;
+
+pub(crate) fn add_customer<B: LedgerStorage>(
+    storage: &mut B,
+    id: CustomerId,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    if id.0.is_empty() {
+        return Err(Stop::Rejected(Rejection::malformed(
+            "id",
+            "expected a customer's name, not an empty text",
+        )));
+    }
+    if storage.customer(&id)?.is_some() {
+        return Err(Stop::Rejected(Rejection::CustomerExists(id)));
+    }
+    let zero = Credits::ZERO;
+    storage.put_customer(&Customer {
+        id,
+        created: at,
+        available: zero,
+        reserved: zero,
+        spent: zero,
+        deposited: zero,
+    })?;
+    Ok(Applied::Done)
+}
+
+pub(crate) fn deposit<B: LedgerStorage>(
+    storage: &mut B,
+    customer: &CustomerId,
+    amount: Credits,
+    memo: String,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    let customer = customer_of(storage, customer)?;
+    let entry =
+        BalancedEntry::deposit(customer, amount, memo, storage.head()?, at).map_err(Stop::Rejected)?;
+    entry.write(storage)?;
+    Ok(Applied::Done)
+}
+
+pub(crate) fn add_key<B: LedgerStorage>(storage: &mut B, key: Key) -> Ruling<Applied, B> {
+    let malformed = |field, problem: String| Stop::Rejected(Rejection::malformed(field, problem));
+    if key.id.0.is_empty() {
+        return Err(malformed("id", "expected a key's public part, not an empty text".into()));
+    }
+    if key.used != Credits::ZERO {
+        return Err(malformed("used", format!("expected a new key, not one that used {}", key.used)));
+    }
+    if let Some(quota) = key.quota.filter(|quota| *quota < Credits::ZERO) {
+        return Err(malformed("quota", format!("expected zero or more, not {quota}")));
+    }
+    customer_of(storage, &key.customer)?;
+    if storage.key(&key.id)?.is_some() || storage.key_of(&key.digest)?.is_some() {
+        return Err(Stop::Rejected(Rejection::KeyExists(key.id)));
+    }
+    storage.put_key(&key)?;
+    Ok(Applied::Done)
+}
+
+pub(crate) fn revoke_key<B: LedgerStorage>(storage: &mut B, id: KeyId, at: UnixMs) -> Ruling<Applied, B> {
+    let Some(mut key) = storage.key(&id)? else {
+        return Err(Stop::Rejected(Rejection::NoKey(id)));
+    };
+    if key.revoked.is_none() {
+        key.revoked = Some(at);
+        storage.put_key(&key)?;
+    }
+    Ok(Applied::Done)
+}
+
+/// `span` is from when to when the hold lasts at most.
+pub(crate) fn hold<B: LedgerStorage>(
+    storage: &mut B,
+    id: RequestId,
+    key: KeyId,
+    amount: Credits,
+    unit_price: Credits,
+    span: (UnixMs, UnixMs),
+) -> Ruling<Applied, B> {
+    let (at, expires) = span;
+    let id = HoldId::Request(id);
+    if expires <= at {
+        let problem = format!("expected a moment after {at}, not {expires}");
+        return Err(Stop::Rejected(Rejection::malformed("expires", problem)));
+    }
+    if storage.hold(id)?.is_some() {
+        return Err(Stop::Rejected(Rejection::HoldExists(id)));
+    }
+    let key = valid_key(storage, key, at)?;
+    let hold = Hold {
+        id,
+        customer: key.customer.clone(),
+        key: key.id.clone(),
+        amount,
+        unit_price,
+        created: at,
+        expires,
+    };
+    let entry = reservation(storage, key, &hold)?;
+    entry.write(storage)?;
+    storage.put_hold(&hold)?;
+    Ok(Applied::Done)
+}
+
+/// Settles `cost` of a request's hold, or releases it when there is none.
+pub(crate) fn resolve<B: LedgerStorage>(
+    storage: &mut B,
+    id: RequestId,
+    cost: Option<Credits>,
+    memo: String,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    let id = HoldId::Request(id);
+    let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
+    let entry = resolution(storage, &hold, cost, memo, at)?;
+    entry.write(storage)?;
+    storage.remove_hold(&hold)?;
+    Ok(Applied::Done)
+}
+
+/// The key, if it may be used at that moment.
+pub(crate) fn valid_key<B: LedgerStorage>(storage: &B, id: KeyId, at: UnixMs) -> Ruling<Key, B> {
+    let Some(key) = storage.key(&id)? else {
+        return Err(Stop::Rejected(Rejection::NoKey(id)));
+    };
+    if key.revoked.is_some() {
+        return Err(Stop::Rejected(Rejection::KeyRevoked(id)));
+    }
+    if key.expires.is_some_and(|expires| expires <= at) {
+        return Err(Stop::Rejected(Rejection::KeyExpired(id)));
+    }
+    Ok(key)
+}
+
+/// What a new hold does to the balances, checked.
+pub(crate) fn reservation<B: LedgerStorage>(storage: &B, key: Key, hold: &Hold) -> Ruling<BalancedEntry, B> {
+    let customer = customer_of(storage, &key.customer)?;
+    BalancedEntry::hold(customer, key, hold, storage.head()?).map_err(Stop::Rejected)
+}
+
+/// What the end of a hold does to the balances, checked. A revoked or expired key does not matter here.
+pub(crate) fn resolution<B: LedgerStorage>(
+    storage: &B,
+    hold: &Hold,
+    cost: Option<Credits>,
+    memo: String,
+    at: UnixMs,
+) -> Ruling<BalancedEntry, B> {
+    let customer = customer_of(storage, &hold.customer)?;
+    let Some(key) = storage.key(&hold.key)? else {
+        return Err(Stop::Rejected(Rejection::NoKey(hold.key.clone())));
+    };
+    BalancedEntry::resolve(customer, key, hold, (cost, memo), storage.head()?, at).map_err(Stop::Rejected)
+}
+
+fn customer_of<B: LedgerStorage>(storage: &B, id: &CustomerId) -> Ruling<Customer, B> {
+    storage.customer(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoCustomer(id.clone())))
+}

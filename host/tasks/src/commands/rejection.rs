@@ -1,0 +1,95 @@
+//! Why a command changed nothing.
+
+use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
+
+use crate::ledger::hold::HoldId;
+
+/// Why a command changed nothing. Expected in normal work; the storage are untouched and the batch goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// A customer of that id is open already.
+    #[error("customer {0} exists already")]
+    CustomerExists(CustomerId),
+    /// The task has ended.
+    #[error("the task has already ended: {}", .0.as_str())]
+    Final(Status),
+    /// There is an open hold of that id.
+    #[error("there is a hold for {0} already")]
+    HoldExists(HoldId),
+    /// The idempotency key came with another request before.
+    #[error("this idempotency key was used with a different request")]
+    IdempotencyConflict,
+    /// The customer has too little.
+    #[error("insufficient balance: {needed} credits needed, {available} available")]
+    InsufficientBalance {
+        /// What was asked for.
+        needed: Credits,
+        /// What is free.
+        available: Credits,
+    },
+    /// A key of that id or that secret exists already.
+    #[error("key {0} exists already")]
+    KeyExists(KeyId),
+    /// The key has expired.
+    #[error("key {0} has expired")]
+    KeyExpired(KeyId),
+    /// The key was revoked.
+    #[error("key {0} was revoked")]
+    KeyRevoked(KeyId),
+    /// The command contradicts itself.
+    #[error("{field}: {problem}")]
+    Malformed {
+        /// The field.
+        field: &'static str,
+        /// What was expected and what came.
+        problem: String,
+    },
+    /// No customer of that id.
+    #[error("no customer {0}")]
+    NoCustomer(CustomerId),
+    /// No open hold of that id: never made, or resolved already.
+    #[error("no open hold for {0}")]
+    NoHold(HoldId),
+    /// No key of that id.
+    #[error("no key {0}")]
+    NoKey(KeyId),
+    /// No task of that id.
+    #[error("no task {0}")]
+    NoTask(TaskId),
+    /// The sum does not fit.
+    #[error("the amount does not fit into the storage")]
+    Overflow,
+    /// More is to be settled than was held.
+    #[error("cannot settle {cost} credits of a hold of {held}")]
+    OverHold {
+        /// What was to be settled.
+        cost: Credits,
+        /// What is held.
+        held: Credits,
+    },
+    /// The key's quota is too small.
+    #[error("key quota exceeded: {needed} credits needed, {remaining} remain")]
+    QuotaExceeded {
+        /// What was asked for.
+        needed: Credits,
+        /// What is left of the quota.
+        remaining: Credits,
+    },
+    /// The task has moved on since the command was thought of.
+    #[error("the task has moved on to revision {current}")]
+    Stale {
+        /// Its revision.
+        current: u64,
+    },
+    /// A task of that id exists already.
+    #[error("task {0} exists already")]
+    TaskExists(TaskId),
+}
+
+impl Rejection {
+    /// A command that contradicts itself.
+    pub(crate) fn malformed(field: &'static str, problem: impl Into<String>) -> Self {
+        Self::Malformed { field, problem: problem.into() }
+    }
+}

@@ -1,0 +1,273 @@
+//! The doctor's eyes: re-sums the ledger and compares it with every balance, hold and task.
+//!
+//! Fed row by row, so that storage of any size can be examined from one snapshot. It trusts no row: sums run in
+//! 128 bits, and what contradicts something else becomes a finding instead of a stop.
+
+use std::collections::BTreeMap;
+
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
+
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
+
+/// Findings kept as text; beyond them only the count goes on.
+const KEPT: usize = 1000;
+
+/// An examination under way. Feed the ledger first and in order, the rest in any order.
+#[derive(Debug, Default)]
+pub struct Examination {
+    head: LedgerHead,
+    external: i128,
+    folds: BTreeMap<CustomerId, Balances>,
+    used: BTreeMap<KeyId, i128>,
+    /// Holds the ledger has opened and not resolved.
+    open: BTreeMap<HoldId, Credits>,
+    /// What the ledger settled for tasks, zero for a release.
+    settled: BTreeMap<HoldId, Credits>,
+    total: i128,
+    report: Report,
+    /// Task holds among the rows, until their task is seen.
+    task_holds: BTreeMap<HoldId, Credits>,
+    /// Live tasks, until their hold is seen.
+    live_tasks: BTreeMap<HoldId, Credits>,
+}
+
+/// What an examination found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Accounts seen.
+    pub customers: u64,
+    /// Keys seen.
+    pub keys: u64,
+    /// Ledger rows seen.
+    pub entries: u64,
+    /// Open holds seen.
+    pub holds: u64,
+    /// Live tasks seen.
+    pub live: u64,
+    /// Ended tasks seen.
+    pub finished: u64,
+    /// All balances less everything paid in; anything but zero means that money was made or lost.
+    pub imbalance: Credits,
+    /// How many contradictions there are.
+    pub found: u64,
+    /// The first thousand of them, for the operator.
+    pub findings: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Balances {
+    available: i128,
+    reserved: i128,
+    spent: i128,
+    deposited: i128,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.found == 0 && self.imbalance == Credits::ZERO
+    }
+
+    fn add(&mut self, finding: String) {
+        self.found += 1;
+        if self.findings.len() < KEPT {
+            self.findings.push(finding);
+        }
+    }
+}
+
+impl Examination {
+    /// The next row of the ledger.
+    pub fn entry(&mut self, entry: &JournalEntry) {
+        self.report.entries += 1;
+        let seq = entry.seq;
+        if seq != self.head.next {
+            self.report.add(format!("ledger row {seq}: expected row {} here", self.head.next));
+        }
+        if entry.link(self.head.chain) != entry.chain {
+            self.report.add(format!("ledger row {seq}: the hash chain is broken"));
+        }
+        self.head = LedgerHead::after(entry);
+
+        let [available, reserved, spent, external] = [
+            entry.movement.available,
+            entry.movement.reserved,
+            entry.movement.spent,
+            entry.movement.external,
+        ]
+        .map(|credits| i128::from(credits.0));
+        if available + reserved + spent + external != 0 {
+            self.report.add(format!("ledger row {seq}: the movement does not sum to zero"));
+        }
+        self.external += external;
+        let fold = self.folds.entry(entry.customer.clone()).or_default();
+        fold.available += available;
+        fold.reserved += reserved;
+        fold.spent += spent;
+        fold.deposited -= external;
+        if let Some(key) = &entry.key {
+            *self.used.entry(key.clone()).or_default() += reserved + spent;
+        }
+        self.follow_hold(entry);
+    }
+
+    /// A customer's row.
+    pub fn customer(&mut self, customer: &Customer) {
+        self.report.customers += 1;
+        let balances = Balances {
+            available: customer.available.0.into(),
+            reserved: customer.reserved.0.into(),
+            spent: customer.spent.0.into(),
+            deposited: customer.deposited.0.into(),
+        };
+        self.total += balances.available + balances.reserved + balances.spent;
+        if balances.available < 0 || balances.reserved < 0 || balances.spent < 0 {
+            self.report.add(format!("customer {}: a balance is negative", customer.id));
+        }
+        if self.folds.remove(&customer.id).unwrap_or_default() != balances {
+            self.report
+                .add(format!("customer {}: its balances are not the sum of its ledger rows", customer.id));
+        }
+    }
+
+    /// A key's row.
+    pub fn key(&mut self, key: &Key) {
+        self.report.keys += 1;
+        if self.used.remove(&key.id).unwrap_or_default() != i128::from(key.used.0) {
+            self.report.add(format!("key {}: its use is not the sum of its ledger rows", key.id));
+        }
+        if key.used < Credits::ZERO || key.quota.is_some_and(|quota| key.used > quota) {
+            self.report.add(format!("key {}: its use is outside its quota", key.id));
+        }
+    }
+
+    /// An open hold's row.
+    pub fn hold(&mut self, hold: &Hold) {
+        self.report.holds += 1;
+        match self.open.remove(&hold.id) {
+            None => self.report.add(format!("hold {}: the ledger has not opened it", hold.id)),
+            Some(amount) if amount != hold.amount => {
+                self.report
+                    .add(format!("hold {}: {} credits, but {amount} by the ledger", hold.id, hold.amount));
+            }
+            Some(_) => {}
+        }
+        if matches!(hold.id, HoldId::Task(_)) {
+            self.pair(hold.id, hold.amount, Side::Hold);
+        }
+    }
+
+    /// A live task's row.
+    pub fn live(&mut self, task: &Task) {
+        self.report.live += 1;
+        if task.status.is_final() {
+            self.report.add(format!("task {}: it has ended, but is kept with the live ones", task.id));
+        }
+        if task.deadline <= task.created {
+            self.report.add(format!("task {}: it has no deadline", task.id));
+        }
+        self.pair(HoldId::Task(task.id), task.held, Side::Task);
+    }
+
+    /// An ended task's row.
+    pub fn finished(&mut self, task: &Task) {
+        self.report.finished += 1;
+        let (id, cost) = (task.id, task.cost.unwrap_or(Credits::ZERO));
+        match task.status {
+            Status::Completed => {}
+            Status::Failed if cost == Credits::ZERO => {}
+            Status::Failed => self.report.add(format!("task {id}: it failed, but cost {cost} credits")),
+            _ => self.report.add(format!("task {id}: it has not ended, but is kept with those that have")),
+        }
+        match self.settled.get(&HoldId::Task(id)) {
+            Some(settled) if *settled == cost => {}
+            Some(settled) => {
+                self.report.add(format!("task {id}: it cost {cost} credits, but {settled} were settled"));
+            }
+            None => self.report.add(format!("task {id}: it has ended, but its hold was never resolved")),
+        }
+    }
+
+    /// The verdict, once every row was seen.
+    #[must_use]
+    pub fn report(self) -> Report {
+        let mut report = self.report;
+        for (customer, _) in self.folds.iter().filter(|(_, fold)| **fold != Balances::default()) {
+            report.add(format!("customer {customer}: it is in the ledger, but has no row"));
+        }
+        for (key, _) in self.used.iter().filter(|(_, used)| **used != 0) {
+            report.add(format!("key {key}: it is in the ledger, but has no row"));
+        }
+        for hold in self.open.keys() {
+            report.add(format!("hold {hold}: open by the ledger, but has no row"));
+        }
+        for hold in self.task_holds.keys() {
+            report.add(format!("hold {hold}: its task is not live"));
+        }
+        for task in self.live_tasks.keys() {
+            report.add(format!("task {task}: it is live, but has no hold"));
+        }
+        let imbalance = self.total + self.external;
+        let clamped = imbalance.clamp(i64::MIN.into(), i64::MAX.into());
+        report.imbalance = Credits(i64::try_from(clamped).expect("clamped to this range"));
+        report
+    }
+
+    /// Each hold is opened once and resolved at most once, by exactly what was held (I3).
+    fn follow_hold(&mut self, entry: &JournalEntry) {
+        let (seq, moved) = (entry.seq, entry.movement);
+        let hold = match (entry.kind, entry.hold) {
+            (EntryKind::Deposit, None) => return,
+            (EntryKind::Deposit, Some(_)) | (_, None) => {
+                return self
+                    .report
+                    .add(format!("ledger row {seq}: its kind and its hold contradict each other"));
+            }
+            (_, Some(hold)) => hold,
+        };
+        if entry.kind == EntryKind::Hold {
+            let is_open = self.open.insert(hold, moved.reserved).is_some();
+            if is_open || self.settled.contains_key(&hold) {
+                self.report.add(format!("ledger row {seq}: hold {hold} was opened before"));
+            }
+            return;
+        }
+        match self.open.remove(&hold) {
+            Some(amount) if amount.checked_neg() == Some(moved.reserved) => {}
+            Some(amount) => {
+                self.report
+                    .add(format!("ledger row {seq}: it resolves other than the {amount} credits held"));
+            }
+            None => self.report.add(format!("ledger row {seq}: hold {hold} is not open")),
+        }
+        if entry.kind == EntryKind::Release && moved.spent != Credits::ZERO {
+            self.report.add(format!("ledger row {seq}: a release spends"));
+        }
+        if matches!(hold, HoldId::Task(_)) {
+            self.settled.insert(hold, moved.spent);
+        }
+    }
+
+    /// Matches each live task with its one hold (I4, I8), whichever is seen first.
+    fn pair(&mut self, id: HoldId, amount: Credits, side: Side) {
+        let (mine, other) = match side {
+            Side::Hold => (&mut self.task_holds, &mut self.live_tasks),
+            Side::Task => (&mut self.live_tasks, &mut self.task_holds),
+        };
+        match other.remove(&id) {
+            Some(held) if held == amount => {}
+            Some(_) => self.report.add(format!("task {id}: it and its hold name different amounts")),
+            None => {
+                mine.insert(id, amount);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Hold,
+    Task,
+}

@@ -1,0 +1,145 @@
+//! The ledger's rows: append-only, gap-free, hash-chained, each summing to zero.
+//!
+//! Four places hold money: a customer's `available`, `reserved` and `spent`, and the world outside. A
+//! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
+//! key's `used` are folds of these rows; `doctor` folds them again.
+
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::hold::HoldId;
+
+/// Why money moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum EntryKind {
+    /// Paid in, or taken back when negative.
+    Deposit,
+    /// Reserved.
+    Hold,
+    /// Given back whole.
+    Release,
+    /// Spent; what the hold had more was given back.
+    Settle,
+}
+
+/// How much each place gained or lost. The four always sum to zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Movement {
+    /// Change of what is free.
+    pub available: Credits,
+    /// Change of what is held.
+    pub reserved: Credits,
+    /// Change of what is settled.
+    pub spent: Credits,
+    /// Change of the world outside: minus what was paid in.
+    pub external: Credits,
+}
+
+impl Movement {
+    /// Paid in, or taken back when negative. `None` where it does not fit.
+    #[must_use]
+    pub fn deposit(amount: Credits) -> Option<Self> {
+        Self::closed(amount, Credits::ZERO, Credits::ZERO)
+    }
+
+    /// Reserved. `None` where it does not fit.
+    #[must_use]
+    pub fn hold(amount: Credits) -> Option<Self> {
+        Self::closed(amount.checked_neg()?, amount, Credits::ZERO)
+    }
+
+    /// A hold resolved: `cost` of it spent, the rest given back. `None` where it does not fit.
+    #[must_use]
+    pub fn resolve(held: Credits, cost: Credits) -> Option<Self> {
+        Self::closed(held.checked_sub(cost)?, held.checked_neg()?, cost)
+    }
+
+    /// What the key's share of spending changes by: held plus settled. `None` where it does not fit.
+    #[must_use]
+    pub fn used(&self) -> Option<Credits> {
+        self.reserved.checked_add(self.spent)
+    }
+
+    fn closed(available: Credits, reserved: Credits, spent: Credits) -> Option<Self> {
+        let external = available.checked_add(reserved)?.checked_add(spent)?.checked_neg()?;
+        Some(Self { available, reserved, spent, external })
+    }
+}
+
+/// One row of the ledger. Written once, never changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    /// Counts up by one from zero.
+    pub seq: u64,
+    /// When.
+    pub at: UnixMs,
+    /// Whose balances.
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
+    /// Whose quota; none for a deposit.
+    pub key: Option<KeyId>,
+    /// The hold made or resolved; none for a deposit.
+    pub hold: Option<HoldId>,
+    /// Why.
+    pub kind: EntryKind,
+    /// How much.
+    pub movement: Movement,
+    /// For people; may be empty.
+    pub memo: String,
+    /// [`JournalEntry::link`] of the row before and this one.
+    pub chain: Digest,
+}
+
+impl JournalEntry {
+    /// SHA-256 over the chain so far and every field of this row. Independent of how rows are encoded for
+    /// keeping, so a change of that encoding does not break the chain.
+    #[must_use]
+    pub fn link(&self, before: Digest) -> Digest {
+        let hold = self.hold.map(|hold| hold.to_string());
+        let moved = self.movement;
+        Digest::of_fields(&[
+            &before.0,
+            &self.seq.to_be_bytes(),
+            &self.at.0.to_be_bytes(),
+            self.customer.0.as_bytes(),
+            // An absent key or hold is an empty field; a present one never is.
+            self.key.as_ref().map_or(b"", |key| key.0.as_bytes()),
+            hold.as_ref().map_or(b"", |hold| hold.as_bytes()),
+            self.kind.as_str().as_bytes(),
+            &moved.available.0.to_be_bytes(),
+            &moved.reserved.0.to_be_bytes(),
+            &moved.spent.0.to_be_bytes(),
+            &moved.external.0.to_be_bytes(),
+            self.memo.as_bytes(),
+        ])
+    }
+}
+
+impl EntryKind {
+    /// The word that goes into the chain; never change one.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Deposit => "deposit",
+            Self::Hold => "hold",
+            Self::Release => "release",
+            Self::Settle => "settle",
+        }
+    }
+}
+
+/// Where the ledger stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LedgerHead {
+    /// The number of the next row.
+    pub next: u64,
+    /// The chain of the last row; all zero for an empty ledger.
+    pub chain: Digest,
+}
+
+impl LedgerHead {
+    /// The head once `entry` is the last row.
+    #[must_use]
+    pub fn after(entry: &JournalEntry) -> Self {
+        Self { next: entry.seq.saturating_add(1), chain: entry.chain }
+    }
+}

@@ -1,0 +1,7 @@
+//! Money: holds, journal entries, prices, and the examination that sums the journal again.
+
+pub(crate) mod balanced_entry;
+pub(crate) mod examination;
+pub(crate) mod hold;
+pub(crate) mod journal_entry;
+pub(crate) mod price_book;

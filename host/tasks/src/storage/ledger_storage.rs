@@ -1,0 +1,104 @@
+//! The rows a command may read and write, whoever keeps them.
+//!
+//! [`LedgerStorage`] is row access and nothing more: no rule lives behind it, so that two keepers cannot disagree about
+//! what is true. A keeper answers from its own writes within one batch, and keeps its own look-up indexes.
+
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+
+/// What is remembered of a submission that came with an idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdempotencyRecord {
+    /// The API key; tokens of different keys never meet.
+    pub key: KeyId,
+    /// The digest of the client's token.
+    pub token: Digest,
+    /// The digest of the request.
+    pub fingerprint: Digest,
+    /// The task it made.
+    pub task: TaskId,
+    /// From when on it counts as absent.
+    pub expires: UnixMs,
+}
+
+/// One line of the audit record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRecord {
+    /// When.
+    pub at: UnixMs,
+    /// The task it is about.
+    pub task: Option<TaskId>,
+    /// What happened, for the operator.
+    pub text: String,
+}
+
+/// Row access. Every `put` replaces the row of the same id; every `remove` of an absent row does nothing.
+pub trait LedgerStorage {
+    /// Why rows cannot be read or written. The batch is lost when this happens.
+    type Error;
+
+    /// The customer of that id.
+    fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, Self::Error>;
+    /// Keeps a customer.
+    fn put_customer(&mut self, customer: &Customer) -> Result<(), Self::Error>;
+
+    /// The key of that id.
+    fn key(&self, id: &KeyId) -> Result<Option<Key>, Self::Error>;
+    /// The id of the key with that digest.
+    fn key_of(&self, digest: &KeyDigest) -> Result<Option<KeyId>, Self::Error>;
+    /// Keeps a key, and lets it be found by its digest.
+    fn put_key(&mut self, key: &Key) -> Result<(), Self::Error>;
+
+    /// The task of that id, if it has not ended.
+    fn live(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
+    /// The task of that id, if it has ended and is still in history.
+    fn finished(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
+    /// The live task born first.
+    fn oldest_live(&self) -> Result<Option<TaskId>, Self::Error>;
+    /// Keeps a live task, and lists it under its owner.
+    fn put_live(&mut self, task: &Task) -> Result<(), Self::Error>;
+    /// Moves a task from the live ones into the history of the day of its birth.
+    fn put_finished(&mut self, task: &Task) -> Result<(), Self::Error>;
+    /// Drops the history of all days before `day`; how many days that were.
+    fn drop_history(&mut self, day: u32) -> Result<u32, Self::Error>;
+
+    /// The open hold of that id.
+    fn hold(&self, id: HoldId) -> Result<Option<Hold>, Self::Error>;
+    /// Keeps an open hold.
+    fn put_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
+    /// Forgets a hold.
+    fn remove_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
+    /// At most `limit` holds of requests whose expiry is not after `now`, the oldest expiry first.
+    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Self::Error>;
+
+    /// What is remembered of that token of that key, expired or not.
+    fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, Self::Error>;
+    /// Remembers a submission.
+    fn put_idempotency_record(&mut self, idempotency_record: &IdempotencyRecord) -> Result<(), Self::Error>;
+    /// Forgets a submission.
+    fn remove_idempotency_record(
+        &mut self,
+        idempotency_record: &IdempotencyRecord,
+    ) -> Result<(), Self::Error>;
+    /// At most `limit` submissions whose expiry is not after `now`, the oldest expiry first.
+    fn expired_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
+
+    /// Where the ledger stands.
+    fn head(&self) -> Result<LedgerHead, Self::Error>;
+    /// Appends a row, made for the present head.
+    fn append(&mut self, entry: &JournalEntry) -> Result<(), Self::Error>;
+
+    /// Appends to the audit record.
+    fn append_audit(&mut self, record: &AuditRecord) -> Result<(), Self::Error>;
+}

@@ -1,0 +1,195 @@
+//! LedgerStorage in memory: for tests and simulations, and as the yardstick other keepers are compared with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+
+use crate::ledger::examination::{Examination, Report};
+use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage};
+
+/// LedgerStorage that are never written down. Cannot fail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryLedgerStorage {
+    customers: BTreeMap<CustomerId, Customer>,
+    keys: BTreeMap<KeyId, Key>,
+    live: BTreeMap<TaskId, Task>,
+    history: BTreeMap<u32, BTreeMap<TaskId, Task>>,
+    holds: BTreeMap<HoldId, Hold>,
+    hold_expiry: BTreeSet<(UnixMs, HoldId)>,
+    idempotency_records: BTreeMap<(KeyId, Digest), IdempotencyRecord>,
+    idempotency_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
+    ledger: Vec<JournalEntry>,
+    audit_records: Vec<AuditRecord>,
+}
+
+impl MemoryLedgerStorage {
+    /// All customers.
+    pub fn customers(&self) -> impl Iterator<Item = &Customer> {
+        self.customers.values()
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.keys.values()
+    }
+
+    /// All live tasks, by birth.
+    pub fn live_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.live.values()
+    }
+
+    /// All ended tasks still in history, by birth.
+    pub fn finished_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.history.values().flat_map(BTreeMap::values)
+    }
+
+    /// All open holds.
+    pub fn holds(&self) -> impl Iterator<Item = &Hold> {
+        self.holds.values()
+    }
+
+    /// Everything remembered of submissions.
+    pub fn idempotency_records(&self) -> impl Iterator<Item = &IdempotencyRecord> {
+        self.idempotency_records.values()
+    }
+
+    /// The ledger, in order.
+    #[must_use]
+    pub fn ledger(&self) -> &[JournalEntry] {
+        &self.ledger
+    }
+
+    /// The audit record, in order.
+    #[must_use]
+    pub fn audit_records(&self) -> &[AuditRecord] {
+        &self.audit_records
+    }
+
+    /// Re-sums everything.
+    #[must_use]
+    pub fn examine(&self) -> Report {
+        let mut examination = Examination::default();
+        self.ledger.iter().for_each(|entry| examination.entry(entry));
+        self.customers().for_each(|customer| examination.customer(customer));
+        self.keys().for_each(|key| examination.key(key));
+        self.holds().for_each(|hold| examination.hold(hold));
+        self.live_tasks().for_each(|task| examination.live(task));
+        self.finished_tasks().for_each(|task| examination.finished(task));
+        examination.report()
+    }
+}
+
+impl LedgerStorage for MemoryLedgerStorage {
+    type Error = Infallible;
+
+    fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, Infallible> {
+        Ok(self.customers.get(id).cloned())
+    }
+    fn put_customer(&mut self, customer: &Customer) -> Result<(), Infallible> {
+        self.customers.insert(customer.id.clone(), customer.clone());
+        Ok(())
+    }
+
+    fn key(&self, id: &KeyId) -> Result<Option<Key>, Infallible> {
+        Ok(self.keys.get(id).cloned())
+    }
+    fn key_of(&self, digest: &KeyDigest) -> Result<Option<KeyId>, Infallible> {
+        Ok(self.keys.values().find(|key| key.digest == *digest).map(|key| key.id.clone()))
+    }
+    fn put_key(&mut self, key: &Key) -> Result<(), Infallible> {
+        self.keys.insert(key.id.clone(), key.clone());
+        Ok(())
+    }
+
+    fn live(&self, id: TaskId) -> Result<Option<Task>, Infallible> {
+        Ok(self.live.get(&id).cloned())
+    }
+    fn finished(&self, id: TaskId) -> Result<Option<Task>, Infallible> {
+        Ok(self.history.get(&id.timestamp().day()).and_then(|day| day.get(&id)).cloned())
+    }
+    fn oldest_live(&self) -> Result<Option<TaskId>, Infallible> {
+        Ok(self.live.keys().next().copied())
+    }
+    fn put_live(&mut self, task: &Task) -> Result<(), Infallible> {
+        self.live.insert(task.id, task.clone());
+        Ok(())
+    }
+    fn put_finished(&mut self, task: &Task) -> Result<(), Infallible> {
+        self.live.remove(&task.id);
+        self.history.entry(task.id.timestamp().day()).or_default().insert(task.id, task.clone());
+        Ok(())
+    }
+    fn drop_history(&mut self, day: u32) -> Result<u32, Infallible> {
+        let kept = self.history.split_off(&day);
+        let dropped = std::mem::replace(&mut self.history, kept);
+        Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
+    }
+
+    fn hold(&self, id: HoldId) -> Result<Option<Hold>, Infallible> {
+        Ok(self.holds.get(&id).cloned())
+    }
+    fn put_hold(&mut self, hold: &Hold) -> Result<(), Infallible> {
+        self.holds.insert(hold.id, hold.clone());
+        if matches!(hold.id, HoldId::Request(_)) {
+            self.hold_expiry.insert((hold.expires, hold.id));
+        }
+        Ok(())
+    }
+    fn remove_hold(&mut self, hold: &Hold) -> Result<(), Infallible> {
+        self.holds.remove(&hold.id);
+        self.hold_expiry.remove(&(hold.expires, hold.id));
+        Ok(())
+    }
+    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Infallible> {
+        let expired = self.hold_expiry.iter().take_while(|(expires, _)| *expires <= now);
+        Ok(expired.filter_map(|(_, id)| self.holds.get(id).cloned()).take(limit).collect())
+    }
+
+    fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, Infallible> {
+        Ok(self.idempotency_records.get(&(key.clone(), *token)).cloned())
+    }
+    fn put_idempotency_record(&mut self, idempotency_record: &IdempotencyRecord) -> Result<(), Infallible> {
+        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
+        self.idempotency_expiry.insert((*expires, key.clone(), *token));
+        self.idempotency_records.insert((key.clone(), *token), idempotency_record.clone());
+        Ok(())
+    }
+    fn remove_idempotency_record(
+        &mut self,
+        idempotency_record: &IdempotencyRecord,
+    ) -> Result<(), Infallible> {
+        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
+        self.idempotency_expiry.remove(&(*expires, key.clone(), *token));
+        self.idempotency_records.remove(&(key.clone(), *token));
+        Ok(())
+    }
+    fn expired_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<IdempotencyRecord>, Infallible> {
+        let expired = self.idempotency_expiry.iter().take_while(|(expires, ..)| *expires <= now);
+        let rows = expired.filter_map(|(_, key, token)| self.idempotency_records.get(&(key.clone(), *token)));
+        Ok(rows.take(limit).cloned().collect())
+    }
+
+    fn head(&self) -> Result<LedgerHead, Infallible> {
+        Ok(self.ledger.last().map_or_else(LedgerHead::default, LedgerHead::after))
+    }
+    fn append(&mut self, entry: &JournalEntry) -> Result<(), Infallible> {
+        self.ledger.push(entry.clone());
+        Ok(())
+    }
+
+    fn append_audit(&mut self, record: &AuditRecord) -> Result<(), Infallible> {
+        self.audit_records.push(record.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,4 @@
+//! Row access for the rules, and the implementation in memory.
+
+pub(crate) mod ledger_storage;
+pub(crate) mod memory;

@@ -1,0 +1,158 @@
+//! The invariants, over random command sequences with stale revisions, double ends and repeated ids.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatehouse_model::{Status, TaskId};
+use proptest::prelude::*;
+
+use super::oracle::{BalanceState, Oracle};
+use super::run;
+use crate::commands::command::{Applied, Command};
+use crate::ledger::journal_entry::JournalEntry;
+use crate::sample::{CommandTemplate, START, STEP, command_sequences};
+use crate::storage::memory::MemoryLedgerStorage;
+
+/// The commands a sequence of templates becomes, each with the storage before it.
+fn play(
+    templates: &[CommandTemplate],
+    mut step: impl FnMut(&mut MemoryLedgerStorage, Command),
+) -> MemoryLedgerStorage {
+    let mut storage = MemoryLedgerStorage::default();
+    let mut at = START;
+    for template in templates {
+        at = at.plus(STEP);
+        let command = template.command(&storage, at);
+        step(&mut storage, command);
+    }
+    storage
+}
+
+fn balances(storage: &MemoryLedgerStorage) -> BTreeMap<gatehouse_model::CustomerId, BalanceState> {
+    let balance = |customer: &gatehouse_model::Customer| BalanceState {
+        free: customer.available.0,
+        held: customer.reserved.0,
+        spent: customer.spent.0,
+        paid_in: customer.deposited.0,
+    };
+    storage.customers().map(|customer| (customer.id.clone(), balance(customer))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// I1 to I4, I7, I10 and I24: both opinions agree on every answer, balance, use, status, progress and cost;
+    /// and what is refused changes nothing.
+    #[test]
+    fn the_books_agree_with_a_second_opinion(templates in command_sequences(60)) {
+        let mut oracle = Oracle::default();
+        play(&templates, |storage, command| {
+            let before = storage.clone();
+            let expected = oracle.accept(&command);
+            let verdict = run(storage, command.clone());
+            assert_eq!(verdict.is_ok(), expected, "{command:?}: {verdict:?}");
+            if verdict.is_err() {
+                assert_eq!(&before, storage, "{command:?}");
+            }
+            assert_eq!(balances(storage), oracle.balances, "{command:?}");
+            for key in storage.keys() {
+                assert_eq!(key.used.0, oracle.keys[&key.id].used, "{command:?}");
+                assert!(key.quota.is_none_or(|quota| key.used <= quota));
+            }
+            let mut seen = 0;
+            for task in storage.live_tasks().chain(storage.finished_tasks()) {
+                let task_state = &oracle.tasks[&task.id];
+                let mine = (task.revision, task.status, task.progress, task.cost.map_or(0, |cost| cost.0));
+                assert_eq!(mine, (task_state.revision, task_state.status, task_state.progress, task_state.cost), "{command:?}");
+                seen += 1;
+            }
+            assert_eq!(seen, oracle.tasks.len());
+        });
+    }
+
+    /// I1, I2, I3, I4, I6 and I8 as the doctor sees them, after every single command.
+    #[test]
+    fn the_doctor_never_finds_anything(templates in command_sequences(60)) {
+        let mut submitted = BTreeSet::new();
+        play(&templates, |storage, command| {
+            // Ids are used once; the pool of the sample is small, and history that was dropped knows no ids.
+            let reused = matches!(&command, Command::Submit { task, .. } if submitted.contains(&task.id));
+            if !reused && run(storage, command.clone()).is_ok()
+                && let Command::Submit { task, .. } = &command
+            {
+                submitted.insert(task.id);
+            }
+            let report = storage.examine();
+            assert!(report.is_clean(), "{command:?}: {report:?}");
+        });
+    }
+
+    /// I6: what is in the ledger stays as it is.
+    #[test]
+    fn the_ledger_only_grows(templates in command_sequences(60)) {
+        let mut written: Vec<JournalEntry> = Vec::new();
+        play(&templates, |storage, command| {
+            let _ = run(storage, command);
+            assert_eq!(&storage.ledger()[..written.len()], written.as_slice());
+            written = storage.ledger().to_vec();
+        });
+    }
+
+    /// I10 and I14: status, progress and revision never go back; what has ended stays exactly as it ended.
+    #[test]
+    fn tasks_never_go_back(templates in command_sequences(60)) {
+        let mut known: BTreeMap<TaskId, gatehouse_model::Task> = BTreeMap::new();
+        play(&templates, |storage, command| {
+            // A task of the sample that was dropped may be made anew; that is another task.
+            let dropping = matches!(command, Command::DropHistory { .. });
+            let _ = run(storage, command);
+            let now: BTreeMap<_, _> =
+                storage.live_tasks().chain(storage.finished_tasks()).map(|task| (task.id, task.clone())).collect();
+            for (id, old) in &known {
+                let Some(new) = now.get(id) else {
+                    assert!(dropping && old.status.is_final());
+                    continue;
+                };
+                if old.status.is_final() {
+                    assert_eq!(old, new);
+                }
+                assert!(new.status >= old.status || new.status == Status::Failed);
+                assert!(new.progress >= old.progress && new.progress <= 100 && new.revision >= old.revision);
+            }
+            known = now;
+        });
+    }
+
+    /// I5: a command that comes again, at once or at the end of everything, moves no money. Deposits are the
+    /// stated exception, a sweep releases what is due whenever it comes, and ids of requests are used once.
+    #[test]
+    fn repeated_commands_move_no_money(templates in command_sequences(50), order in any::<u64>()) {
+        let (mut done, mut requests) = (Vec::new(), BTreeSet::new());
+        let mut storage = play(&templates, |storage, command| {
+            let reused = matches!(&command, Command::Hold { id, .. } if !requests.insert(*id));
+            if reused || matches!(command, Command::DropHistory { .. }) {
+                return;
+            }
+            let excepted = match run(storage, command.clone()) {
+                // Its receipt is another task's, and is remembered for a time only.
+                Ok(Applied::Repeated(_)) | Err(_) => true,
+                Ok(_) => matches!(command, Command::Deposit { .. } | Command::SweepHolds { .. }),
+            };
+            if !excepted {
+                let before = balances(storage);
+                let _ = run(storage, command.clone());
+                assert_eq!(before, balances(storage), "{command:?}");
+                if !matches!(command, Command::Hold { .. }) {
+                    done.push(command);
+                }
+            }
+        });
+        let before = balances(&storage);
+        let middle = usize::try_from(order).unwrap_or(0) % done.len().max(1);
+        done.rotate_left(middle);
+        for command in done {
+            let _ = run(&mut storage, command.clone());
+            prop_assert_eq!(&before, &balances(&storage), "{:?}", command);
+        }
+        prop_assert!(storage.examine().is_clean());
+    }
+}

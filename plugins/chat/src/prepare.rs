@@ -1,0 +1,105 @@
+//! From a request to an upstream call: applies the model's rules, then writes the call in the protocol of the
+//! route's provider.
+
+mod conversation;
+mod pass_through;
+mod plan;
+mod thinking;
+mod to_messages;
+
+use gatehouse_sdk::{Call, Prepared, Protocol, Refusal, TextRequest};
+use gatehouse_text_protocols::check::Checked;
+use gatehouse_text_protocols::limits::{
+    CALL_TIMEOUT, THINKING_SUFFIX, one_sampling_field_only, over_max_output, sampling_field_deprecated,
+};
+use gatehouse_text_protocols::rules::{Rules, Sampling};
+
+use crate::request::Request;
+use crate::state::State;
+use plan::CallPlan;
+use thinking::ThinkingRequest;
+
+/// The output cap assumed for a chat provider when neither the client nor the rules name one.
+const ASSUMED_MAX_OUTPUT: u32 = 8192;
+
+pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Refusal> {
+    let request = Request::read(&text_request.body, &text_request.blobs)?;
+    let route = &text_request.route;
+    let rules = Rules::read_lenient(&route.rules);
+    let is_chat = route.protocol == Protocol::Chat;
+
+    if let (Some(cap), Some(max)) = (request.cap, rules.max_output)
+        && cap.tokens > max
+    {
+        return Err(over_max_output(cap.field, cap.tokens.into(), max, &route.model));
+    }
+    let requested = request.cap.map(|cap| cap.tokens);
+    let cap = if is_chat {
+        requested.or(rules.default_output)
+    } else {
+        Some(requested.unwrap_or_else(|| rules.default_max_tokens()))
+    };
+    let model = request.model.map(|model| model.decoded()).unwrap_or_default();
+    let thinking = ThinkingRequest {
+        alias: model.strip_suffix(THINKING_SUFFIX) == Some(route.model.as_str()),
+        effort: request.effort,
+        cap: cap.unwrap_or(ASSUMED_MAX_OUTPUT),
+        field: request.cap.map_or("max_completion_tokens", |cap| cap.field),
+        forced_tool: request.choice.is_some_and(|choice| choice.is_forced()),
+        unsigned_tool_loop: thinking::tool_loop_lacks_thinking(&request.messages),
+    };
+    let (temperature, top_p) = sampling(&request, &rules, &thinking, is_chat)?;
+    let plan = CallPlan { rules: &rules, upstream: &route.upstream, cap, temperature, top_p, thinking };
+
+    let max_output_tokens =
+        cap.or(rules.max_output).unwrap_or(ASSUMED_MAX_OUTPUT).saturating_mul(request.answers);
+    let call = if is_chat {
+        Call::post(route.provider.clone(), "/v1/chat/completions")
+            .written(pass_through::write(&request, &plan)?)
+    } else {
+        let call =
+            Call::post(route.provider.clone(), "/v1/messages").written(to_messages::write(&request, &plan)?);
+        with_headers(call, text_request, &rules)
+    };
+    Ok(Prepared {
+        call: call.once().timeout(CALL_TIMEOUT),
+        streaming: request.streaming,
+        input_bytes: u32::try_from(request.estimate.input_bytes).unwrap_or(u32::MAX),
+        pictures: request.estimate.pictures,
+        max_output_tokens,
+        state: State {
+            model: route.model.clone(),
+            upstream: route.upstream.clone(),
+            translated: !is_chat,
+            counted: request.counted,
+        },
+    })
+}
+
+/// Which of `temperature` and `top_p` are sent. Thinking excludes both at a Messages provider; at a chat
+/// provider only the alias does.
+fn sampling(
+    request: &Request<'_>,
+    rules: &Rules,
+    thinking: &ThinkingRequest,
+    is_chat: bool,
+) -> Checked<(bool, bool)> {
+    let given = (request.temperature.is_some(), request.top_p.is_some());
+    let thinks = thinking.is_on() && (thinking.alias || !is_chat);
+    match rules.sampling {
+        Sampling::Either if given == (true, true) => Err(one_sampling_field_only()),
+        Sampling::None if rules.strict && (given.0 || given.1) => {
+            Err(sampling_field_deprecated(if given.0 { "temperature" } else { "top_p" }))
+        }
+        Sampling::None => Ok((false, false)),
+        _ if thinks => Ok((false, false)),
+        Sampling::Free | Sampling::Either => Ok(given),
+    }
+}
+
+/// The version is the operator's, not the client's: the client's may not fit the translated request.
+fn with_headers(call: Call, text_request: &TextRequest, rules: &Rules) -> Call {
+    let call = call.header("anthropic-version", &rules.version);
+    let betas: Vec<&str> = rules.passed_betas(&text_request.headers).collect();
+    if betas.is_empty() { call } else { call.header("anthropic-beta", betas.join(",")) }
+}

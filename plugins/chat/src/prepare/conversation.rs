@@ -1,0 +1,299 @@
+//! The conversation as Messages writes it: user and assistant messages alternate, each an array of blocks.
+//! Tool results become blocks of the user message that follows.
+
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::check::{Checked, instead, wrong};
+use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
+use gatehouse_text_protocols::limits::{IMAGE_TYPES, no_prefill};
+use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::Rules;
+
+use crate::request::messages::{Assistant, Message, ToolCall};
+use crate::request::parts::{Content, Part, PartKind, Source, wrong_media};
+
+/// Expected in place of a custom tool, which is called with free text.
+pub(crate) const ONLY_FUNCTIONS: &str = "`function`, the only kind this model calls";
+
+/// The messages, written.
+pub(crate) struct Conversation<'a> {
+    /// The array of messages.
+    pub(crate) json: String,
+    /// Texts of `system` and `developer` messages, with their `cache_control`.
+    system: Vec<(JsonString<'a>, Option<&'a RawValue>)>,
+    role: Option<&'static str>,
+}
+
+impl<'a> Conversation<'a> {
+    pub(crate) fn write(messages: &[Message<'a>], rules: &Rules) -> Checked<Self> {
+        let mut conversation = Self { json: "[".to_owned(), system: Vec::new(), role: None };
+        let place = Path::BRACKETED.key("messages");
+        for (at, message) in messages.iter().enumerate() {
+            conversation.message(&place.index(at), message, rules)?;
+        }
+        if conversation.role.is_none() {
+            return Err(instead(&place, "at least one message of a user that is not empty", "none"));
+        }
+        conversation.json.push_str("]}]");
+        if conversation.role == Some("assistant") && !rules.prefill {
+            return Err(no_prefill());
+        }
+        Ok(conversation)
+    }
+
+    /// The system prompt: one text, or blocks where one of them is to be cached.
+    pub(crate) fn system(&self, instruction: Option<&str>) -> Option<String> {
+        let texts = || self.system.iter().filter(|(text, _)| !text.is_empty());
+        if texts().any(|(_, cache)| cache.is_some()) {
+            let blocks = texts().map(|(text, cache)| text_block(*text, *cache));
+            let added = instruction.map(|added| format!("{{\"type\":\"text\",\"text\":{}}}", quoted(added)));
+            return Some(format!("[{}]", blocks.chain(added).collect::<Vec<_>>().join(",")));
+        }
+        let added = instruction.map(quoted);
+        let added = added.iter().map(|text| &text[1..text.len() - 1]);
+        let all: Vec<&str> = texts().map(|(text, _)| text.inner()).chain(added).collect();
+        (!all.is_empty()).then(|| format!("\"{}\"", all.join("\\n")))
+    }
+
+    fn message(&mut self, path: &Path<'_>, message: &Message<'a>, rules: &Rules) -> Checked<()> {
+        match message {
+            Message::System(Content::Text(text)) => self.system.push((*text, None)),
+            Message::System(Content::Parts(parts)) => {
+                let texts = parts.iter().filter_map(|part| match part.kind {
+                    PartKind::Text(text) => Some((text, part.cache)),
+                    _ => None,
+                });
+                self.system.extend(texts);
+            }
+            Message::User(content) => self.content(path, "user", content)?,
+            Message::Assistant(message) => self.assistant(path, message, rules)?,
+            Message::Tool { call, content } => self.result(*call, content),
+            Message::Function => {
+                return Err(instead(
+                    &path.key("role"),
+                    "`tool`, this model takes functions as `tools` only",
+                    "the string \"function\"",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The buffer for the next block of `role`; begins a message when the role changes.
+    fn block(&mut self, role: &'static str) -> &mut String {
+        if self.role == Some(role) {
+            self.json.push(',');
+        } else {
+            if self.role.is_some() {
+                self.json.push_str("]},");
+            }
+            self.role = Some(role);
+            self.json.push_str("{\"role\":\"");
+            self.json.push_str(role);
+            self.json.push_str("\",\"content\":[");
+        }
+        &mut self.json
+    }
+
+    /// Leaves out an empty text, which Messages refuses.
+    fn text(&mut self, role: &'static str, text: JsonString<'_>, cache: Option<&RawValue>) {
+        if !text.is_empty() {
+            let block = text_block(text, cache);
+            self.block(role).push_str(&block);
+        }
+    }
+
+    fn content(&mut self, path: &Path<'_>, role: &'static str, content: &Content<'a>) -> Checked<()> {
+        match content {
+            Content::Text(text) => self.text(role, *text, None),
+            Content::Parts(parts) => {
+                for (at, part) in parts.iter().enumerate() {
+                    self.part(&path.key("content").index(at), role, part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, path: &Path<'_>, role: &'static str, part: &Part<'a>) -> Checked<()> {
+        let block = match &part.kind {
+            PartKind::Text(text) | PartKind::Refusal(text) => {
+                self.text(role, *text, part.cache);
+                return Ok(());
+            }
+            PartKind::Image(source) => image_block(path, source, part.cache)?,
+            PartKind::File { source: Some(source), name } => document_block(path, source, *name, part.cache)?,
+            PartKind::File { source: None, .. } => {
+                return Err(instead(
+                    &path.key("file").key("file_data"),
+                    "a base64 `data:` URI of a PDF",
+                    "a `file_id`",
+                ));
+            }
+            PartKind::Audio => {
+                return Err(instead(
+                    &path.key("type"),
+                    "text, images or files, this model does not listen",
+                    "the string \"input_audio\"",
+                ));
+            }
+        };
+        self.block(role).push_str(&block);
+        Ok(())
+    }
+
+    fn assistant(&mut self, path: &Path<'_>, message: &Assistant<'a>, rules: &Rules) -> Checked<()> {
+        if message.function_call {
+            let expected = "nothing, this model takes functions as `tools` only";
+            return Err(instead(&path.key("function_call"), expected, "an object"));
+        }
+        for (raw, members) in message.thinking.iter().filter(|_| rules.thinks()) {
+            let block =
+                if members.occurrences("index") == 0 { raw.get().to_owned() } else { without_index(members) };
+            self.block("assistant").push_str(&block);
+        }
+        if let Some(content) = &message.content {
+            self.content(path, "assistant", content)?;
+        } else if let Some(refusal) = message.refusal {
+            self.text("assistant", refusal, None);
+        }
+        for (at, call) in message.calls.iter().enumerate() {
+            let place = path.key("tool_calls");
+            let place = place.index(at);
+            let ToolCall::Function { id, name, arguments } = call else {
+                return Err(instead(&place.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
+            };
+            let input = input_object(&place.key("function").key("arguments"), *arguments)?;
+            let mut out = Writer::new(input.len() + 96);
+            out.member("type", "\"tool_use\"");
+            out.member("id", &tool_id(*id));
+            out.member("name", name.quoted());
+            out.member("input", &input);
+            let block = out.done();
+            self.block("assistant").push_str(&block);
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, call: JsonString<'_>, content: &Content<'_>) {
+        let mut out = Writer::new(128);
+        out.member("type", "\"tool_result\"");
+        out.member("tool_use_id", &tool_id(call));
+        let mut cache = None;
+        match content {
+            Content::Text(text) => out.member("content", text.quoted()),
+            Content::Parts(parts) => {
+                let texts = parts.iter().filter_map(|part| match part.kind {
+                    PartKind::Text(text) if !text.is_empty() => Some(text_block(text, None)),
+                    _ => None,
+                });
+                out.member("content", &format!("[{}]", texts.collect::<Vec<_>>().join(",")));
+                cache = parts.iter().rev().find_map(|part| part.cache);
+            }
+        }
+        if let Some(cache) = cache {
+            out.member("cache_control", cache.get());
+        }
+        let block = out.done();
+        self.block("user").push_str(&block);
+    }
+}
+
+/// A thinking block without the `index` this family adds in a stream.
+fn without_index(members: &Object<'_>) -> String {
+    let mut out = Writer::new(256);
+    for (name, raw) in members.iter().filter(|(name, _)| *name != "index") {
+        out.member(name, raw.get());
+    }
+    out.done()
+}
+
+fn text_block(text: JsonString<'_>, cache: Option<&RawValue>) -> String {
+    let mut out = Writer::new(text.quoted().len() + 64);
+    out.member("type", "\"text\"");
+    out.member("text", text.quoted());
+    if let Some(cache) = cache {
+        out.member("cache_control", cache.get());
+    }
+    out.done()
+}
+
+fn image_block(path: &Path<'_>, source: &Source<'_>, cache: Option<&RawValue>) -> Checked<String> {
+    let refused = || wrong_media(&path.key("image_url").key("url"), "a JPEG, PNG, GIF or WebP image", source);
+    // Many clients write the type of a JPEG after its file ending.
+    let known = |mime: &str| {
+        let mime = if mime.eq_ignore_ascii_case("image/jpg") { "image/jpeg" } else { mime };
+        IMAGE_TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(mime))
+    };
+    let inner = match source {
+        Source::Url(url) => format!("{{\"type\":\"url\",\"url\":{}}}", url.quoted()),
+        Source::Data { mime, base64 } => base64_source(known(mime).ok_or_else(refused)?, base64),
+        Source::Blob { mime, blob } => {
+            base64_source(known(mime).ok_or_else(refused)?, &format!("{blob}:base64"))
+        }
+    };
+    Ok(media_block("image", &inner, None, cache))
+}
+
+fn document_block(
+    path: &Path<'_>,
+    source: &Source<'_>,
+    name: Option<JsonString<'_>>,
+    cache: Option<&RawValue>,
+) -> Checked<String> {
+    const PDF: &str = "application/pdf";
+    let refused = || wrong_media(&path.key("file").key("file_data"), "a base64 `data:` URI of a PDF", source);
+    let inner = match source {
+        Source::Data { mime, base64 } if mime.eq_ignore_ascii_case(PDF) => base64_source(PDF, base64),
+        // The host detects media types, not documents.
+        Source::Blob { mime, blob } if mime == PDF || mime == "application/octet-stream" => {
+            base64_source(PDF, &format!("{blob}:base64"))
+        }
+        _ => return Err(refused()),
+    };
+    Ok(media_block("document", &inner, name, cache))
+}
+
+fn base64_source(mime: &str, data: &str) -> String {
+    let mut out = Writer::new(data.len() + 64);
+    out.member("type", "\"base64\"");
+    quote(mime, out.name("media_type"));
+    quote(data, out.name("data"));
+    out.done()
+}
+
+fn media_block(kind: &str, source: &str, title: Option<JsonString<'_>>, cache: Option<&RawValue>) -> String {
+    let mut out = Writer::new(source.len() + 64);
+    quote(kind, out.name("type"));
+    out.member("source", source);
+    if let Some(title) = title.filter(|title| !title.is_empty()) {
+        out.member("title", title.quoted());
+    }
+    if let Some(cache) = cache {
+        out.member("cache_control", cache.get());
+    }
+    out.done()
+}
+
+/// The arguments of a call as an object; empty arguments are the empty object.
+fn input_object(path: &Path<'_>, arguments: JsonString<'_>) -> Checked<String> {
+    let text = arguments.decoded();
+    let json = text.trim();
+    if json.is_empty() {
+        return Ok("{}".to_owned());
+    }
+    let is_object = json.starts_with('{') && serde_json::from_str::<&RawValue>(json).is_ok();
+    if !is_object {
+        let came = serde_json::value::to_raw_value(json).ok();
+        return Err(wrong(path, "JSON of an object", came.as_deref()));
+    }
+    Ok(json.to_owned())
+}
+
+/// A tool call's id with the letters Messages allows: letters, digits, `_` and `-`.
+fn tool_id(id: JsonString<'_>) -> String {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    quoted(
+        &id.decoded().chars().map(|letter| if is_allowed(letter) { letter } else { '_' }).collect::<String>(),
+    )
+}

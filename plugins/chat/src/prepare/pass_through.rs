@@ -1,0 +1,81 @@
+//! A call to a chat provider: the client's bytes, but for the few fields that concern the route. Unknown
+//! fields are kept; providers have more of them than a list could name.
+
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::check::Checked;
+use gatehouse_text_protocols::json::{Object, Writer, is_null, quote, quoted};
+
+use super::plan::CallPlan;
+use super::thinking;
+use crate::request::Request;
+use crate::request::estimate::InputEstimate;
+
+pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<String> {
+    if plan.thinking.is_on() && !plan.rules.thinks() {
+        return Err(thinking::unsupported(&plan.thinking));
+    }
+    let body = &request.body;
+    let size: usize = body.iter().map(|(name, raw)| name.len() + raw.get().len() + 4).sum();
+    let mut out = Writer::new(size + 128);
+    let (mut capped, mut options) = (false, false);
+    for (name, raw) in body.iter() {
+        match name {
+            "model" => quote(plan.upstream, out.name(name)),
+            "messages" => with_bare_base64(raw, &request.estimate, out.name(name)),
+            "max_tokens" | "max_completion_tokens" => {
+                if let Some(cap) = plan.cap.filter(|_| !capped) {
+                    capped = true;
+                    out.member(plan.rules.max_tokens_field.name(), &cap.to_string());
+                }
+            }
+            "temperature" if !plan.temperature => {}
+            "top_p" if !plan.top_p => {}
+            "stream_options" if request.streaming && plan.rules.include_usage => {
+                options = true;
+                out.member(name, &with_usage(raw));
+            }
+            // The alias decides; `null` would decide otherwise.
+            "reasoning_effort" if is_null(raw) => {}
+            _ => out.member(name, raw.get()),
+        }
+    }
+    if let Some(cap) = plan.cap.filter(|_| !capped) {
+        out.member(plan.rules.max_tokens_field.name(), &cap.to_string());
+    }
+    if plan.thinking.alias && plan.thinking.effort.is_none() {
+        out.member("reasoning_effort", &quoted("high"));
+    }
+    if request.streaming && plan.rules.include_usage && !options {
+        out.member("stream_options", r#"{"include_usage":true}"#);
+    }
+    Ok(out.done())
+}
+
+/// The client's `stream_options`, with `include_usage`.
+fn with_usage(raw: &RawValue) -> String {
+    let mut out = Writer::new(raw.get().len() + 24);
+    let options = Object::parse(raw.get()).unwrap_or_default();
+    for (name, raw) in options.iter().filter(|(name, _)| *name != "include_usage") {
+        out.member(name, raw.get());
+    }
+    out.member("include_usage", "true");
+    out.done()
+}
+
+/// Bare base64 the host cut out must become bare base64 again: the host writes a `data:` URI for
+/// `"blob:<id>"`, and base64 for `"blob:<id>:base64"`.
+fn with_bare_base64(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
+    let json = raw.get();
+    let mut done = 0;
+    for text in &estimate.bare_base64 {
+        // The offset of the string in the JSON it was read from.
+        let start = (text.quoted().as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
+        let end = start.wrapping_add(text.quoted().len() - 1);
+        let Some(before) = json.get(done..end) else { continue };
+        into.push_str(before);
+        into.push_str(":base64");
+        done = end;
+    }
+    into.push_str(&json[done..]);
+}

@@ -1,0 +1,178 @@
+//! A call to a Messages provider. Texts, schemas and tool inputs are copied as written. A field Messages does
+//! not have is refused by name; only hints are dropped.
+
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::check::{Checked, instead, wrong};
+use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::path::Path;
+
+use super::conversation::{Conversation, ONLY_FUNCTIONS};
+use super::plan::CallPlan;
+use super::thinking::{self, Thinking, ThinkingPlan};
+use crate::request::Request;
+use crate::request::response_format::{self, ResponseFormat};
+use crate::request::tools::{Function, Tool, ToolChoice};
+
+pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<String> {
+    refuse_unsupported(request)?;
+    let thinking = thinking::decide(plan.rules, &plan.thinking)?;
+    let conversation = Conversation::write(&request.messages, plan.rules)?;
+    let size: usize = request.body.iter().map(|(_, raw)| raw.get().len()).sum();
+    let mut out = Writer::new(size + size / 4 + 512);
+    quote(plan.upstream, out.name("model"));
+    out.member("max_tokens", &plan.thinking.cap.to_string());
+    let instruction =
+        matches!(request.format, ResponseFormat::Object).then_some(response_format::INSTRUCTION);
+    if let Some(system) = conversation.system(instruction) {
+        out.member("system", &system);
+    }
+    out.member("messages", &conversation.json);
+    if !request.stops.is_empty() {
+        let stops: Vec<&str> = request.stops.iter().map(|stop| stop.quoted()).collect();
+        out.member("stop_sequences", &format!("[{}]", stops.join(",")));
+    }
+    if request.streaming {
+        out.member("stream", "true");
+    }
+    sampling(&mut out, request, plan);
+    tools(&mut out, request);
+    write_thinking(&mut out, thinking, &request.format);
+    let user = request.user.or_else(|| request.body.string("safety_identifier"));
+    if let Some(user) = user {
+        out.member("metadata", &format!("{{\"user_id\":{}}}", user.quoted()));
+    }
+    Ok(out.done())
+}
+
+fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
+    let body = &request.body;
+    let refuse =
+        |name: &str, expected: &str| Err(wrong(&Path::BRACKETED.key(name), expected, body.get(name)));
+    if request.answers > 1 {
+        return refuse("n", "1, this model gives one answer at a time");
+    }
+    for name in ["functions", "function_call"] {
+        if body.get(name).is_some() {
+            return refuse(name, "nothing, this model takes functions as `tools` only");
+        }
+    }
+    if body.get("web_search_options").is_some() {
+        return refuse("web_search_options", "nothing, this model does not search");
+    }
+    if body.get("audio").is_some() || response_format::wants_audio(body.get("modalities")) {
+        let name = if body.get("audio").is_some() { "audio" } else { "modalities" };
+        return refuse(name, "text alone, this model does not speak");
+    }
+    let tools = Path::BRACKETED.key("tools");
+    if let Some(at) = request.tools.iter().position(|tool| matches!(tool, Tool::Custom)) {
+        return Err(instead(&tools.index(at).key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
+    }
+    let forced = request.choice.is_some_and(ToolChoice::is_forced) && request.tools.is_empty();
+    if matches!(request.choice, Some(ToolChoice::Other)) || forced {
+        return refuse("tool_choice", "`none`, `auto`, `required` or a function that stands in `tools`");
+    }
+    if request.format.is_schema_without_schema() {
+        let place = Path::BRACKETED.key("response_format");
+        return Err(wrong(&place.key("json_schema").key("schema"), "an object", None));
+    }
+    Ok(())
+}
+
+/// The highest temperature of Messages is 1.
+fn sampling(out: &mut Writer, request: &Request<'_>, plan: &CallPlan<'_>) {
+    let raw = |name: &str| request.body.get(name).map_or("", RawValue::get);
+    if let Some(temperature) = request.temperature.filter(|_| plan.temperature) {
+        out.member("temperature", if temperature > 1.0 { "1" } else { raw("temperature") });
+    }
+    if plan.top_p {
+        out.member("top_p", raw("top_p"));
+    }
+}
+
+fn tools(out: &mut Writer, request: &Request<'_>) {
+    let functions = request.tools.iter().filter_map(|tool| match tool {
+        Tool::Function(function) => Some(write_tool(function)),
+        Tool::Custom => None,
+    });
+    let functions: Vec<String> = functions.collect();
+    if functions.is_empty() {
+        return;
+    }
+    out.member("tools", &format!("[{}]", functions.join(",")));
+    let serial = request.parallel == Some(false);
+    let kind = match request.choice {
+        Some(ToolChoice::None) => r#""none""#,
+        Some(ToolChoice::Required) => r#""any""#,
+        Some(ToolChoice::Named(_)) => r#""tool""#,
+        Some(ToolChoice::Auto | ToolChoice::Other) => r#""auto""#,
+        None if serial => r#""auto""#,
+        None => return,
+    };
+    let mut choice = Writer::new(64);
+    choice.member("type", kind);
+    if let Some(ToolChoice::Named(name)) = request.choice {
+        choice.member("name", name.quoted());
+    }
+    if serial && !matches!(request.choice, Some(ToolChoice::None)) {
+        choice.member("disable_parallel_tool_use", "true");
+    }
+    out.member("tool_choice", &choice.done());
+}
+
+fn write_tool(function: &Function<'_>) -> String {
+    let mut tool = Writer::new(128);
+    tool.member("name", function.name.quoted());
+    if let Some(description) = function.description {
+        tool.member("description", description.quoted());
+    }
+    tool.member("input_schema", &schema(function.parameters));
+    if function.strict {
+        tool.member("strict", "true");
+    }
+    if let Some(cache) = function.cache {
+        tool.member("cache_control", cache.get());
+    }
+    tool.done()
+}
+
+/// A schema with a `type`, which Messages requires.
+fn schema(parameters: Option<&RawValue>) -> String {
+    let written = parameters.map_or("{}", RawValue::get);
+    let members = Object::parse(written).unwrap_or_default();
+    if members.get("type").is_some() {
+        return written.to_owned();
+    }
+    let mut schema = Writer::new(written.len() + 32);
+    schema.member("type", &quoted("object"));
+    for (name, raw) in members.iter().filter(|(name, _)| *name != "type") {
+        schema.member(name, raw.get());
+    }
+    schema.done()
+}
+
+fn write_thinking(out: &mut Writer, plan: ThinkingPlan, format: &ResponseFormat<'_>) {
+    match plan.thinking {
+        Thinking::Off => {}
+        Thinking::Budget(tokens) => {
+            out.member("thinking", &format!("{{\"type\":\"enabled\",\"budget_tokens\":{tokens}}}"));
+        }
+        // Without `display` the newest models leave out the text of their thinking.
+        Thinking::Adaptive => out.member("thinking", r#"{"type":"adaptive","display":"summarized"}"#),
+    }
+    let schema = match format {
+        ResponseFormat::Schema(schema) => *schema,
+        ResponseFormat::Text | ResponseFormat::Object => None,
+    };
+    if plan.effort.is_none() && schema.is_none() {
+        return;
+    }
+    let mut config = Writer::new(64);
+    if let Some(effort) = plan.effort {
+        config.member("effort", &quoted(effort));
+    }
+    if let Some(schema) = schema {
+        config.member("format", &format!("{{\"type\":\"json_schema\",\"schema\":{}}}", schema.get()));
+    }
+    out.member("output_config", &config.done());
+}

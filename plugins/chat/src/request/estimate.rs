@@ -1,0 +1,14 @@
+//! What the host estimates the input from, collected while a request is read.
+
+use gatehouse_text_protocols::json::JsonString;
+
+/// The input of a request.
+#[derive(Default)]
+pub(crate) struct InputEstimate<'a> {
+    /// Bytes of text the model reads.
+    pub(crate) input_bytes: u64,
+    /// Images, sounds and documents the model reads.
+    pub(crate) pictures: u32,
+    /// Strings that held bare base64 before the host replaced it by a blob name, and must hold it again.
+    pub(crate) bare_base64: Vec<JsonString<'a>>,
+}

@@ -1,0 +1,173 @@
+//! `messages`, checked by role. The contents are read in `parts`.
+
+use gatehouse_sdk::Facts;
+use gatehouse_text_protocols::check;
+use gatehouse_text_protocols::limits::MAX_MESSAGES;
+use serde_json::value::RawValue;
+
+use super::estimate::InputEstimate;
+use super::parts::{self, Content, ContentReader};
+use gatehouse_text_protocols::check::{
+    Checked, array, choice, nonempty_string, object, objects, required, string, wrong,
+};
+use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::path::Path;
+
+const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// `system` or `developer`.
+    System(Content<'a>),
+    User(Content<'a>),
+    Assistant(Assistant<'a>),
+    /// The result of a tool call.
+    Tool {
+        call: JsonString<'a>,
+        content: Content<'a>,
+    },
+    /// The deprecated form of a tool result.
+    Function,
+}
+
+#[derive(Debug)]
+pub(crate) struct Assistant<'a> {
+    pub(crate) content: Option<Content<'a>>,
+    pub(crate) refusal: Option<JsonString<'a>>,
+    pub(crate) calls: Vec<ToolCall<'a>>,
+    /// Signed thinking of an earlier answer; see `response::from_messages`.
+    pub(crate) thinking: Vec<(&'a RawValue, Object<'a>)>,
+    /// The deprecated `function_call` is present.
+    pub(crate) function_call: bool,
+}
+
+/// A call the model made.
+#[derive(Debug)]
+pub(crate) enum ToolCall<'a> {
+    Function { id: JsonString<'a>, name: JsonString<'a>, arguments: JsonString<'a> },
+    Custom,
+}
+
+pub(crate) fn read<'a>(
+    path: &Path<'_>,
+    raw: &'a RawValue,
+    blobs: &[Facts],
+    estimate: &mut InputEstimate<'a>,
+) -> Checked<Vec<Message<'a>>> {
+    let all = objects(path, raw)?;
+    if all.is_empty() || all.len() > MAX_MESSAGES {
+        return Err(wrong(path, &format!("an array of 1 to {MAX_MESSAGES} messages"), Some(raw)));
+    }
+    let mut reader = ContentReader { blobs, estimate };
+    all.iter().enumerate().map(|(at, message)| reader.message(&path.index(at), message)).collect()
+}
+
+impl<'a> ContentReader<'_, 'a> {
+    fn message(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Message<'a>> {
+        if let Some(name) = message.get("name") {
+            string(&path.key("name"), name)?;
+        }
+        let role = required(path, message, "role", &check::one_of(&ROLES))?;
+        match choice(&path.key("role"), role, &ROLES)? {
+            "developer" | "system" => Ok(Message::System(self.content(path, message, &parts::TEXT_ONLY)?)),
+            "user" => Ok(Message::User(self.content(path, message, &parts::USER_PARTS)?)),
+            "assistant" => self.assistant(path, message).map(Message::Assistant),
+            "tool" => {
+                let id = required(path, message, "tool_call_id", "a string")?;
+                Ok(Message::Tool {
+                    call: nonempty_string(&path.key("tool_call_id"), id)?,
+                    content: self.content(path, message, &parts::TEXT_ONLY)?,
+                })
+            }
+            _ => {
+                string(&path.key("name"), required(path, message, "name", "a string")?)?;
+                if let Some(content) = message.get("content") {
+                    self.estimate.input_bytes += string(&path.key("content"), content)?.len();
+                }
+                Ok(Message::Function)
+            }
+        }
+    }
+
+    fn content(
+        &mut self,
+        path: &Path<'_>,
+        message: &Object<'a>,
+        kinds: &[&'static str],
+    ) -> Checked<Content<'a>> {
+        let raw = required(path, message, "content", "a string or an array of parts")?;
+        parts::read(self, &path.key("content"), raw, kinds)
+    }
+
+    fn assistant(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Assistant<'a>> {
+        let content = message
+            .get("content")
+            .map(|raw| parts::read(self, &path.key("content"), raw, &parts::MODEL_PARTS))
+            .transpose()?;
+        let refusal = message.get("refusal").map(|raw| string(&path.key("refusal"), raw)).transpose()?;
+        let place = path.key("tool_calls");
+        let calls = match message.get("tool_calls") {
+            None => Vec::new(),
+            Some(raw) => {
+                let all = objects(&place, raw)?;
+                all.iter()
+                    .enumerate()
+                    .map(|(at, call)| self.call(&place.index(at), call))
+                    .collect::<Checked<_>>()?
+            }
+        };
+        for name in ["audio", "function_call"] {
+            if let Some(raw) = message.get(name) {
+                object(&path.key(name), raw)?;
+            }
+        }
+        let function_call = message.get("function_call").is_some();
+        let has_content = content.is_some() || refusal.is_some() || message.get("audio").is_some();
+        if !has_content && calls.is_empty() && !function_call {
+            return Err(wrong(&path.key("content"), "a string or an array of parts, or `tool_calls`", None));
+        }
+        let thinking = self.thinking(&path.key("thinking_blocks"), message.get("thinking_blocks"))?;
+        Ok(Assistant { content, refusal, calls, thinking, function_call })
+    }
+
+    fn call(&mut self, path: &Path<'_>, call: &Object<'a>) -> Checked<ToolCall<'a>> {
+        let id = nonempty_string(&path.key("id"), required(path, call, "id", "a string")?)?;
+        let kind = required(path, call, "type", "`function` or `custom`")?;
+        let kind = choice(&path.key("type"), kind, &["function", "custom"])?;
+        let place = path.key(kind);
+        let called = object(&place, required(path, call, kind, "an object")?)?;
+        let name = nonempty_string(&place.key("name"), required(&place, &called, "name", "a string")?)?;
+        let argument = if kind == "function" { "arguments" } else { "input" };
+        let arguments = string(&place.key(argument), required(&place, &called, argument, "a string")?)?;
+        self.estimate.input_bytes += name.len() + arguments.len();
+        Ok(match kind {
+            "function" => ToolCall::Function { id, name, arguments },
+            _ => ToolCall::Custom,
+        })
+    }
+
+    /// Thinking blocks of the Messages protocol, which this family adds to its answers.
+    fn thinking(
+        &mut self,
+        path: &Path<'_>,
+        raw: Option<&'a RawValue>,
+    ) -> Checked<Vec<(&'a RawValue, Object<'a>)>> {
+        let all = raw.map(|raw| array(path, raw)).transpose()?.unwrap_or_default();
+        all.into_iter()
+            .enumerate()
+            .map(|(at, raw)| {
+                let place = path.index(at);
+                let block = object(&place, raw)?;
+                let kind = required(&place, &block, "type", "`thinking` or `redacted_thinking`")?;
+                let kind = choice(&place.key("type"), kind, &["thinking", "redacted_thinking"])?;
+                let fields: &[&str] = if kind == "thinking" { &["thinking", "signature"] } else { &["data"] };
+                for name in fields {
+                    string(&place.key(name), required(&place, &block, name, "a string")?)?;
+                }
+                self.estimate.input_bytes += block.string("thinking").map_or(0, JsonString::len);
+                Ok((raw, block))
+            })
+            .collect()
+    }
+}

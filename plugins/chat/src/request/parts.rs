@@ -1,0 +1,212 @@
+//! The content of a message: text, images, sounds, documents. An image is a link, a `data:` URI or a blob the
+//! host cut out of this request. Any other blob name comes from the client and is refused.
+
+use std::borrow::Cow;
+
+use gatehouse_sdk::Facts;
+use gatehouse_text_protocols::check;
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::check::{
+    Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
+};
+use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::path::Path;
+
+use super::estimate::InputEstimate;
+
+pub(crate) const TEXT_ONLY: [&str; 1] = ["text"];
+pub(crate) const USER_PARTS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
+pub(crate) const MODEL_PARTS: [&str; 2] = ["text", "refusal"];
+
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    Text(JsonString<'a>),
+    Parts(Vec<Part<'a>>),
+}
+
+/// One part. `cache` is `cache_control`, a field of Messages that chat clients send too.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) kind: PartKind<'a>,
+    pub(crate) cache: Option<&'a RawValue>,
+}
+
+#[derive(Debug)]
+pub(crate) enum PartKind<'a> {
+    Text(JsonString<'a>),
+    /// A refusal of the model.
+    Refusal(JsonString<'a>),
+    Image(Source<'a>),
+    Audio,
+    File {
+        source: Option<Source<'a>>,
+        name: Option<JsonString<'a>>,
+    },
+}
+
+/// The data of an image or a document.
+#[derive(Debug)]
+pub(crate) enum Source<'a> {
+    /// A link, as written.
+    Url(JsonString<'a>),
+    /// A `data:` URI: its media type and its base64.
+    Data { mime: Cow<'a, str>, base64: Cow<'a, str> },
+    /// Kept by the host: the media type of its bytes, and `blob:<id>`.
+    Blob { mime: String, blob: String },
+}
+
+/// Reads a content that may have these `kinds` of parts.
+pub(crate) fn read<'a>(
+    reader: &mut ContentReader<'_, 'a>,
+    path: &Path<'_>,
+    raw: &'a RawValue,
+    kinds: &[&'static str],
+) -> Checked<Content<'a>> {
+    if let Some(text) = JsonString::of(raw) {
+        reader.count(text);
+        return Ok(Content::Text(text));
+    }
+    if !raw.get().starts_with('[') {
+        return Err(wrong(path, "a string or an array of parts", Some(raw)));
+    }
+    let all = objects(path, raw)?;
+    if all.is_empty() {
+        return Err(wrong(path, "a string or an array of at least one part", Some(raw)));
+    }
+    let parts = all.iter().enumerate().map(|(at, part)| reader.part(&path.index(at), part, kinds));
+    parts.collect::<Checked<_>>().map(Content::Parts)
+}
+
+/// Reads messages and parts, and estimates the input.
+pub(crate) struct ContentReader<'t, 'a> {
+    pub(crate) blobs: &'t [Facts],
+    pub(crate) estimate: &'t mut InputEstimate<'a>,
+}
+
+impl<'a> ContentReader<'_, 'a> {
+    /// Counts a text. One the host cut out as a blob is base64, 4 bytes for 3 of the file.
+    fn count(&mut self, text: JsonString<'_>) {
+        let cut = blob(self.blobs, text.inner());
+        self.estimate.input_bytes +=
+            cut.map_or_else(|| text.len(), |facts| facts.bytes.saturating_mul(4) / 3);
+    }
+
+    fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
+        let kind = required(path, part, "type", &check::one_of(kinds))?;
+        let kind = choice(&path.key("type"), kind, kinds)?;
+        let place = path.key(kind);
+        let kind = match kind {
+            "text" | "refusal" => {
+                let text = string(&place, required(path, part, kind, "a string")?)?;
+                self.count(text);
+                if kind == "text" { PartKind::Text(text) } else { PartKind::Refusal(text) }
+            }
+            kind => {
+                let described = object(&place, required(path, part, kind, "an object")?)?;
+                self.estimate.pictures = self.estimate.pictures.saturating_add(1);
+                match kind {
+                    "image_url" => self.image(&place, &described)?,
+                    "input_audio" => self.audio(&place, &described)?,
+                    _ => self.file(&place, &described)?,
+                }
+            }
+        };
+        Ok(Part { kind, cache: part.get("cache_control") })
+    }
+
+    fn image(&mut self, path: &Path<'_>, image: &Object<'a>) -> Checked<PartKind<'a>> {
+        if let Some(detail) = image.get("detail") {
+            choice(&path.key("detail"), detail, &["auto", "low", "high", "original"])?;
+        }
+        let place = path.key("url");
+        let raw = required(path, image, "url", "an http(s) URL or a base64 `data:` URI")?;
+        let source = self.source(&place, raw, "an http(s) URL or a base64 `data:` URI of an image")?;
+        let is_image = match &source {
+            Source::Url(_) => true,
+            Source::Data { mime, .. } => mime.starts_with("image/"),
+            Source::Blob { mime, .. } => mime.starts_with("image/"),
+        };
+        if !is_image {
+            return Err(wrong_media(&place, "an image", &source));
+        }
+        Ok(PartKind::Image(source))
+    }
+
+    fn audio(&mut self, path: &Path<'_>, audio: &Object<'a>) -> Checked<PartKind<'a>> {
+        let data = nonempty_string(&path.key("data"), required(path, audio, "data", "base64")?)?;
+        if blob(self.blobs, data.inner()).is_some() {
+            self.estimate.bare_base64.push(data);
+        }
+        choice(&path.key("format"), required(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
+        Ok(PartKind::Audio)
+    }
+
+    fn file(&mut self, path: &Path<'_>, file: &Object<'a>) -> Checked<PartKind<'a>> {
+        for name in ["file_id", "filename"] {
+            if let Some(raw) = file.get(name) {
+                string(&path.key(name), raw)?;
+            }
+        }
+        let expected = "a base64 `data:` URI";
+        let source = match (file.get("file_data"), file.get("file_id")) {
+            (Some(raw), _) => Some(self.source(&path.key("file_data"), raw, expected)?),
+            (None, Some(_)) => None,
+            (None, None) => return Err(instead(path, "`file_data` or `file_id` in it", "neither")),
+        };
+        Ok(PartKind::File { source, name: file.string("filename") })
+    }
+
+    fn source(&self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {
+        let written = string(path, raw)?;
+        let url = written.decoded();
+        let starts_with = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
+        if starts_with("https://") || starts_with("http://") {
+            return Ok(Source::Url(written));
+        }
+        if let Some(facts) = blob(self.blobs, &url) {
+            return Ok(Source::Blob { mime: facts.mime.clone(), blob: url.into_owned() });
+        }
+        let refused = || wrong(path, expected, Some(raw));
+        if !starts_with("data:") {
+            return Err(refused());
+        }
+        let (head, tail) = url.split_once(',').ok_or_else(refused)?;
+        let (start, end) = ("data:".len(), head.len().checked_sub(";base64".len()).ok_or_else(refused)?);
+        let is_base64 = head.get(end..).is_some_and(|it| it.eq_ignore_ascii_case(";base64"));
+        let base64 = tail.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+        if !is_base64 || !base64 || tail.is_empty() {
+            return Err(refused());
+        }
+        // Parameters such as `;charset=` are dropped.
+        let type_end = head[..end].find(';').unwrap_or(end).max(start);
+        let (mime, data) = (start..type_end, head.len() + 1..url.len());
+        Ok(match url {
+            Cow::Borrowed(url) => {
+                Source::Data { mime: Cow::Borrowed(&url[mime]), base64: Cow::Borrowed(&url[data]) }
+            }
+            Cow::Owned(url) => Source::Data {
+                mime: Cow::Owned(url[mime].to_owned()),
+                base64: Cow::Owned(url[data].to_owned()),
+            },
+        })
+    }
+}
+
+/// A refusal of media by its type; the data is not repeated.
+pub(crate) fn wrong_media(path: &Path<'_>, expected: &str, source: &Source<'_>) -> gatehouse_sdk::Refusal {
+    let came = match source {
+        Source::Url(_) => "a link",
+        Source::Data { mime, .. } => mime.as_ref(),
+        Source::Blob { mime, .. } => mime.as_str(),
+    };
+    let came = if came.is_empty() { "data of no type" } else { came };
+    gatehouse_sdk::Refusal::invalid(path.to_string(), format!("expected {expected}, got {came}"))
+}
+
+fn blob<'f>(blobs: &'f [Facts], name: &str) -> Option<&'f Facts> {
+    if !name.starts_with("blob:") {
+        return None;
+    }
+    blobs.iter().find(|facts| facts.blob.as_deref() == Some(name))
+}

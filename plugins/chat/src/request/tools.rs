@@ -1,0 +1,107 @@
+//! `tools` and `tool_choice`, checked.
+
+use serde_json::value::RawValue;
+
+use super::estimate::InputEstimate;
+use gatehouse_text_protocols::check::{
+    Checked, array, boolean, choice, nonempty_string, object, required, string, wrong,
+};
+use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::path::Path;
+
+/// A tool the model may call.
+#[derive(Debug)]
+pub(crate) enum Tool<'a> {
+    Function(Function<'a>),
+    /// Called with free text; Messages has no such tool.
+    Custom,
+}
+
+#[derive(Debug)]
+pub(crate) struct Function<'a> {
+    pub(crate) name: JsonString<'a>,
+    pub(crate) description: Option<JsonString<'a>>,
+    /// A JSON Schema, an object.
+    pub(crate) parameters: Option<&'a RawValue>,
+    pub(crate) strict: bool,
+    /// `cache_control`, a field of Messages that chat clients send too.
+    pub(crate) cache: Option<&'a RawValue>,
+}
+
+pub(crate) fn tools<'a>(
+    path: &Path<'_>,
+    raw: &'a RawValue,
+    estimate: &mut InputEstimate<'_>,
+) -> Checked<Vec<Tool<'a>>> {
+    estimate.input_bytes += raw.get().len() as u64;
+    array(path, raw)?.into_iter().enumerate().map(|(at, raw)| tool(&path.index(at), raw)).collect()
+}
+
+fn tool<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Tool<'a>> {
+    let tool = object(path, raw)?;
+    let kind = required(path, &tool, "type", "`function` or `custom`")?;
+    if choice(&path.key("type"), kind, &["function", "custom"])? == "custom" {
+        let custom = object(&path.key("custom"), required(path, &tool, "custom", "an object")?)?;
+        nonempty_string(
+            &path.key("custom").key("name"),
+            required(&path.key("custom"), &custom, "name", "a string")?,
+        )?;
+        return Ok(Tool::Custom);
+    }
+    let place = path.key("function");
+    let function = object(&place, required(path, &tool, "function", "an object")?)?;
+    let name = nonempty_string(&place.key("name"), required(&place, &function, "name", "a string")?)?;
+    let description = function.get("description");
+    let parameters = function.get("parameters");
+    if let Some(parameters) = parameters {
+        object(&place.key("parameters"), parameters)?;
+    }
+    let strict = function.get("strict").map(|raw| boolean(&place.key("strict"), raw));
+    Ok(Tool::Function(Function {
+        name,
+        description: description.map(|raw| string(&place.key("description"), raw)).transpose()?,
+        parameters,
+        strict: strict.transpose()?.unwrap_or(false),
+        cache: tool.get("cache_control").or_else(|| function.get("cache_control")),
+    }))
+}
+
+/// Whether and what the model must call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ToolChoice<'a> {
+    None,
+    Auto,
+    Required,
+    Named(JsonString<'a>),
+    /// A custom tool, or a choice among some; Messages has neither.
+    Other,
+}
+
+impl ToolChoice<'_> {
+    /// Whether the model must call a tool.
+    pub(crate) fn is_forced(self) -> bool {
+        matches!(self, Self::Required | Self::Named(_))
+    }
+}
+
+pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<ToolChoice<'a>> {
+    if JsonString::of(raw).is_some() {
+        return Ok(match choice(path, raw, &["none", "auto", "required"])? {
+            "none" => ToolChoice::None,
+            "auto" => ToolChoice::Auto,
+            _ => ToolChoice::Required,
+        });
+    }
+    let expected = "`none`, `auto`, `required` or an object that names a function";
+    let named = Object::parse(raw.get()).ok_or_else(|| wrong(path, expected, Some(raw)))?;
+    let kind = required(path, &named, "type", "`function`, `custom` or `allowed_tools`")?;
+    if choice(&path.key("type"), kind, &["function", "custom", "allowed_tools"])? != "function" {
+        return Ok(ToolChoice::Other);
+    }
+    let place = path.key("function");
+    let function = object(&place, required(path, &named, "function", "an object")?)?;
+    Ok(ToolChoice::Named(nonempty_string(
+        &place.key("name"),
+        required(&place, &function, "name", "a string")?,
+    )?))
+}

@@ -1,0 +1,86 @@
+//! Whole answers. Those of a chat provider keep their bytes, but for the public name of the model.
+
+pub(crate) mod from_messages;
+pub(crate) mod output_bytes;
+
+use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
+
+use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::usage;
+
+use crate::errors;
+use crate::state::State;
+use output_bytes::output_bytes;
+
+pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
+    let body = match &reply.body {
+        Body::Inline(bytes) => String::from_utf8_lossy(bytes),
+        Body::Blob(_) => return Err(errors::unreadable("it came as a file", "")),
+    };
+    if !reply.is_success() {
+        return Err(errors::of_answer(state, reply.status, &body));
+    }
+    let Some(whole) = Object::parse(&body) else {
+        let what = if body.trim().is_empty() { "it is empty" } else { "it is no JSON object" };
+        return Err(errors::unreadable(what, &body));
+    };
+    if whole.get("error").is_some() {
+        return Err(errors::of_error(state, &body));
+    }
+    if state.translated {
+        return from_messages::answer(cx, state, &whole, &body);
+    }
+    // A gateway like this one wraps its answers.
+    let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
+    plain(cx, state, inner.as_ref().unwrap_or(&whole), &body)
+}
+
+fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<Answered, TextFailure> {
+    let choices = whole.items("choices").unwrap_or_default();
+    if choices.is_empty() {
+        return Err(errors::unreadable("it has no `choices`", body));
+    }
+    let mut written = 0_u64;
+    for raw in choices {
+        let message = Object::parse(raw.get()).and_then(|choice| choice.object("message"));
+        let Some(message) = message else {
+            return Err(errors::unreadable("a choice of it has no `message`", body));
+        };
+        written = written.saturating_add(output_bytes(&message));
+    }
+    let mut out = Writer::new(body.len() + 64);
+    let (mut has_id, mut has_object, mut has_created, mut has_model) = (false, false, false, false);
+    for (name, raw) in whole.iter() {
+        match name {
+            "model" => {
+                has_model = true;
+                quote(&state.model, out.name(name));
+                continue;
+            }
+            "id" => has_id = true,
+            "object" => has_object = true,
+            "created" => has_created = true,
+            _ => {}
+        }
+        out.member(name, raw.get());
+    }
+    // Some compatible servers leave out members that every client expects.
+    if !has_id {
+        out.member("id", &quoted(&format!("chatcmpl-{:016x}", cx.seed)));
+    }
+    if !has_object {
+        out.member("object", "\"chat.completion\"");
+    }
+    if !has_created {
+        out.member("created", &(cx.now.0 / 1000).to_string());
+    }
+    if !has_model {
+        quote(&state.model, out.name("model"));
+    }
+    let counted = whole.object("usage").and_then(|usage| usage::of_chat(&usage));
+    Ok(Answered {
+        body: out.done(),
+        usage: usage::plausible(counted, written),
+        output_bytes: u32::try_from(written).unwrap_or(u32::MAX),
+    })
+}

@@ -1,0 +1,241 @@
+//! A chat provider's stream: the same chunks under the public name of the model, in the standard form. The
+//! provider always sends the chunk with the token counts; the client reads it only if it asked for it.
+
+use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::usage;
+
+use super::output::{Output, incomplete, is_idle};
+use super::tool_calls::ToolCalls;
+use super::whole_completion;
+use crate::errors;
+use crate::response::output_bytes::output_bytes;
+use crate::state::State;
+
+pub(super) struct FromChat {
+    state: State,
+    seed: u64,
+    /// `id` and `created` of the provider's first chunk.
+    id: String,
+    created: String,
+    choices: Vec<Choice>,
+    usage: Option<Usage>,
+    /// The chunk with the token counts, as the client reads it.
+    usage_chunk: Option<String>,
+    output_bytes: u64,
+}
+
+/// The state of one answer.
+#[derive(Default)]
+struct Choice {
+    index: u64,
+    begun: bool,
+    finished: bool,
+    calls: ToolCalls,
+}
+
+impl FromChat {
+    pub(super) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            seed: cx.seed,
+            id: quoted(&format!("chatcmpl-{:016x}", cx.seed)),
+            created: (cx.now.0 / 1000).to_string(),
+            choices: Vec::new(),
+            usage: None,
+            usage_chunk: None,
+            output_bytes: 0,
+        }
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        usage::plausible(self.usage, self.output_bytes)
+    }
+
+    pub(super) fn event(&mut self, event: &Sse, out: &mut Output) -> Result<(), TextFailure> {
+        if is_idle(event) {
+            return Ok(());
+        }
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return self.finish(out);
+        }
+        let name = event.event.as_deref();
+        let Some(chunk) = Object::parse(data) else {
+            // Some servers send named events that are not part of the answer.
+            let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
+            return if named {
+                Ok(())
+            } else {
+                Err(errors::unreadable("an event of it is no JSON object", data))
+            };
+        };
+        if name == Some("error") || chunk.get("error").is_some() {
+            return Err(errors::of_error(&self.state, data));
+        }
+        if self.choices.is_empty()
+            && let Some(chunks) =
+                whole_completion::chunks(&chunk, [("id", &self.id), ("created", &self.created)])
+        {
+            return chunks.into_iter().try_for_each(|data| self.event(&Sse { event: None, data }, out));
+        }
+        self.keep_head(&chunk);
+        let choices = chunk.items("choices").unwrap_or_default();
+        let counts = self.count(&chunk, choices.is_empty());
+        if choices.is_empty() || counts == Some(UsageOnly) {
+            return Ok(());
+        }
+        let chunk = self.rewrite(&chunk, choices, out);
+        out.send(chunk);
+        Ok(())
+    }
+
+    /// `[DONE]` or the end of the stream. An error unless every answer has its `finish_reason`.
+    pub(super) fn finish(&mut self, out: &mut Output) -> Result<(), TextFailure> {
+        if self.choices.is_empty() || self.choices.iter().any(|choice| !choice.finished) {
+            return Err(incomplete());
+        }
+        if let Some(usage_chunk) = self.usage_chunk.take().filter(|_| self.state.counted) {
+            out.send(usage_chunk);
+        }
+        out.done();
+        Ok(())
+    }
+
+    fn keep_head(&mut self, chunk: &Object<'_>) {
+        if self.choices.is_empty() {
+            if let Some(id) = chunk.string("id") {
+                id.quoted().clone_into(&mut self.id);
+            }
+            if let Some(created) = chunk.get("created") {
+                created.get().clone_into(&mut self.created);
+            }
+        }
+    }
+
+    /// Reads the token counts of a chunk. Some servers send them in every chunk, some in the last one with
+    /// content. In each case the client reads one chunk with counts, at the end.
+    fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<UsageOnly> {
+        let raw = chunk.get("usage")?;
+        let counted = usage::of_chat(&Object::parse(raw.get())?)?;
+        self.usage = Some(counted);
+        let mut out = Writer::new(256);
+        if alone {
+            for (name, raw) in chunk.iter() {
+                match name {
+                    "model" => quote(&self.state.model, out.name(name)),
+                    _ => out.member(name, raw.get()),
+                }
+            }
+        } else {
+            out.member("id", &self.id);
+            out.member("object", "\"chat.completion.chunk\"");
+            out.member("created", &self.created);
+            quote(&self.state.model, out.name("model"));
+            out.member("choices", "[]");
+            out.member("usage", raw.get());
+        }
+        self.usage_chunk = Some(out.done());
+        alone.then_some(UsageOnly)
+    }
+
+    fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Output) -> String {
+        let mut json = Writer::new(256);
+        for (name, raw) in chunk.iter() {
+            match name {
+                "model" | "usage" => {}
+                "choices" => {
+                    let into = json.name(name);
+                    into.push('[');
+                    for (at, raw) in choices.iter().enumerate() {
+                        if at > 0 {
+                            into.push(',');
+                        }
+                        self.choice(raw, into, out);
+                    }
+                    into.push(']');
+                }
+                _ => json.member(name, raw.get()),
+            }
+        }
+        quote(&self.state.model, json.name("model"));
+        if self.state.counted {
+            json.member("usage", "null");
+        }
+        json.done()
+    }
+
+    fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Output) {
+        let seed = self.seed;
+        let Some(choice) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
+        let delta = choice.object("delta");
+        let index = choice.unsigned("index").unwrap_or(0);
+        let known = self.choice_state(index);
+        let role = delta.as_ref().is_some_and(|delta| delta.get("role").is_some());
+        let calls = delta.as_ref().and_then(|delta| delta.items("tool_calls"));
+        let plain = delta.is_some() && role != known.begun && calls.is_none();
+        known.finished |= choice.string("finish_reason").is_some_and(|reason| !reason.is_empty());
+        let begins = !std::mem::replace(&mut known.begun, true);
+        let delta = delta.unwrap_or_default();
+        let bytes = output_bytes(&delta);
+        if plain {
+            into.push_str(raw.get());
+        } else {
+            let mut calls = calls.map(|calls| {
+                let calls = calls.into_iter().filter_map(|raw| Object::parse(raw.get()));
+                let calls: Vec<String> = calls.map(|call| known.calls.rewrite(&call, seed)).collect();
+                format!("[{}]", calls.join(","))
+            });
+            let mut json = Writer::new(raw.get().len() + 64);
+            if choice.get("delta").is_none() {
+                json.member("delta", &rewritten(&delta, begins, calls.take()));
+            }
+            for (name, raw) in choice.iter() {
+                match name {
+                    "delta" if choice.get("delta").is_some() => {
+                        json.member(name, &rewritten(&delta, begins, calls.take()));
+                    }
+                    "delta" => {}
+                    _ => json.member(name, raw.get()),
+                }
+            }
+            into.push_str(&json.done());
+        }
+        self.output_bytes = self.output_bytes.saturating_add(bytes);
+        out.count_bytes(bytes);
+    }
+
+    fn choice_state(&mut self, index: u64) -> &mut Choice {
+        let place = self.choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
+            self.choices.push(Choice { index, ..Choice::default() });
+            self.choices.len() - 1
+        });
+        &mut self.choices[place]
+    }
+}
+
+/// The chunk has token counts and nothing else.
+#[derive(PartialEq, Eq)]
+struct UsageOnly;
+
+/// A delta with its role only at the beginning, and its calls rewritten.
+fn rewritten(delta: &Object<'_>, begins: bool, mut calls: Option<String>) -> String {
+    let mut json = Writer::new(128);
+    if begins {
+        json.member("role", delta.string("role").map_or("\"assistant\"", |role| role.quoted()));
+    }
+    for (name, raw) in delta.iter() {
+        match name {
+            "role" => {}
+            "tool_calls" => {
+                if let Some(calls) = calls.take() {
+                    json.member(name, &calls);
+                }
+            }
+            _ => json.member(name, raw.get()),
+        }
+    }
+    json.done()
+}

@@ -1,0 +1,281 @@
+//! A Messages provider's stream as chunks, or its whole message if it sends one instead. Blocks become text,
+//! calls and thinking. The last chunks are the `finish_reason` and, if the client asked, the token counts.
+
+use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
+
+use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
+use gatehouse_text_protocols::usage::TokenCounts;
+
+use super::output::{Output, incomplete, is_idle};
+use crate::errors;
+use crate::response::from_messages::{completion_id, finish_reason};
+use crate::state::State;
+
+pub(super) struct FromMessages {
+    state: State,
+    seed: u64,
+    created: u64,
+    /// A chunk up to its choices; empty until the first.
+    head: String,
+    counts: TokenCounts,
+    /// Open blocks under the provider's numbers.
+    open: Vec<(u64, Block)>,
+    calls: u32,
+    thoughts: u32,
+    stop: Option<&'static str>,
+}
+
+/// A block under way.
+enum Block {
+    /// The client's number of the call, whether a piece of its arguments came, and the `input` the block
+    /// opened with.
+    Call { index: u32, begun: bool, input: String },
+    /// As received so far, without quotes.
+    Thinking { thought: String, signature: String },
+    /// The whole block.
+    Redacted(String),
+}
+
+impl FromMessages {
+    pub(super) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            seed: cx.seed,
+            created: cx.now.0 / 1000,
+            head: String::new(),
+            counts: TokenCounts::default(),
+            open: Vec::new(),
+            calls: 0,
+            thoughts: 0,
+            stop: None,
+        }
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.counts.reported()
+    }
+
+    pub(super) fn event(&mut self, event: &Sse, out: &mut Output) -> Result<(), TextFailure> {
+        if is_idle(event) || event.data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let Some(data) = Object::parse(&event.data) else {
+            return Err(errors::unreadable("an event of it is no JSON object", &event.data));
+        };
+        let kind = data.text("type");
+        match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
+            "message" => self.message(&data, out),
+            "message_start" => {
+                let message = data.object("message").unwrap_or_default();
+                self.count(&message);
+                self.begin(message.string("id"), out);
+            }
+            "content_block_start" => self.start(&data, out),
+            "content_block_delta" => self.delta(&data, out),
+            "content_block_stop" => {
+                let number = data.unsigned("index").unwrap_or(0);
+                if let Some(at) = self.open.iter().position(|(open, _)| *open == number) {
+                    let (_, block) = self.open.remove(at);
+                    self.close(block, out);
+                }
+            }
+            "message_delta" => {
+                self.count(&data);
+                let stop = data.object("delta").and_then(|delta| delta.string("stop_reason"));
+                self.stop = stop.map(|stop| finish_reason(&stop.decoded())).or(self.stop);
+            }
+            "message_stop" => return self.finish(out),
+            "error" => return Err(errors::of_error(&self.state, &event.data)),
+            // `ping`, and whatever newer versions bring.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A whole message, from a provider that does not stream: each block opens with its content.
+    fn message(&mut self, message: &Object<'_>, out: &mut Output) {
+        self.count(message);
+        self.begin(message.string("id"), out);
+        for (place, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
+            let Some(block) = Object::parse(block.get()) else { continue };
+            self.block(place as u64, &block, out);
+            if let Some((_, block)) = self.open.pop() {
+                self.close(block, out);
+            }
+        }
+        let stop = message.text("stop_reason").unwrap_or_default();
+        self.stop = Some(finish_reason(&stop));
+    }
+
+    /// `message_stop` or the end of the stream. An error unless a `stop_reason` came.
+    pub(super) fn finish(&mut self, out: &mut Output) -> Result<(), TextFailure> {
+        let Some(stop) = self.stop else { return Err(incomplete()) };
+        self.begin(None, out);
+        // A call the cap cut short keeps its block open, and its arguments stay incomplete.
+        if stop == "tool_calls" {
+            for (_, block) in std::mem::take(&mut self.open) {
+                self.close(block, out);
+            }
+        }
+        self.send("{}", &quoted(stop), out);
+        if self.state.counted && self.counts.reported().is_some() {
+            out.send(format!("{}[],\"usage\":{}}}", self.head, self.counts.chat_json()));
+        }
+        out.done();
+        Ok(())
+    }
+
+    fn count(&mut self, object: &Object<'_>) {
+        if let Some(usage) = object.object("usage") {
+            self.counts.read_messages(&usage);
+        }
+    }
+
+    /// The first chunk, which has the role.
+    fn begin(&mut self, id: Option<JsonString<'_>>, out: &mut Output) {
+        if !self.head.is_empty() {
+            return;
+        }
+        let id = completion_id(id.map(JsonString::decoded).as_deref(), self.seed);
+        self.head = format!(
+            "{{\"id\":{},\"object\":\"chat.completion.chunk\",\"created\":{},\"model\":{},\"choices\":",
+            quoted(&id),
+            self.created,
+            quoted(&self.state.model)
+        );
+        self.send(r#"{"role":"assistant","content":""}"#, "null", out);
+    }
+
+    fn send(&self, delta: &str, finish: &str, out: &mut Output) {
+        let counted = if self.state.counted { ",\"usage\":null" } else { "" };
+        out.send(format!(
+            "{}[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{finish}}}]{counted}}}",
+            self.head
+        ));
+    }
+
+    /// A delta of one member.
+    fn send_member(&mut self, name: &str, json: &str, out: &mut Output) {
+        self.begin(None, out);
+        self.send(&format!("{{\"{name}\":{json}}}"), "null", out);
+    }
+
+    fn start(&mut self, data: &Object<'_>, out: &mut Output) {
+        let number = data.unsigned("index").unwrap_or(0);
+        self.block(number, &data.object("content_block").unwrap_or_default(), out);
+    }
+
+    fn block(&mut self, number: u64, block: &Object<'_>, out: &mut Output) {
+        let kind = block.text("type").unwrap_or_default();
+        match kind.as_ref() {
+            "text" => self.text("content", block.string("text"), out),
+            "thinking" => {
+                self.open
+                    .push((number, Block::Thinking { thought: String::new(), signature: String::new() }));
+                self.add_thinking(number, block.string("thinking"), out);
+                self.add_signature(number, block.string("signature"));
+            }
+            "redacted_thinking" => {
+                let mut whole = Writer::new(256);
+                for (name, raw) in block.iter() {
+                    whole.member(name, raw.get());
+                }
+                self.open.push((number, Block::Redacted(whole.done())));
+            }
+            "tool_use" => {
+                let name = block.string("name").map_or("\"\"", JsonString::quoted);
+                let id = block.string("id").map(|id| id.quoted().to_owned());
+                let id = id.unwrap_or_else(|| format!("\"call_{:016x}_{}\"", self.seed, self.calls));
+                let index = self.calls;
+                self.calls += 1;
+                out.count_bytes(block.string("name").map_or(0, JsonString::len));
+                let call = format!(
+                    "[{{\"index\":{index},\"id\":{id},\"type\":\"function\",\"function\":\
+                     {{\"name\":{name},\"arguments\":\"\"}}}}]"
+                );
+                self.send_member("tool_calls", &call, out);
+                let input = block.get("input").map_or("{}", |raw| raw.get()).to_owned();
+                self.open.push((number, Block::Call { index, begun: false, input }));
+            }
+            _ => {}
+        }
+    }
+
+    fn delta(&mut self, data: &Object<'_>, out: &mut Output) {
+        let number = data.unsigned("index").unwrap_or(0);
+        let delta = data.object("delta").unwrap_or_default();
+        let kind = delta.text("type").unwrap_or_default();
+        match kind.as_ref() {
+            "text_delta" => self.text("content", delta.string("text"), out),
+            "thinking_delta" => self.add_thinking(number, delta.string("thinking"), out),
+            "signature_delta" => self.add_signature(number, delta.string("signature")),
+            "input_json_delta" => {
+                let Some(piece) = delta.string("partial_json").filter(|piece| !piece.is_empty()) else {
+                    return;
+                };
+                let open = self.open.iter_mut().find(|(open, _)| *open == number);
+                if let Some((_, Block::Call { index, begun, .. })) = open {
+                    *begun = true;
+                    let call = arguments(*index, piece.quoted());
+                    out.count_bytes(piece.len());
+                    self.send_member("tool_calls", &call, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, name: &str, text: Option<JsonString<'_>>, out: &mut Output) {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            out.count_bytes(text.len());
+            self.send_member(name, text.quoted(), out);
+        }
+    }
+
+    fn add_thinking(&mut self, number: u64, piece: Option<JsonString<'_>>, out: &mut Output) {
+        self.text("reasoning_content", piece, out);
+        let open = self.open.iter_mut().find(|(open, _)| *open == number);
+        if let (Some((_, Block::Thinking { thought, .. })), Some(piece)) = (open, piece) {
+            thought.push_str(piece.inner());
+        }
+    }
+
+    fn add_signature(&mut self, number: u64, piece: Option<JsonString<'_>>) {
+        let open = self.open.iter_mut().find(|(open, _)| *open == number);
+        if let (Some((_, Block::Thinking { signature, .. })), Some(piece)) = (open, piece) {
+            signature.push_str(piece.inner());
+        }
+    }
+
+    /// The end of a block: arguments that never came are the block's `input`, and signed thinking is sent once
+    /// more with its signature.
+    fn close(&mut self, block: Block, out: &mut Output) {
+        match block {
+            Block::Call { begun: true, .. } => {}
+            Block::Call { index, input, .. } => {
+                out.count_bytes(input.len() as u64);
+                self.send_member("tool_calls", &arguments(index, &quoted(&input)), out);
+            }
+            Block::Thinking { signature, .. } if signature.is_empty() => {}
+            Block::Thinking { thought, signature } => {
+                let members =
+                    format!(r#""type":"thinking","thinking":"{thought}","signature":"{signature}"}}"#);
+                self.send_thinking_block(&members, out);
+            }
+            Block::Redacted(whole) => self.send_thinking_block(whole.trim_start_matches('{'), out),
+        }
+    }
+
+    /// Sends the `members` of a thinking block, up to its closing brace. Client libraries join the pieces of
+    /// streams by `index`.
+    fn send_thinking_block(&mut self, members: &str, out: &mut Output) {
+        let index = self.thoughts;
+        self.thoughts += 1;
+        self.send_member("thinking_blocks", &format!("[{{\"index\":{index},{members}]"), out);
+    }
+}
+
+/// A piece of a call's arguments.
+fn arguments(index: u32, piece: &str) -> String {
+    format!("[{{\"index\":{index},\"function\":{{\"arguments\":{piece}}}}}]")
+}

@@ -1,0 +1,174 @@
+//! Messages of the one protocol as messages of the other: tool results come first, each in its own message;
+//! images inside them follow in a user message; an assistant's text and calls stay in one message.
+
+use std::borrow::Cow;
+
+use gatehouse_sdk::{Refusal, TextRequest};
+use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::json::{JsonString, Raw};
+use gatehouse_text_protocols::rules::Rules;
+
+use super::chat_request::{CalledFunction, File, ImageUrl, Message, Part, TextValue, ToolCall, UserContent};
+use crate::request::Request;
+use crate::request::blocks::{self, Block, Role, Source, blob};
+
+/// The messages, the system prompt first.
+pub(crate) fn messages<'a>(
+    request: &Request<'a>,
+    text_request: &TextRequest,
+    rules: &Rules,
+) -> Result<Vec<Message<'a>>, Refusal> {
+    let mut out = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.is_empty() {
+        out.push(Message::System { content: joined(&request.system) });
+    }
+    for (index, message) in request.messages.iter().enumerate() {
+        match message.role {
+            Role::User => user(index, message, &mut out)?,
+            Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
+        }
+    }
+    Ok(out)
+}
+
+fn user<'a>(index: usize, message: &blocks::Message<'a>, out: &mut Vec<Message<'a>>) -> Result<(), Refusal> {
+    let mut parts = Vec::new();
+    let mut media = Vec::new();
+    for block in &message.blocks {
+        let Block::ToolResult { id, blocks, failed } = block else {
+            parts.push(part(index, block)?);
+            continue;
+        };
+        let mut texts = Vec::new();
+        for block in blocks {
+            match part(index, block)? {
+                Part::Text { text } => texts.push(text),
+                other => media.push(other),
+            }
+        }
+        let content = match (failed, joined(&texts)) {
+            (false, text) => text,
+            (true, text) => TextValue::Made(format!("Error: {}", text.text()).into()),
+        };
+        out.push(Message::Tool { tool_call_id: *id, content });
+    }
+    media.append(&mut parts);
+    if !media.is_empty() {
+        out.push(Message::User { content: user_content(media) });
+    }
+    Ok(())
+}
+
+/// One text if there are only texts: not every compatible server reads parts.
+fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
+    let texts: Option<Vec<JsonString<'_>>> = parts
+        .iter()
+        .map(|part| match part {
+            Part::Text { text } => Some(*text),
+            Part::ImageUrl { .. } | Part::File { .. } => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => UserContent::Text(joined(&texts)),
+        None => UserContent::Parts(parts),
+    }
+}
+
+fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
+    match block {
+        Block::Text(text) => Ok(Part::Text { text: *text }),
+        Block::Image(Source::Base64 { media_type, data }) => {
+            Ok(Part::ImageUrl { image_url: ImageUrl { url: data_uri(*media_type, *data) } })
+        }
+        Block::Image(Source::Url(url)) => {
+            Ok(Part::ImageUrl { image_url: ImageUrl { url: TextValue::Raw(*url) } })
+        }
+        Block::Document(Source::Text(text)) => Ok(Part::Text { text: *text }),
+        Block::Document(Source::Base64 { media_type, data }) => Ok(Part::File {
+            file: File { filename: "document.pdf", file_data: data_uri(*media_type, *data) },
+        }),
+        other => Err(unsupported_block(index, &block_name(other))),
+    }
+}
+
+/// A block's name in a refusal.
+fn block_name(block: &Block<'_>) -> String {
+    match block {
+        Block::Text(_) => "a `text` block".to_owned(),
+        Block::Image(Source::Other(kind)) => format!("a picture whose source is a `{kind}`"),
+        Block::Image(_) => "an `image` block".to_owned(),
+        Block::Document(Source::Other(kind)) => format!("a document whose source is a `{kind}`"),
+        Block::Document(_) => "a document by its URL".to_owned(),
+        Block::Thinking(_) => "a `thinking` block".to_owned(),
+        Block::Redacted => "a `redacted_thinking` block".to_owned(),
+        Block::ToolUse { .. } => "a `tool_use` block".to_owned(),
+        Block::ToolResult { .. } => "a `tool_result` block".to_owned(),
+        Block::Other(kind) => format!("a `{kind}` block"),
+    }
+}
+
+fn assistant<'a>(
+    index: usize,
+    message: &blocks::Message<'a>,
+    text_request: &TextRequest,
+    rules: &Rules,
+) -> Result<Message<'a>, Refusal> {
+    let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
+    for block in &message.blocks {
+        match block {
+            Block::Text(text) => texts.push(*text),
+            Block::Thinking(thought) => thoughts.push(*thought),
+            Block::Redacted => {}
+            Block::ToolUse { id, name, input } => {
+                if embeds(input, text_request) {
+                    return Err(unsupported_block(index, "a file inside a tool's `input`"));
+                }
+                let function = CalledFunction { name: *name, arguments: input.get() };
+                tool_calls.push(ToolCall { id: *id, kind: "function", function });
+            }
+            other => return Err(unsupported_block(index, &block_name(other))),
+        }
+    }
+    let with_reasoning = rules.reasoning_history && !thoughts.is_empty();
+    let calls_only = texts.is_empty() && !tool_calls.is_empty();
+    Ok(Message::Assistant {
+        content: (!calls_only).then(|| joined(&texts)),
+        reasoning_content: with_reasoning.then(|| joined(&thoughts)),
+        tool_calls,
+    })
+}
+
+/// Whether it has a blob name: inside quoted JSON the host would not replace the name by the file.
+fn embeds(input: Raw<'_>, text_request: &TextRequest) -> bool {
+    let names = text_request.blobs.iter().filter_map(|facts| facts.blob.as_deref());
+    names.into_iter().any(|name| input.get().contains(name))
+}
+
+/// A `data:` URI; the host writes one for a blob when it sends the call.
+fn data_uri<'a>(media_type: JsonString<'a>, data: JsonString<'a>) -> TextValue<'a> {
+    if blob(data).is_some() {
+        return TextValue::Raw(data);
+    }
+    let decode = |text: JsonString<'a>| text.decode().unwrap_or_default();
+    TextValue::Made(format!("data:{};base64,{}", decode(media_type), decode(data)).into())
+}
+
+/// Several texts as one, a line each.
+fn joined<'a>(texts: &[JsonString<'a>]) -> TextValue<'a> {
+    match texts {
+        [] => TextValue::Made("".into()),
+        [one] => TextValue::Raw(*one),
+        several => {
+            let texts: Vec<Cow<'_, str>> = several.iter().map(|text| text.decoded()).collect();
+            TextValue::Made(texts.join("\n").into())
+        }
+    }
+}
+
+/// The refusal of a block chat completions do not have.
+fn unsupported_block(index: usize, kind: &str) -> Refusal {
+    let shown: String = kind.chars().take(60).collect();
+    let field = format!("messages.{index}.content");
+    let message = format!("`{field}`: this model does not take {shown}");
+    in_provider_words(&field, message)
+}

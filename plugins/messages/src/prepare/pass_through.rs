@@ -1,0 +1,93 @@
+//! A call to a Messages provider: the client's bytes, but for the few values that must change.
+
+use gatehouse_sdk::{Call, Refusal, TextRequest};
+
+use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null};
+use gatehouse_text_protocols::rules::Rules;
+
+use crate::request::Request;
+use crate::request::thinking::ThinkingPlan;
+use crate::request::tools::Tool;
+
+/// The call.
+///
+/// # Errors
+/// What the model of this route does not take.
+pub(crate) fn call(
+    request: &Request<'_>,
+    text_request: &TextRequest,
+    rules: &Rules,
+) -> Result<Call, Refusal> {
+    request.ends_with_user(rules.prefill)?;
+    let call = Call::post(text_request.route.provider.as_str(), "/v1/messages")
+        .header("anthropic-version", rules.version.as_str())
+        .written(body(request, text_request));
+    let betas = betas(request, text_request, rules);
+    Ok(if betas.is_empty() { call } else { call.header("anthropic-beta", betas.join(",")) })
+}
+
+fn body(request: &Request<'_>, text_request: &TextRequest) -> String {
+    let mut out = Writer::new(text_request.body.len() + 256);
+    let plan = &request.plan;
+    out.string("model", &text_request.route.upstream);
+    for (name, value) in request.fields.iter().filter(|(_, value)| !is_null(value)) {
+        match name {
+            "model" => {}
+            "max_tokens" => out.member(name, &plan.max_tokens.to_string()),
+            "thinking" => {
+                if let Some(thinking) = &plan.thinking {
+                    out.member(name, thinking);
+                }
+            }
+            "temperature" => sampling(&mut out, name, request.temperature),
+            "top_p" => sampling(&mut out, name, request.top_p),
+            "top_k" => sampling(&mut out, name, request.top_k),
+            "output_config" if plan.effort.is_some() => {}
+            _ => request.findings.edits.write(value, out.name(name)),
+        }
+    }
+    if let (Some(thinking), None) = (&plan.thinking, request.fields.get("thinking")) {
+        out.member("thinking", thinking);
+    }
+    if let Some(config) = output_config(request.fields.get("output_config"), plan) {
+        out.member("output_config", &config);
+    }
+    out.done()
+}
+
+fn sampling(out: &mut Writer, name: &str, value: Option<Raw<'_>>) {
+    if let Some(value) = value {
+        out.member(name, value.get());
+    }
+}
+
+/// The client's `output_config` with an `effort`, its own if it has one.
+fn output_config(given: Option<Raw<'_>>, plan: &ThinkingPlan<'_>) -> Option<String> {
+    let effort = plan.effort?;
+    let given: UniqueObject<'_> =
+        given.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let mut out = Writer::new(64);
+    for (name, value) in given.iter().filter(|(_, value)| !is_null(value)) {
+        out.member(name, value.get());
+    }
+    if given.get("effort").is_none() {
+        out.string("effort", effort);
+    }
+    Some(out.done())
+}
+
+/// The client's `anthropic-beta` names the rules pass on, and the names its tools need.
+fn betas(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> Vec<String> {
+    let passed = rules.passed_betas(&text_request.headers).map(str::to_owned);
+    let needed = request.tools.iter().filter_map(|tool| match tool {
+        Tool::Typed { beta, .. } => beta.clone(),
+        Tool::Custom { .. } => None,
+    });
+    let mut names = Vec::new();
+    for name in passed.chain(needed) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}

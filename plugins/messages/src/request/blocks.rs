@@ -1,0 +1,292 @@
+//! Messages and their content blocks: checked once, kept as raw values. Blocks of an unknown type are for a
+//! Messages provider to check; a chat provider has no form for them.
+
+use std::borrow::Cow;
+
+use gatehouse_sdk::Refusal;
+
+use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject};
+use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
+use gatehouse_text_protocols::path::Path;
+
+use super::fields::{boolean, object, objects, required, string, wrong};
+use super::findings::Findings;
+
+/// The author of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    User,
+    Assistant,
+}
+
+/// One message.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    pub(crate) role: Role,
+    pub(crate) blocks: Vec<Block<'a>>,
+}
+
+/// One content block.
+#[derive(Debug)]
+pub(crate) enum Block<'a> {
+    Text(JsonString<'a>),
+    Image(Source<'a>),
+    Document(Source<'a>),
+    Thinking(JsonString<'a>),
+    Redacted,
+    ToolUse {
+        id: JsonString<'a>,
+        name: JsonString<'a>,
+        input: Raw<'a>,
+    },
+    ToolResult {
+        id: JsonString<'a>,
+        blocks: Vec<Block<'a>>,
+        failed: bool,
+    },
+    /// The block's type.
+    Other(String),
+}
+
+/// The data of an image or a document.
+#[derive(Debug)]
+pub(crate) enum Source<'a> {
+    Base64 {
+        media_type: JsonString<'a>,
+        data: JsonString<'a>,
+    },
+    Text(JsonString<'a>),
+    Url(JsonString<'a>),
+    /// A type only a Messages provider knows.
+    Other(String),
+}
+
+/// The conversation.
+pub(crate) fn messages<'a>(
+    at: &Path<'_>,
+    raw: Raw<'a>,
+    findings: &mut Findings,
+) -> Result<Vec<Message<'a>>, Refusal> {
+    let list = objects(at, raw)?;
+    if list.is_empty() {
+        return Err(at.sentence("at least one message is required"));
+    }
+    if list.len() > MAX_MESSAGES {
+        return Err(Refusal::invalid(
+            "messages",
+            format!("expected at most {MAX_MESSAGES} turns, got {}", list.len()),
+        ));
+    }
+    let last = list.len() - 1;
+    list.into_iter()
+        .enumerate()
+        .map(|(index, given)| message(&at.index(index), &given, index == last, findings))
+        .collect()
+}
+
+fn message<'a>(
+    at: &Path<'_>,
+    given: &UniqueObject<'a>,
+    last: bool,
+    findings: &mut Findings,
+) -> Result<Message<'a>, Refusal> {
+    let role = match required(at, given, "role")? {
+        role if role.get() == r#""user""# => Role::User,
+        role if role.get() == r#""assistant""# => Role::Assistant,
+        other => return Err(wrong(&at.key("role"), "`user` or `assistant`", other)),
+    };
+    let blocks = content(&at.key("content"), required(at, given, "content")?, Some(role), findings)?;
+    let empty = match blocks.as_slice() {
+        [] => true,
+        [Block::Text(text)] => text.is_empty(),
+        _ => false,
+    };
+    if empty && !(last && role == Role::Assistant) {
+        let rule = "all messages must have non-empty content except for the optional final assistant message";
+        return Err(at.sentence(rule));
+    }
+    Ok(Message { role, blocks })
+}
+
+/// A text, or an array of blocks. `role` is `None` inside a tool result.
+fn content<'a>(
+    at: &Path<'_>,
+    raw: Raw<'a>,
+    role: Option<Role>,
+    findings: &mut Findings,
+) -> Result<Vec<Block<'a>>, Refusal> {
+    if let Some(text) = JsonString::of(raw) {
+        findings.input_bytes += text.len();
+        return Ok(vec![Block::Text(text)]);
+    }
+    if !raw.get().starts_with('[') {
+        return Err(wrong(at, "a string or an array of blocks", raw));
+    }
+    objects(at, raw)?
+        .into_iter()
+        .enumerate()
+        .map(|(index, given)| block(&at.index(index), &given, role, findings))
+        .collect()
+}
+
+fn block<'a>(
+    at: &Path<'_>,
+    given: &UniqueObject<'a>,
+    role: Option<Role>,
+    findings: &mut Findings,
+) -> Result<Block<'a>, Refusal> {
+    let kind = kind_of(at, given)?;
+    match kind.as_ref() {
+        "text" => text_block(at, given, findings).map(Block::Text),
+        "image" => {
+            findings.pictures = findings.pictures.saturating_add(1);
+            source(at, given, Some(&IMAGE_TYPES), findings).map(Block::Image)
+        }
+        "document" => source(at, given, None, findings).map(Block::Document),
+        "thinking" if role.is_some() => {
+            check_role(at, role, Role::Assistant, "thinking")?;
+            string(at, given, "signature")?;
+            let thinking = string(at, given, "thinking")?;
+            findings.input_bytes += thinking.len();
+            Ok(Block::Thinking(thinking))
+        }
+        "redacted_thinking" if role.is_some() => {
+            check_role(at, role, Role::Assistant, "redacted_thinking")?;
+            string(at, given, "data").map(|_| Block::Redacted)
+        }
+        "tool_use" if role.is_some() => {
+            check_role(at, role, Role::Assistant, "tool_use")?;
+            let (id, name) = (string(at, given, "id")?, string(at, given, "name")?);
+            let input = required(at, given, "input")?;
+            if !input.get().starts_with('{') {
+                return Err(wrong(&at.key("input"), "an object", input));
+            }
+            findings.input_bytes += name.len() + input.get().len() as u64;
+            Ok(Block::ToolUse { id, name, input })
+        }
+        "tool_result" if role.is_some() => {
+            check_role(at, role, Role::User, "tool_result")?;
+            let id = string(at, given, "tool_use_id")?;
+            let failed = boolean(at, given, "is_error")?.unwrap_or(false);
+            let blocks = match given.get("content") {
+                Some(raw) => content(&at.key("content"), raw, None, findings)?,
+                None => Vec::new(),
+            };
+            Ok(Block::ToolResult { id, blocks, failed })
+        }
+        _ => {
+            findings.input_bytes += given.iter().map(|(_, value)| value.get().len() as u64).sum::<u64>();
+            Ok(Block::Other(kind.into_owned()))
+        }
+    }
+}
+
+/// The system prompt: its texts.
+pub(crate) fn system<'a>(
+    at: &Path<'_>,
+    raw: Raw<'a>,
+    findings: &mut Findings,
+) -> Result<Vec<JsonString<'a>>, Refusal> {
+    if let Some(text) = JsonString::of(raw) {
+        findings.input_bytes += text.len();
+        return Ok(vec![text]);
+    }
+    if !raw.get().starts_with('[') {
+        return Err(wrong(at, "a string or an array of text blocks", raw));
+    }
+    let mut texts = Vec::new();
+    for (index, given) in objects(at, raw)?.into_iter().enumerate() {
+        let at = at.index(index);
+        if kind_of(&at, &given)? != "text" {
+            return Err(wrong(&at.key("type"), "`text`", required(&at, &given, "type")?));
+        }
+        texts.push(text_block(&at, &given, findings)?);
+    }
+    Ok(texts)
+}
+
+/// A text block's text. A Messages provider refuses an empty one.
+fn text_block<'a>(
+    at: &Path<'_>,
+    given: &UniqueObject<'a>,
+    findings: &mut Findings,
+) -> Result<JsonString<'a>, Refusal> {
+    let found = string(at, given, "text")?;
+    if found.is_empty() {
+        let top = at.to_string();
+        let top = top.split('.').next().unwrap_or_default();
+        return Err(in_provider_words(
+            &at.key("text").to_string(),
+            format!("{top}: text content blocks must be non-empty"),
+        ));
+    }
+    findings.input_bytes += found.len();
+    Ok(found)
+}
+
+/// The source of an image or a document; `types` are the media types base64 may have.
+fn source<'a>(
+    at: &Path<'_>,
+    given: &UniqueObject<'a>,
+    types: Option<&[&str]>,
+    findings: &mut Findings,
+) -> Result<Source<'a>, Refusal> {
+    let raw = required(at, given, "source")?;
+    let at = &at.key("source");
+    let given = object(at, raw)?;
+    let kind = kind_of(at, &given)?;
+    let is_document = types.is_none();
+    if is_document && kind != "text" && kind != "content" {
+        findings.pictures = findings.pictures.saturating_add(1);
+    }
+    match kind.as_ref() {
+        "base64" => {
+            let (media_type, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
+            let named = media_type.decode();
+            if types.is_some_and(|types| !named.is_some_and(|named| types.contains(&named.as_ref()))) {
+                return Err(wrong(
+                    &at.key("media_type"),
+                    "`image/jpeg`, `image/png`, `image/gif` or `image/webp`",
+                    media_type.raw(),
+                ));
+            }
+            // The host writes a `data:` URI for a blob unless base64 alone is asked for.
+            if let Some(name) = blob(data) {
+                findings.edits.replace(data.raw(), format!("\"{name}:base64\""));
+            }
+            Ok(Source::Base64 { media_type, data })
+        }
+        "url" => string(at, &given, "url").map(Source::Url),
+        "file" if !is_document => string(at, &given, "file_id").map(|_| Source::Other(kind.into_owned())),
+        "text" if is_document => {
+            let data = string(at, &given, "data")?;
+            findings.input_bytes += data.len();
+            Ok(Source::Text(data))
+        }
+        _ if is_document => {
+            findings.input_bytes += raw.get().len() as u64;
+            Ok(Source::Other(kind.into_owned()))
+        }
+        _ => Err(wrong(&at.key("type"), "`base64`, `url` or `file`", required(at, &given, "type")?)),
+    }
+}
+
+/// The `blob:<id>` the host wrote in place of base64; base64 has no colon.
+pub(crate) fn blob(data: JsonString<'_>) -> Option<&str> {
+    let name = data.inner();
+    (name.starts_with("blob:") && !name.ends_with(":base64")).then_some(name)
+}
+
+fn check_role(at: &Path<'_>, came: Option<Role>, may: Role, kind: &str) -> Result<(), Refusal> {
+    if came == Some(may) {
+        return Ok(());
+    }
+    let role = if may == Role::User { "user" } else { "assistant" };
+    Err(at.sentence(&format!("`{kind}` blocks can only be in `{role}` messages")))
+}
+
+fn kind_of<'a>(at: &Path<'_>, given: &UniqueObject<'a>) -> Result<Cow<'a, str>, Refusal> {
+    let kind = string(at, given, "type")?;
+    kind.decode().ok_or_else(|| wrong(&at.key("type"), "a string", kind.raw()))
+}

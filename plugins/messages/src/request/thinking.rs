@@ -1,0 +1,154 @@
+//! Thinking: reads the client's `thinking` object and decides what the provider is asked for, by the kinds of
+//! thinking the model knows. The `-thinking` alias asks for thinking without an object; an object wins.
+
+use std::borrow::Cow;
+
+use gatehouse_sdk::Refusal;
+
+use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::json::Raw;
+use gatehouse_text_protocols::limits::MIN_THINKING_BUDGET;
+use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::{Rules, ThinkingKind};
+
+use super::fields::{object, required, string, wrong};
+
+/// The smallest `max_tokens` with the alias; 80 % of it is the smallest budget.
+const MIN_TOKENS_WITH_ALIAS: u32 = 1280;
+
+/// A `thinking` object.
+#[derive(Debug)]
+pub(crate) enum ThinkingField<'a> {
+    Enabled { budget: u64, display: Option<Raw<'a>>, raw: Raw<'a> },
+    Adaptive { raw: Raw<'a> },
+    Disabled { raw: Raw<'a> },
+}
+
+/// What the provider is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ThinkingPlan<'a> {
+    /// The `thinking` object for a Messages provider.
+    pub(crate) thinking: Option<Cow<'a, str>>,
+    /// The `effort`, unless the client's `output_config` has one.
+    pub(crate) effort: Option<&'static str>,
+    /// The `reasoning_effort` for a chat provider.
+    pub(crate) reasoning: Option<&'static str>,
+    /// The client's limit, raised where the alias needs more.
+    pub(crate) max_tokens: u32,
+    /// Whether the sampling fields are left out, as the alias requires.
+    pub(crate) no_sampling: bool,
+    /// Whether the client is shown thinking blocks.
+    pub(crate) shown: bool,
+}
+
+/// Reads the object.
+pub(crate) fn read<'a>(at: &Path<'_>, raw: Raw<'a>) -> Result<ThinkingField<'a>, Refusal> {
+    let given = object(at, raw)?;
+    let kind = string(at, &given, "type")?;
+    match kind.decode().as_deref() {
+        Some("enabled") => {
+            let at = &at.key("enabled");
+            let budget = required(at, &given, "budget_tokens")?;
+            let at = &at.key("budget_tokens");
+            let tokens: u64 =
+                serde_json::from_str(budget.get()).map_err(|_| wrong(at, "an integer", budget))?;
+            if tokens < u64::from(MIN_THINKING_BUDGET) {
+                return Err(
+                    at.sentence(&format!("Input should be greater than or equal to {MIN_THINKING_BUDGET}"))
+                );
+            }
+            let display = given.get("display");
+            Ok(ThinkingField::Enabled { budget: tokens, display, raw })
+        }
+        Some("adaptive") => Ok(ThinkingField::Adaptive { raw }),
+        Some("disabled") => Ok(ThinkingField::Disabled { raw }),
+        _ => Err(wrong(&at.key("type"), "`enabled`, `adaptive` or `disabled`", kind.raw())),
+    }
+}
+
+/// Decides.
+pub(crate) fn plan<'a>(
+    given: Option<&ThinkingField<'a>>,
+    alias: bool,
+    max_tokens: u32,
+    rules: &Rules,
+) -> Result<ThinkingPlan<'a>, Refusal> {
+    let off = ThinkingPlan {
+        thinking: None,
+        effort: None,
+        reasoning: None,
+        max_tokens,
+        no_sampling: false,
+        shown: false,
+    };
+    match given {
+        None if alias => by_alias(off, rules),
+        None => Ok(off),
+        // A model that does not think does not take the object.
+        Some(ThinkingField::Disabled { raw }) => Ok(ThinkingPlan {
+            thinking: (!rules.thinking.is_empty()).then_some(Cow::Borrowed(raw.get())),
+            ..off
+        }),
+        Some(ThinkingField::Adaptive { raw }) if rules.knows(ThinkingKind::Adaptive) => {
+            // Without `effort` the upstream thinks at its highest ordinary depth.
+            Ok(ThinkingPlan { thinking: Some(raw.get().into()), reasoning: Some("high"), shown: true, ..off })
+        }
+        Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
+        Some(ThinkingField::Enabled { budget, .. }) if *budget >= u64::from(max_tokens) => {
+            Err(in_provider_words(
+                "thinking.budget_tokens",
+                "`max_tokens` must be greater than `thinking.budget_tokens`.",
+            ))
+        }
+        Some(ThinkingField::Enabled { budget, raw, .. }) if rules.knows(ThinkingKind::Enabled) => {
+            Ok(ThinkingPlan {
+                thinking: Some(raw.get().into()),
+                reasoning: Some(depth(*budget)),
+                shown: true,
+                ..off
+            })
+        }
+        Some(ThinkingField::Enabled { budget, display, .. }) if rules.knows(ThinkingKind::Adaptive) => {
+            Ok(ThinkingPlan {
+                thinking: Some(adaptive(display.map_or(r#""summarized""#, |display| display.get()))),
+                effort: Some(depth(*budget)),
+                reasoning: Some(depth(*budget)),
+                shown: true,
+                ..off
+            })
+        }
+        Some(ThinkingField::Enabled { .. }) => Err(unknown("enabled")),
+    }
+}
+
+fn by_alias<'a>(off: ThinkingPlan<'a>, rules: &Rules) -> Result<ThinkingPlan<'a>, Refusal> {
+    let on = ThinkingPlan { reasoning: Some("high"), no_sampling: true, shown: true, ..off };
+    if rules.knows(ThinkingKind::Enabled) {
+        let max_tokens = on.max_tokens.max(MIN_TOKENS_WITH_ALIAS);
+        let budget = (u64::from(max_tokens) * 4 / 5).max(u64::from(MIN_THINKING_BUDGET));
+        let thinking = format!(r#"{{"type":"enabled","budget_tokens":{budget}}}"#);
+        return Ok(ThinkingPlan { thinking: Some(thinking.into()), max_tokens, ..on });
+    }
+    if rules.knows(ThinkingKind::Adaptive) {
+        return Ok(ThinkingPlan { thinking: Some(adaptive(r#""summarized""#)), effort: Some("high"), ..on });
+    }
+    Err(in_provider_words("model", "the model does not think: leave `-thinking` out of `model`"))
+}
+
+/// Without `display` the newer models leave out the text of their thinking.
+fn adaptive(display: &str) -> Cow<'static, str> {
+    format!(r#"{{"type":"adaptive","display":{display}}}"#).into()
+}
+
+/// A budget as an effort.
+fn depth(budget: u64) -> &'static str {
+    match budget {
+        ..4096 => "low",
+        4096..16_384 => "medium",
+        16_384.. => "high",
+    }
+}
+
+fn unknown(kind: &str) -> Refusal {
+    in_provider_words("thinking.type", format!(r#""thinking.type.{kind}" is not supported for this model."#))
+}

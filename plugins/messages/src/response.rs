@@ -1,0 +1,146 @@
+//! Whole answers: a message keeps its bytes but for its public model name; a chat completion becomes a
+//! message.
+
+pub(crate) mod completion;
+pub(crate) mod ids;
+pub(crate) mod message;
+
+use std::borrow::Cow;
+
+use gatehouse_sdk::{Answered, Context, Reply, TextFailure};
+use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::usage::TokenCounts;
+use serde_json::value::RawValue;
+
+use crate::errors;
+use crate::state::{State, Wire};
+use completion::{Completion, Content, ToolCall};
+use message::{ContentBlock, Message, StopReason, UsageForm, clamp};
+
+/// Reads an answer.
+///
+/// # Errors
+/// Every error of the provider, also one inside an answer of 200.
+pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
+    if !reply.is_success() {
+        return Err(errors::of_reply(reply));
+    }
+    let text = reply.text();
+    match state.wire {
+        Wire::Messages => message(state, &text),
+        Wire::Chat => completion(cx, state, &text),
+    }
+}
+
+/// Keeps every byte but `model`.
+fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
+    let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
+    let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
+    if fields.get("error").is_some() {
+        return Err(errors::inside(body));
+    }
+    let content = fields.get("content").filter(|_| fields.text("type").as_deref() == Some("message"));
+    let blocks: Vec<UniqueObject<'_>> = content
+        .and_then(|content| serde_json::from_str(content.get()).ok())
+        .ok_or_else(errors::unreadable)?;
+    let mut counts = TokenCounts::default();
+    if let Some(usage) = fields.object("usage") {
+        counts.read_messages(&usage);
+    }
+    let mut edits = Edits::default();
+    let Some((_, model)) = fields.iter().find(|(name, _)| *name == "model") else {
+        return Err(errors::unreadable());
+    };
+    edits.replace(model, quoted(&state.model));
+    let mut out = String::with_capacity(body.len() + 64);
+    edits.write(raw, &mut out);
+    Ok(Answered {
+        body: out,
+        usage: counts.reported(),
+        output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
+    })
+}
+
+/// Bytes of text the model wrote in a block.
+fn output_bytes(block: &Object<'_>) -> u64 {
+    let texts = ["text", "thinking"].into_iter().filter_map(|name| block.string(name)).map(JsonString::len);
+    texts.chain(block.get("input").map(|input| input.get().len() as u64)).sum()
+}
+
+fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
+    let mut whole: Completion<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
+    if whole.error.is_some() {
+        return Err(errors::inside(body));
+    }
+    let choices = whole.choices.as_mut().filter(|choices| !choices.is_empty());
+    let choice = choices.map(|choices| choices.swap_remove(0)).ok_or_else(errors::unreadable)?;
+    let message = choice.message.ok_or_else(errors::unreadable)?;
+    let mut said: Content<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
+    let mut counts = TokenCounts::default();
+    if let Some(usage) = whole.usage.and_then(|raw| Object::parse(raw.get())) {
+        counts.read_chat(&usage);
+    }
+    let id = ids::message(whole.id.as_ref().map_or("", |id| &id.0), cx);
+    let reason = choice.finish_reason.map_or(Cow::Borrowed(""), |reason| reason.0);
+    let calls = tool_uses(said.tool_calls.take().unwrap_or_default(), &id, &reason)?;
+
+    let reasoning = said.take_reasoning();
+    let refusal = said.refusal.filter(|refusal| !refusal.0.is_empty());
+    let text = said.content.filter(|content| !content.0.is_empty());
+    let mut output_bytes: u64 = 0;
+    let mut message = Message::new(&id, &state.model, UsageForm::full(counts.usage()));
+    if let Some(reasoning) = &reasoning {
+        output_bytes += reasoning.0.len() as u64;
+        if state.shown {
+            message.content.push(ContentBlock::Thinking { thinking: &reasoning.0, signature: "" });
+        }
+    }
+    for text in text.iter().chain(&refusal) {
+        output_bytes += text.0.len() as u64;
+        message.content.push(ContentBlock::Text { text: &text.0 });
+    }
+    for (id, name, input) in &calls {
+        output_bytes += input.get().len() as u64;
+        message.content.push(ContentBlock::ToolUse { id, name, input });
+    }
+    let stop = StopReason::of_chat(&reason, !calls.is_empty());
+    message.stop_reason = Some(if refusal.is_some() { StopReason::Refusal } else { stop });
+    let body = serde_json::to_string(&message).map_err(|_| errors::unreadable())?;
+    Ok(Answered { body, usage: counts.reported(), output_bytes: clamp(output_bytes) })
+}
+
+type ToolUse<'a> = (String, Cow<'a, str>, Box<RawValue>);
+
+/// The tools the model called: id, name, input. Arguments cut short by the token limit become `{}`.
+fn tool_uses<'a>(
+    calls: Vec<ToolCall<'a>>,
+    message_id: &str,
+    reason: &str,
+) -> Result<Vec<ToolUse<'a>>, TextFailure> {
+    let object = |text: &str| {
+        let text = text.trim();
+        let text = if text.is_empty() || text == "null" { "{}" } else { text };
+        let raw = RawValue::from_string(text.to_owned()).ok();
+        raw.filter(|raw| raw.get().starts_with('{'))
+    };
+    calls
+        .into_iter()
+        .enumerate()
+        .map(|(index, call)| {
+            let id = ids::tool(call.id.as_ref().map(|id| id.0.as_ref()), message_id, index);
+            let function = call.function.unwrap_or_default();
+            let name = function.name.ok_or_else(errors::unreadable)?;
+            let arguments = function.arguments.map_or(Cow::Borrowed(""), |text| text.0);
+            let input = match object(&arguments) {
+                Some(input) => input,
+                None if reason == "length" => object("").ok_or_else(errors::unreadable)?,
+                None => {
+                    return Err(TextFailure::upstream(
+                        "the provider's arguments of a tool are no JSON object",
+                    ));
+                }
+            };
+            Ok((id, name.0, input))
+        })
+        .collect()
+}

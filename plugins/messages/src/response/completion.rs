@@ -1,0 +1,83 @@
+//! Reads what a chat provider sends: whole completions and chunks have one shape. Only reads; `response` and
+//! `stream::from_chat` translate.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A decoded string, borrowed unless it has escapes.
+#[derive(Deserialize)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+/// A completion, or a chunk of one.
+#[derive(Deserialize)]
+pub(crate) struct Completion<'a> {
+    #[serde(borrow, default)]
+    pub(crate) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow, default)]
+    pub(crate) usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) error: Option<&'a RawValue>,
+}
+
+/// One answer.
+#[derive(Deserialize)]
+pub(crate) struct Choice<'a> {
+    #[serde(default)]
+    pub(crate) index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(crate) delta: Option<Content<'a>>,
+    /// The whole message. Some providers send it in a stream, instead of a delta or with each one; so it is
+    /// read only when it is needed.
+    #[serde(borrow, default)]
+    pub(crate) message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) finish_reason: Option<Text<'a>>,
+}
+
+/// A message, or a delta of one.
+#[derive(Deserialize)]
+pub(crate) struct Content<'a> {
+    #[serde(borrow, default)]
+    pub(crate) content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) refusal: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<Text<'a>>,
+    /// The name other servers give `reasoning_content`.
+    #[serde(borrow, default)]
+    reasoning: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) tool_calls: Option<Vec<ToolCall<'a>>>,
+}
+
+/// A tool call, or a piece of one.
+#[derive(Deserialize)]
+pub(crate) struct ToolCall<'a> {
+    #[serde(default)]
+    pub(crate) index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(crate) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) function: Option<Function<'a>>,
+}
+
+/// The called function.
+#[derive(Default, Deserialize)]
+pub(crate) struct Function<'a> {
+    #[serde(borrow, default)]
+    pub(crate) name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) arguments: Option<Text<'a>>,
+}
+
+impl<'a> Content<'a> {
+    /// Takes out the reasoning, unless it is empty.
+    pub(crate) fn take_reasoning(&mut self) -> Option<Text<'a>> {
+        let reasoning = self.reasoning_content.take().or_else(|| self.reasoning.take());
+        reasoning.filter(|text| !text.0.is_empty())
+    }
+}

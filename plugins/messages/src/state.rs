@@ -1,0 +1,31 @@
+//! What the reading of an answer needs to know of its request.
+
+use gatehouse_sdk::Protocol;
+use serde::{Deserialize, Serialize};
+
+/// Kept between a request and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The public name of the model.
+    pub(crate) model: String,
+    /// The protocol of the provider.
+    pub(crate) wire: Wire,
+    /// Whether the client asked for thinking, and so reads that of a chat provider.
+    pub(crate) shown: bool,
+}
+
+/// [`Protocol`], in a form that can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Wire {
+    Messages,
+    Chat,
+}
+
+impl From<Protocol> for Wire {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Messages => Self::Messages,
+            Protocol::Chat => Self::Chat,
+        }
+    }
+}

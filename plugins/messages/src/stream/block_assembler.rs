@@ -1,0 +1,241 @@
+//! Assembles the blocks of a message from pieces of text, thinking and tool calls. A chat provider may send the
+//! pieces in any order; a message has one open block at a time and opens none twice.
+//!
+//! The open block grows as its pieces come. A tool's block closes when its JSON is complete and another block
+//! is waiting. Until then the pieces of other blocks are queued, in the order the blocks began. So consecutive
+//! tool calls stream at once, and interleaved ones come one after the other.
+
+use gatehouse_sdk::{Chunk, TextFailure};
+use serde_json::value::RawValue;
+
+use crate::response::ids;
+use crate::response::message::{ContentBlock, Delta, Event};
+
+/// A piece from the provider.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece<'a> {
+    Text(&'a str),
+    Thinking(&'a str),
+    Call { index: Option<u64>, id: Option<&'a str>, name: Option<&'a str>, arguments: &'a str },
+}
+
+/// The blocks so far.
+pub(crate) struct BlockAssembler {
+    /// The message's id, for tools without one.
+    message: String,
+    tools: Vec<Tool>,
+    open: Option<Kind>,
+    queue: Vec<QueuedBlock>,
+    /// The index of the block that is open, or opens next.
+    index: u32,
+    pinged: bool,
+}
+
+/// The type of a block; a tool by its index in `tools`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thinking,
+    Tool(usize),
+}
+
+struct QueuedBlock {
+    kind: Kind,
+    text: String,
+}
+
+#[derive(Default)]
+struct Tool {
+    /// The provider's number for it.
+    index: Option<u64>,
+    id: Option<String>,
+    name: String,
+    json: JsonNesting,
+    closed: bool,
+}
+
+impl BlockAssembler {
+    pub(crate) fn new(message: String) -> Self {
+        Self { message, tools: Vec::new(), open: None, queue: Vec::new(), index: 0, pinged: false }
+    }
+
+    /// Adds a piece.
+    ///
+    /// # Errors
+    /// More of a tool whose JSON was complete.
+    pub(crate) fn push(&mut self, piece: Piece<'_>, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let (kind, text) = match piece {
+            Piece::Text(text) => (Kind::Text, text),
+            Piece::Thinking(text) => (Kind::Thinking, text),
+            Piece::Call { index, id, name, arguments } => (self.tool(index, id, name), arguments),
+        };
+        if let Kind::Tool(place) = kind
+            && self.tools[place].closed
+        {
+            return if text.trim().is_empty() { Ok(()) } else { Err(does_not_fit()) };
+        }
+        // A text is added to the last queued text only: two texts with a tool between them are two blocks.
+        let queued = match kind {
+            Kind::Tool(_) => self.queue.iter_mut().find(|block| block.kind == kind),
+            Kind::Text | Kind::Thinking => self.queue.last_mut().filter(|block| block.kind == kind),
+        };
+        if let Some(queued) = queued {
+            queued.text.push_str(text);
+        } else if self.open == Some(kind) && (self.queue.is_empty() || matches!(kind, Kind::Tool(_))) {
+            self.grow(kind, text, chunk);
+        } else {
+            self.queue.push(QueuedBlock { kind, text: text.to_owned() });
+        }
+        self.advance(chunk);
+        Ok(())
+    }
+
+    /// Closes every block; whether a tool was called.
+    ///
+    /// # Errors
+    /// A tool without a name.
+    pub(crate) fn finish(&mut self, chunk: &mut Chunk) -> Result<bool, TextFailure> {
+        if self.tools.iter().any(|tool| tool.name.is_empty()) {
+            return Err(does_not_fit());
+        }
+        for block in std::mem::take(&mut self.queue) {
+            self.close(chunk);
+            self.begin(&block, chunk);
+        }
+        self.close(chunk);
+        Ok(!self.tools.is_empty())
+    }
+
+    /// The tool a piece belongs to. Some servers leave the index out, or give every tool the same one: then
+    /// a new id is a new tool.
+    fn tool(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Kind {
+        let id = id.filter(|id| !id.is_empty());
+        let known = self.tools.iter().rposition(|tool| index.is_none() || tool.index == index);
+        let same = known.filter(|place| match (&self.tools[*place].id, id) {
+            (Some(known), Some(id)) => known == id || name.is_none_or(str::is_empty),
+            _ => true,
+        });
+        let place = same.unwrap_or_else(|| {
+            self.tools.push(Tool { index, ..Tool::default() });
+            self.tools.len() - 1
+        });
+        let tool = &mut self.tools[place];
+        if tool.id.is_none() {
+            tool.id = id.map(str::to_owned);
+        }
+        if let Some(name) = name.filter(|_| tool.name.is_empty()) {
+            name.clone_into(&mut tool.name);
+        }
+        Kind::Tool(place)
+    }
+
+    /// Opens the queued blocks, as far as the open one is complete.
+    fn advance(&mut self, chunk: &mut Chunk) {
+        while let Some(next) = self.queue.first() {
+            let named = !matches!(next.kind, Kind::Tool(place) if self.tools[place].name.is_empty());
+            let done = match self.open {
+                Some(Kind::Tool(place)) => self.tools[place].json.is_complete(),
+                Some(Kind::Text | Kind::Thinking) | None => true,
+            };
+            if !(named && done) {
+                return;
+            }
+            let next = self.queue.remove(0);
+            self.close(chunk);
+            self.begin(&next, chunk);
+        }
+    }
+
+    fn begin(&mut self, block: &QueuedBlock, chunk: &mut Chunk) {
+        let index = self.index;
+        self.open = Some(block.kind);
+        let (id, name, input);
+        let content_block = match block.kind {
+            Kind::Text => ContentBlock::Text { text: "" },
+            Kind::Thinking => ContentBlock::Thinking { thinking: "", signature: "" },
+            Kind::Tool(place) => {
+                let tool = &self.tools[place];
+                id = ids::tool(tool.id.as_deref(), &self.message, place);
+                name = tool.name.as_str();
+                input = empty();
+                ContentBlock::ToolUse { id: &id, name, input: &input }
+            }
+        };
+        chunk.send.push(Event::ContentBlockStart { index, content_block }.sse());
+        if !self.pinged {
+            self.pinged = true;
+            chunk.send.push(Event::Ping.sse());
+        }
+        self.grow(block.kind, &block.text, chunk);
+    }
+
+    fn grow(&mut self, kind: Kind, text: &str, chunk: &mut Chunk) {
+        if text.is_empty() {
+            return;
+        }
+        let delta = match kind {
+            Kind::Text => Delta::Text { text },
+            Kind::Thinking => Delta::Thinking { thinking: text },
+            Kind::Tool(place) => {
+                self.tools[place].json.read(text);
+                Delta::InputJson { partial_json: text }
+            }
+        };
+        chunk.send.push(Event::ContentBlockDelta { index: self.index, delta }.sse());
+    }
+
+    fn close(&mut self, chunk: &mut Chunk) {
+        let Some(kind) = self.open else { return };
+        if let Kind::Tool(place) = kind {
+            if self.tools[place].json.is_blank() {
+                self.grow(kind, "{}", chunk);
+            }
+            self.tools[place].closed = true;
+        }
+        self.open = None;
+        chunk.send.push(Event::ContentBlockStop { index: self.index }.sse());
+        self.index += 1;
+    }
+}
+
+/// The nesting of a tool's JSON so far, without the text. Arguments are an object, so the JSON is complete when
+/// the outermost bracket closes.
+#[derive(Default)]
+struct JsonNesting {
+    begun: bool,
+    depth: u32,
+    quoted: bool,
+    escaped: bool,
+}
+
+impl JsonNesting {
+    fn read(&mut self, text: &str) {
+        for byte in text.bytes() {
+            self.begun |= !byte.is_ascii_whitespace();
+            match (self.quoted, byte) {
+                (true, _) if self.escaped => self.escaped = false,
+                (true, b'\\') => self.escaped = true,
+                (_, b'"') => self.quoted = !self.quoted,
+                (false, b'{' | b'[') => self.depth = self.depth.saturating_add(1),
+                (false, b'}' | b']') => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        !self.begun
+    }
+
+    fn is_complete(&self) -> bool {
+        self.begun && self.depth == 0 && !self.quoted
+    }
+}
+
+fn empty() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).expect("an empty object is JSON")
+}
+
+fn does_not_fit() -> TextFailure {
+    TextFailure::upstream("the provider's stream of a tool's arguments does not fit together")
+}

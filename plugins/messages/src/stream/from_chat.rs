@@ -1,0 +1,164 @@
+//! A chat provider's stream as the events of a message.
+//!
+//! ```text
+//! first choice     -> message_start (counts unknown: zeros)
+//! text, reasoning, -> blocks, one at a time, in order (see `block_assembler`); a ping after the first one opens
+//! tool calls
+//! a whole message  -> the same blocks, each in one piece
+//! finish_reason    -> remembered: the counts come later
+//! counts, [DONE]   -> the last block closes, message_delta, message_stop
+//! or the end
+//! ```
+
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure};
+use gatehouse_text_protocols::json::Object;
+use gatehouse_text_protocols::usage::TokenCounts;
+
+use super::block_assembler::{BlockAssembler, Piece};
+use crate::errors;
+use crate::response::completion::{Choice, Completion, Text};
+use crate::response::ids;
+use crate::response::message::{Ending, Event, Message, StopReason, UsageForm, clamp};
+use crate::state::State;
+
+/// The stream so far.
+pub(crate) struct FromChat {
+    state: State,
+    cx: Context,
+    counts: TokenCounts,
+    blocks: Option<BlockAssembler>,
+    refused: bool,
+    finish: Option<String>,
+    last: bool,
+}
+
+impl FromChat {
+    pub(crate) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            cx: cx.clone(),
+            counts: TokenCounts::default(),
+            blocks: None,
+            refused: false,
+            finish: None,
+            last: false,
+        }
+    }
+
+    /// The provider's next event.
+    ///
+    /// # Errors
+    /// An error inside the stream, an unreadable event, and an end without a reason.
+    pub(crate) fn event(&mut self, event: &Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let data = event.data.trim();
+        if self.last || data.is_empty() {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            return self.finish(chunk);
+        }
+        let completion: Completion<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        if completion.error.is_some() || event.event.as_deref() == Some("error") {
+            return Err(errors::inside(data));
+        }
+        let usage = completion.usage.and_then(|raw| Object::parse(raw.get()));
+        let counted = usage.is_some_and(|usage| self.counts.read_chat(&usage));
+        if counted {
+            chunk.usage = self.counts.reported();
+        }
+        let choices = completion.choices.unwrap_or_default();
+        let only_counts = choices.is_empty();
+        for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            self.choice(completion.id.as_ref(), choice, chunk)?;
+        }
+        // Some servers send counts in every chunk; the final ones come alone, after the reason.
+        if counted && only_counts && self.finish.is_some() { self.finish(chunk) } else { Ok(()) }
+    }
+
+    /// The provider has closed the stream; some never say `[DONE]`.
+    ///
+    /// # Errors
+    /// An end without a reason.
+    pub(crate) fn end(&mut self) -> Result<Chunk, TextFailure> {
+        let mut chunk = Chunk::default();
+        if !self.last {
+            self.finish(&mut chunk)?;
+        }
+        Ok(chunk)
+    }
+
+    fn choice(
+        &mut self,
+        id: Option<&Text<'_>>,
+        choice: Choice<'_>,
+        chunk: &mut Chunk,
+    ) -> Result<(), TextFailure> {
+        let shown = self.state.shown;
+        let whole = choice.message.filter(|_| self.blocks.is_none() && choice.delta.is_none());
+        let is_whole = whole.is_some();
+        let whole = whole.map(|raw| serde_json::from_str(raw.get()).map_err(|_| errors::unreadable()));
+        let delta = choice.delta.or(whole.transpose()?);
+        if self.blocks.is_none() {
+            self.start(id.map_or("", |id| &id.0), chunk);
+        }
+        let count_bytes = |chunk: &mut Chunk, text: &str| {
+            chunk.output_bytes = chunk.output_bytes.saturating_add(clamp(text.len() as u64));
+        };
+        if let (Some(mut delta), Some(blocks)) = (delta, self.blocks.as_mut()) {
+            if let Some(Text(text)) = delta.take_reasoning() {
+                count_bytes(chunk, &text);
+                if shown {
+                    blocks.push(Piece::Thinking(&text), chunk)?;
+                }
+            }
+            self.refused |= delta.refusal.as_ref().is_some_and(|text| !text.0.is_empty());
+            for Text(text) in delta.content.into_iter().chain(delta.refusal) {
+                if !text.is_empty() {
+                    count_bytes(chunk, &text);
+                    blocks.push(Piece::Text(&text), chunk)?;
+                }
+            }
+            for (place, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
+                let function = call.function.unwrap_or_default();
+                let arguments = function.arguments.map(|text| text.0).unwrap_or_default();
+                count_bytes(chunk, &arguments);
+                blocks.push(
+                    Piece::Call {
+                        index: call.index.or_else(|| is_whole.then_some(place)),
+                        id: call.id.as_ref().map(|id| id.0.as_ref()),
+                        name: function.name.as_ref().map(|name| name.0.as_ref()),
+                        arguments: &arguments,
+                    },
+                    chunk,
+                )?;
+            }
+        }
+        if let Some(Text(reason)) = choice.finish_reason.filter(|reason| !reason.0.is_empty()) {
+            self.finish = Some(reason.into_owned());
+        } else if is_whole {
+            // A whole message is complete, with or without a reason.
+            self.finish.get_or_insert_default();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, id: &str, chunk: &mut Chunk) {
+        let id = ids::message(id, &self.cx);
+        let usage = UsageForm::Short(self.counts.usage().into());
+        chunk.send.push(Event::MessageStart { message: Message::new(&id, &self.state.model, usage) }.sse());
+        self.blocks = Some(BlockAssembler::new(id));
+    }
+
+    fn finish(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let (Some(reason), Some(blocks)) = (&self.finish, self.blocks.as_mut()) else {
+            return Err(TextFailure::upstream("the provider's stream ended before its answer did"));
+        };
+        let called = blocks.finish(chunk)?;
+        let stop = if self.refused { StopReason::Refusal } else { StopReason::of_chat(reason, called) };
+        let delta = Ending { stop_reason: stop, stop_sequence: None };
+        chunk.send.push(Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse());
+        chunk.send.push(Event::MessageStop.sse());
+        (self.last, chunk.last) = (true, true);
+        Ok(())
+    }
+}

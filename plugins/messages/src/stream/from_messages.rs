@@ -1,0 +1,144 @@
+//! A Messages provider's stream: every event keeps its bytes, but for the model's name. Two things are
+//! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
+//! a stream is relayed as a stream.
+
+use gatehouse_sdk::{Chunk, Sse, TextFailure};
+use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::usage::TokenCounts;
+
+use super::whole_message;
+use crate::errors;
+use crate::response::message::{Event, clamp};
+use crate::state::State;
+
+/// The stream so far.
+pub(crate) struct FromMessages {
+    model: String,
+    counts: TokenCounts,
+    /// The block that is open.
+    open: Option<u32>,
+    /// Whether the first block has been opened.
+    begun: bool,
+    /// A `ping` held back until then.
+    early: Option<Sse>,
+    last: bool,
+}
+
+impl FromMessages {
+    pub(crate) fn new(state: State) -> Self {
+        Self {
+            model: state.model,
+            counts: TokenCounts::default(),
+            open: None,
+            begun: false,
+            early: None,
+            last: false,
+        }
+    }
+
+    /// The provider's next event.
+    ///
+    /// # Errors
+    /// The provider's `error` event, and an unreadable event.
+    pub(crate) fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let data = event.data.trim();
+        if self.last || data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        let raw: Raw<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        let fields: UniqueObject<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
+        if kind == "error" || (fields.get("error").is_some() && fields.get("type").is_none()) {
+            return Err(errors::inside(data));
+        }
+        if kind == "message" && fields.get("content").is_some() {
+            for event in whole_message::events(&fields)? {
+                self.event(event, chunk)?;
+            }
+            if fields.get("usage").is_none() {
+                // The client reads zeros; for the host nothing was reported.
+                (self.counts, chunk.usage) = (TokenCounts::default(), None);
+            }
+            return Ok(());
+        }
+        let mut written = 0;
+        let mut edits = Edits::default();
+        match kind.as_str() {
+            "message_start" => self.start(&fields, &mut edits, chunk)?,
+            "content_block_start" => {
+                self.close(chunk);
+                self.open = fields.get("index").and_then(|raw| serde_json::from_str(raw.get()).ok());
+                written = fields.get("content_block").map_or(0, opened_with);
+            }
+            "content_block_delta" => written = fields.get("delta").map_or(0, grown_by),
+            "content_block_stop" => self.open = None,
+            "message_delta" => {
+                // A provider may leave the block open when the token limit cuts a tool's JSON.
+                self.close(chunk);
+                self.count(fields.object("usage"), chunk);
+            }
+            "message_stop" => {
+                self.last = true;
+                chunk.last = true;
+            }
+            "ping" if !self.begun => {
+                self.early = Some(Sse { event: Some(kind), data: data.to_owned() });
+                return Ok(());
+            }
+            _ => {}
+        }
+        chunk.output_bytes = chunk.output_bytes.saturating_add(clamp(written));
+        let mut out = String::with_capacity(data.len());
+        edits.write(raw, &mut out);
+        let is_opening = kind == "content_block_start";
+        chunk.send.push(Sse { event: Some(kind), data: out });
+        if is_opening {
+            self.begun = true;
+            chunk.send.extend(self.early.take());
+        }
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        fields: &UniqueObject<'_>,
+        edits: &mut Edits,
+        chunk: &mut Chunk,
+    ) -> Result<(), TextFailure> {
+        let message = fields.get("message").ok_or_else(errors::unreadable)?;
+        let message: UniqueObject<'_> =
+            serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
+        let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
+        edits.replace(model, quoted(&self.model));
+        self.count(message.object("usage"), chunk);
+        Ok(())
+    }
+
+    fn count(&mut self, usage: Option<Object<'_>>, chunk: &mut Chunk) {
+        if let Some(usage) = usage {
+            self.counts.read_messages(&usage);
+            chunk.usage = self.counts.reported();
+        }
+    }
+
+    fn close(&mut self, chunk: &mut Chunk) {
+        if let Some(index) = self.open.take() {
+            chunk.send.push(Event::ContentBlockStop { index }.sse());
+        }
+    }
+}
+
+/// Bytes of text in an opening block: usually none.
+fn opened_with(block: Raw<'_>) -> u64 {
+    texts(block, &["text", "thinking"])
+}
+
+/// Bytes of text in a delta.
+fn grown_by(delta: Raw<'_>) -> u64 {
+    texts(delta, &["text", "thinking", "partial_json"])
+}
+
+fn texts(raw: Raw<'_>, names: &[&str]) -> u64 {
+    let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    names.iter().filter_map(|name| fields.string(name)).map(JsonString::len).sum()
+}

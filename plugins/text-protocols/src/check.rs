@@ -1,0 +1,155 @@
+//! Checks of request fields. A refusal names the JSON path, what was expected and what came; the path is
+//! written out only then.
+
+use std::ops::RangeInclusive;
+
+use gatehouse_sdk::{Refusal, params};
+
+use crate::json::{JsonString, Object, Raw, items};
+use crate::path::Path;
+
+/// A value, or the refusal of the request.
+pub type Checked<T> = Result<T, Refusal>;
+
+/// A refusal of the value at `path`; `came` is `None` when it is missing.
+#[must_use]
+pub fn wrong(path: &Path<'_>, expected: &str, came: Option<Raw<'_>>) -> Refusal {
+    instead(path, expected, &came.map_or_else(|| params::came(None), shown))
+}
+
+/// The value that came, for a refusal. A number out of range, half of a surrogate pair and very deep nesting
+/// are JSON, but cannot be read as a value.
+#[must_use]
+pub fn shown(raw: Raw<'_>) -> String {
+    match serde_json::from_str(raw.get()) {
+        Ok(value) => params::came(Some(&value)),
+        Err(_) => "what cannot be read".to_owned(),
+    }
+}
+
+/// As [`wrong`], with what came in words.
+#[must_use]
+pub fn instead(path: &Path<'_>, expected: &str, came: &str) -> Refusal {
+    Refusal::invalid(path.to_string(), format!("expected {expected}, got {came}"))
+}
+
+/// A refusal in a provider's own words, which some clients look for.
+pub fn in_provider_words(field: &str, message: impl Into<String>) -> Refusal {
+    Refusal::Invalid { field: Some(field.to_owned()), message: message.into() }
+}
+
+/// An object.
+///
+/// # Errors
+/// Any other value.
+pub fn object<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
+    Object::parse(raw.get()).ok_or_else(|| wrong(path, "an object", Some(raw)))
+}
+
+/// The items of an array.
+///
+/// # Errors
+/// Any other value.
+pub fn array<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<Raw<'a>>> {
+    items(raw).ok_or_else(|| wrong(path, "an array", Some(raw)))
+}
+
+/// An array of objects. One pass reads them; a second one only looks for the wrong item.
+///
+/// # Errors
+/// Any other value.
+pub fn objects<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<Object<'a>>> {
+    if let Ok(objects) = serde_json::from_str(raw.get()) {
+        return Ok(objects);
+    }
+    array(path, raw)?.into_iter().enumerate().map(|(at, raw)| object(&path.index(at), raw)).collect()
+}
+
+/// A string.
+///
+/// # Errors
+/// Any other value.
+pub fn string<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<JsonString<'a>> {
+    JsonString::of(raw).ok_or_else(|| wrong(path, "a string", Some(raw)))
+}
+
+/// A string that is not empty.
+///
+/// # Errors
+/// Any other value.
+pub fn nonempty_string<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<JsonString<'a>> {
+    let string = string(path, raw)?;
+    if string.is_empty() {
+        return Err(wrong(path, "a string that is not empty", Some(raw)));
+    }
+    Ok(string)
+}
+
+/// True or false.
+///
+/// # Errors
+/// Any other value.
+pub fn boolean(path: &Path<'_>, raw: Raw<'_>) -> Checked<bool> {
+    raw.get().parse().map_err(|_| wrong(path, "true or false", Some(raw)))
+}
+
+/// A number in `range`.
+///
+/// # Errors
+/// Any other value.
+pub fn number(path: &Path<'_>, raw: Raw<'_>, range: RangeInclusive<f64>) -> Checked<f64> {
+    match serde_json::from_str(raw.get()) {
+        Ok(number) if range.contains(&number) => Ok(number),
+        Ok(_) => Err(wrong(path, &format!("a number from {} to {}", range.start(), range.end()), Some(raw))),
+        Err(_) => Err(wrong(path, "a number", Some(raw))),
+    }
+}
+
+/// An integer in `range`.
+///
+/// # Errors
+/// Any other value.
+pub fn integer(path: &Path<'_>, raw: Raw<'_>, range: RangeInclusive<i64>) -> Checked<i64> {
+    match serde_json::from_str(raw.get()) {
+        Ok(number) if range.contains(&number) => Ok(number),
+        Ok(_) if *range.end() == i64::MAX => {
+            Err(wrong(path, &format!("an integer of at least {}", range.start()), Some(raw)))
+        }
+        Ok(_) => {
+            Err(wrong(path, &format!("an integer from {} to {}", range.start(), range.end()), Some(raw)))
+        }
+        Err(_) => Err(wrong(path, "an integer", Some(raw))),
+    }
+}
+
+/// One of the strings in `allowed`.
+///
+/// # Errors
+/// Any other value.
+pub fn choice(path: &Path<'_>, raw: Raw<'_>, allowed: &[&'static str]) -> Checked<&'static str> {
+    let text = JsonString::of(raw).map(JsonString::decoded);
+    let known = text.and_then(|text| allowed.iter().find(|known| **known == text));
+    known.copied().ok_or_else(|| wrong(path, &one_of(allowed), Some(raw)))
+}
+
+/// "one of `a`, `b`, `c`", as the SDK's refusals write it.
+#[must_use]
+pub fn one_of(allowed: &[&str]) -> String {
+    let quoted: Vec<String> = allowed.iter().map(|text| format!("`{text}`")).collect();
+    match quoted.as_slice() {
+        [only] => only.clone(),
+        [one, other] => format!("{one} or {other}"),
+        many => format!("one of {}", many.join(", ")),
+    }
+}
+
+/// A required member.
+///
+/// # Errors
+/// The member is missing or `null`; `expected` says what it must be.
+pub fn required<'a>(path: &Path<'_>, object: &Object<'a>, name: &str, expected: &str) -> Checked<Raw<'a>> {
+    object.get(name).ok_or_else(|| {
+        let came = object.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw);
+        wrong(&path.key(name), expected, came)
+    })
+}

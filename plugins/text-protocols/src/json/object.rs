@@ -1,0 +1,164 @@
+//! Objects as ordered members with unread values.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+use super::string::{JsonString, Raw};
+
+/// An object's members in their order.
+#[derive(Debug, Default)]
+pub struct Object<'a>(Vec<(Cow<'a, str>, Raw<'a>)>);
+
+impl<'a> Object<'a> {
+    /// `None` when `json` is not an object.
+    #[must_use]
+    pub fn parse(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// Members in their order, `null` ones too.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
+        self.0.iter().map(|(name, raw)| (name.as_ref(), *raw))
+    }
+
+    /// The member of that name. As for other JSON readers the last one counts; `null` counts as absent.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Raw<'a>> {
+        let last = self.0.iter().rev().find(|(known, _)| known == name);
+        last.map(|(_, raw)| *raw).filter(|raw| !is_null(raw))
+    }
+
+    /// How often the object has a member of that name.
+    #[must_use]
+    pub fn occurrences(&self, name: &str) -> usize {
+        self.0.iter().filter(|(known, _)| known == name).count()
+    }
+
+    /// The member, if it is a string.
+    #[must_use]
+    pub fn string(&self, name: &str) -> Option<JsonString<'a>> {
+        self.get(name).and_then(JsonString::of)
+    }
+
+    /// The text of the member, if it is a string.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.string(name).map(JsonString::decoded)
+    }
+
+    /// The member, if it is an object.
+    #[must_use]
+    pub fn object(&self, name: &str) -> Option<Object<'a>> {
+        self.get(name).and_then(|raw| Object::parse(raw.get()))
+    }
+
+    /// The items of the member, if it is an array.
+    #[must_use]
+    pub fn items(&self, name: &str) -> Option<Vec<Raw<'a>>> {
+        self.get(name).and_then(items)
+    }
+
+    /// The member, if it is a whole number of at least 0. Some providers write one as `12.0`.
+    #[must_use]
+    pub fn unsigned(&self, name: &str) -> Option<u64> {
+        let raw = self.get(name)?.get();
+        let whole = |number: f64| {
+            let fits = number >= 0.0 && number.fract() == 0.0 && number < 9e15;
+            // In this range every whole f64 is exact.
+            fits.then_some(number as u64)
+        };
+        raw.parse().ok().or_else(|| raw.parse().ok().and_then(whole))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(Name(name)) = map.next_key()? {
+                    members.push((name, map.next_value()?));
+                }
+                Ok(Object(members))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// An object without two members of one name. With two of them, the value that was checked and the value the
+/// provider reads could differ.
+#[derive(Debug, Default)]
+pub struct UniqueObject<'a>(Object<'a>);
+
+impl<'a> Deref for UniqueObject<'a> {
+    type Target = Object<'a>;
+
+    fn deref(&self) -> &Object<'a> {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for UniqueObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Object::deserialize(deserializer)?;
+        let mut names: Vec<&str> = object.iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(D::Error::custom(format!("the field `{}` stands twice", pair[0]))),
+            None => Ok(Self(object)),
+        }
+    }
+}
+
+/// A member's name, borrowed unless it has escapes.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Whether the value is `null`.
+#[must_use]
+pub fn is_null(raw: Raw<'_>) -> bool {
+    raw.get() == "null"
+}
+
+/// The items of an array, unread.
+#[must_use]
+pub fn items(raw: Raw<'_>) -> Option<Vec<Raw<'_>>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    #[test]
+    fn the_last_of_two_members_counts_and_null_is_absent() {
+        let object = Object::parse(r#"{"a":1,"a":2,"b":null,"\u0063":"x","d":12.0,"e":-1,"f":1.5}"#).unwrap();
+        assert_eq!(object.get("a").map(RawValue::get), Some("2"));
+        assert_eq!((object.occurrences("a"), object.get("b").is_none()), (2, true));
+        assert_eq!(object.string("c").map(JsonString::quoted), Some("\"x\""));
+        let counts = ["a", "c", "d", "e", "f"].map(|name| object.unsigned(name));
+        assert_eq!(counts, [Some(2), None, Some(12), None, None]);
+    }
+
+    #[test]
+    fn a_unique_object_has_no_name_twice() {
+        assert!(serde_json::from_str::<UniqueObject<'_>>(r#"{"a":1,"b":2}"#).is_ok());
+        let error = serde_json::from_str::<UniqueObject<'_>>(r#"{"a":1,"\u0061":2}"#).unwrap_err();
+        assert!(error.to_string().contains("`a`"), "{error}");
+    }
+}

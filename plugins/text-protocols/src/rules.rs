@@ -1,0 +1,204 @@
+//! The `rules` of a model in the operator's model table. Every key is optional; unknown keys are ignored. Both
+//! text families read one table.
+//!
+//! Facts for the table, by upstream id (each can change at the provider; that is why they are data):
+//!
+//! | upstream | `max_output` | `sampling` | `thinking` | `prefill` |
+//! |---|---|---|---|---|
+//! | `claude-opus-4-5-20251101` | 64000 | `either` | `["enabled"]` | true |
+//! | `claude-opus-4-6`, `claude-sonnet-4-6` | 128000 | `either` | `["enabled", "adaptive"]` | false |
+//! | `claude-opus-4-7`, `claude-opus-4-8` | 128000 | `none` | `["adaptive"]` | false |
+//!
+//! The default of an empty table: no cap, free sampling, both kinds of thinking, no prefill.
+
+use std::collections::BTreeMap;
+
+use gatehouse_sdk::log;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The cap of a request that names none, when the table does not say one.
+const DEFAULT_OUTPUT: u32 = 8192;
+
+/// The `rules` of a model.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// The most output tokens of the model; a request for more is refused.
+    pub max_output: Option<u32>,
+    /// The cap of a request that names none. A Messages provider must be told one (default: the smaller of
+    /// `max_output` and 8192); a chat provider is told one only when this is set.
+    pub default_output: Option<u32>,
+    /// What the model takes of `temperature`, `top_p` and `top_k`.
+    pub sampling: Sampling,
+    /// Refuse, in the upstream's words, sampling the model does not take, instead of dropping it.
+    pub strict: bool,
+    /// The kinds of thinking the model knows; an empty list is a model that does not think.
+    pub thinking: Vec<ThinkingKind>,
+    /// Whether a final assistant turn may open the reply of a Messages provider.
+    pub prefill: bool,
+    /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
+    pub tools: BTreeMap<String, Option<ToolUpgrade>>,
+    /// Fields beyond the specification's that are passed on (`output_config`, `cache_control`,
+    /// `service_tier`, ...); any other is refused.
+    pub pass: Vec<String>,
+    /// Names of the client's `anthropic-beta` that are passed on.
+    pub betas: Vec<String>,
+    /// `anthropic-version` sent upstream, whatever the client's own: later versions refuse what the
+    /// specification allows.
+    pub version: String,
+    /// The name of `max_tokens` at a chat provider.
+    pub max_tokens_field: MaxTokensField,
+    /// A chat provider expects its `reasoning_content` back.
+    pub reasoning_history: bool,
+    /// A chat provider continues a final assistant message.
+    pub continues: bool,
+    /// Ask a chat provider for `stream_options.include_usage`.
+    pub include_usage: bool,
+}
+
+/// What a model takes of the sampling fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// All of them.
+    #[default]
+    Free,
+    /// `temperature` or `top_p`, not both.
+    Either,
+    /// None of them.
+    None,
+}
+
+/// A kind of thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingKind {
+    /// With a budget of tokens.
+    Enabled,
+    /// The model chooses the depth, steered by `output_config.effort`.
+    Adaptive,
+}
+
+/// The tool type sent to the provider in place of the client's.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ToolUpgrade {
+    /// Its type there.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The `anthropic-beta` name it needs.
+    pub beta: Option<String>,
+}
+
+/// The name of `max_tokens` at a chat provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensField {
+    /// The name of OpenAI.
+    #[default]
+    MaxCompletionTokens,
+    /// The older name; many compatible servers know only this one.
+    MaxTokens,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            max_output: None,
+            default_output: None,
+            sampling: Sampling::Free,
+            strict: false,
+            thinking: vec![ThinkingKind::Enabled, ThinkingKind::Adaptive],
+            prefill: false,
+            tools: BTreeMap::new(),
+            pass: Vec::new(),
+            betas: Vec::new(),
+            version: "2023-06-01".to_owned(),
+            max_tokens_field: MaxTokensField::default(),
+            reasoning_history: false,
+            continues: false,
+            include_usage: true,
+        }
+    }
+}
+
+impl MaxTokensField {
+    /// The field's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MaxCompletionTokens => "max_completion_tokens",
+            Self::MaxTokens => "max_tokens",
+        }
+    }
+}
+
+impl Rules {
+    /// Reads the table.
+    ///
+    /// # Errors
+    /// The first wrong key, in words for the operator.
+    pub fn read(table: &Value) -> Result<Self, String> {
+        Self::deserialize(table).map_err(|error| error.to_string())
+    }
+
+    /// Reads the table without its wrong keys: each is logged for the operator and taken as absent.
+    #[must_use]
+    pub fn read_lenient(table: &Value) -> Self {
+        let keys = table.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let good: Map<String, Value> = keys
+            .filter(|(name, value)| {
+                let alone = Value::Object(Map::from_iter([((*name).clone(), (*value).clone())]));
+                Self::read(&alone)
+                    .inspect_err(|why| {
+                        log::error("a rule of this model is not understood", &[("rule", name), ("why", why)]);
+                    })
+                    .is_ok()
+            })
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        Self::read(&Value::Object(good)).unwrap_or_default()
+    }
+
+    /// Whether the model thinks at all.
+    #[must_use]
+    pub fn thinks(&self) -> bool {
+        !self.thinking.is_empty()
+    }
+
+    /// Whether the model knows this kind of thinking.
+    #[must_use]
+    pub fn knows(&self, kind: ThinkingKind) -> bool {
+        self.thinking.contains(&kind)
+    }
+
+    /// The cap of a request to a Messages provider that names none.
+    #[must_use]
+    pub fn default_max_tokens(&self) -> u32 {
+        self.default_output
+            .unwrap_or_else(|| self.max_output.map_or(DEFAULT_OUTPUT, |max| max.min(DEFAULT_OUTPUT)))
+    }
+
+    /// The names of the client's `anthropic-beta` headers that are passed on.
+    pub fn passed_betas<'r>(&'r self, headers: &'r [(String, String)]) -> impl Iterator<Item = &'r str> {
+        let headers = headers.iter().filter(|(name, _)| name == "anthropic-beta");
+        let names = headers.flat_map(|(_, value)| value.split(',')).map(str::trim);
+        names.filter(|name| self.betas.iter().any(|known| known == name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_lenient_reader_drops_only_the_wrong_keys() {
+        let table = json!({"max_output": "many", "default_output": 100, "thinking": null, "prefill": true});
+        assert!(Rules::read(&table).is_err());
+        let rules = Rules::read_lenient(&table);
+        assert_eq!((rules.max_output, rules.default_output, rules.prefill), (None, Some(100), true));
+        assert!(rules.knows(ThinkingKind::Adaptive));
+    }
+}
