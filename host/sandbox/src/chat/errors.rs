@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::common::schema::{Dialect, Kind, Violation, field_path};
 use crate::text::markers::Marker;
 use crate::text::provider::KeyFailure;
-use crate::text::refusal::Refusal;
+use crate::text::refusal::{ErrorTable, Refusal};
 
 const INVALID: &str = "invalid_request_error";
 
@@ -39,30 +39,9 @@ pub(super) fn method(method: &str) -> Refusal {
     Refusal::new(405, INVALID, message).code("method_not_supported")
 }
 
-pub(super) fn too_large() -> Refusal {
-    Refusal::new(413, INVALID, "Request body is too large.")
-}
-
 pub(super) fn internal() -> Refusal {
     let message = "The server had an error while processing your request. Sorry about that!";
     Refusal::new(500, "server_error", message)
-}
-
-/// Why a key is refused; `key` is repeated in part.
-pub(super) fn key(key: &str, failure: KeyFailure) -> Refusal {
-    match failure {
-        KeyFailure::Forbidden => forbidden(),
-        KeyFailure::Missing => Refusal::new(
-            401,
-            INVALID,
-            "You didn't provide an API key. You need to provide your API key in an Authorization header using \
-             Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
-        ),
-        KeyFailure::NoCredit => no_quota(),
-        KeyFailure::Overloaded => overloaded(529),
-        KeyFailure::RateLimited => rate_limited("gpt-sim"),
-        KeyFailure::Revoked | KeyFailure::Unknown => wrong_key(key),
-    }
 }
 
 fn wrong_key(key: &str) -> Refusal {
@@ -95,30 +74,80 @@ fn overloaded(status: u16) -> Refusal {
     Refusal::new(status, "server_error", "The server is currently overloaded with other requests.")
 }
 
-/// The error of a marker; markers that refuse nothing give an internal error.
-pub(super) fn marked(marker: Marker, model: &str) -> Refusal {
-    match marker {
-        Marker::Invalid => invalid("messages", "Refused on purpose.").code("invalid_value"),
-        Marker::Key => wrong_key("sandbox-key"),
-        Marker::Billing => Refusal::new(402, "billing_error", "Insufficient balance."),
-        Marker::Forbidden => forbidden(),
-        Marker::Missing => unknown_model(model),
-        Marker::TooLarge => too_large(),
-        Marker::TooMany => rate_limited(model),
-        Marker::TooManyBare => rate_limited(model).retries(false),
-        Marker::Quota => no_quota(),
-        Marker::Html => overloaded(502).html(),
-        Marker::Unavailable => overloaded(503),
-        Marker::Late => Refusal::new(504, "server_error", "The request timed out."),
-        Marker::Overloaded => overloaded(529),
-        _ => internal(),
+/// The protocol: its errors here, its schema violations below, the rest in `protocol`.
+pub(crate) struct Chat;
+
+impl ErrorTable for Chat {
+    fn key_refused(key: &str, _: bool, failure: KeyFailure) -> Refusal {
+        match failure {
+            KeyFailure::Forbidden => forbidden(),
+            KeyFailure::Missing => Refusal::new(
+                401,
+                INVALID,
+                "You didn't provide an API key. You need to provide your API key in an Authorization header using \
+                 Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+            ),
+            KeyFailure::NoCredit => no_quota(),
+            KeyFailure::Overloaded => overloaded(529),
+            KeyFailure::RateLimited => rate_limited("gpt-sim"),
+            KeyFailure::Revoked | KeyFailure::Unknown => wrong_key(key),
+        }
+    }
+
+    fn too_large() -> Refusal {
+        Refusal::new(413, INVALID, "Request body is too large.")
+    }
+
+    fn not_declared_json() -> Refusal {
+        bad("You must provide a JSON body with the header 'Content-Type: application/json'.")
+    }
+
+    fn not_json(error: &serde_json::Error) -> Refusal {
+        bad(format!(
+            "We could not parse the JSON body of your request. The API expects a JSON payload, but what was sent was \
+             not valid JSON: {error}"
+        ))
+    }
+
+    fn marked(marker: Marker, model: &str) -> Refusal {
+        match marker {
+            Marker::Invalid => invalid("messages", "Refused on purpose.").code("invalid_value"),
+            Marker::Key => wrong_key("sandbox-key"),
+            Marker::Billing => Refusal::new(402, "billing_error", "Insufficient balance."),
+            Marker::Forbidden => forbidden(),
+            Marker::Missing => unknown_model(model),
+            Marker::TooLarge => Self::too_large(),
+            Marker::TooMany => rate_limited(model),
+            Marker::TooManyBare => rate_limited(model).retries(false),
+            Marker::Quota => no_quota(),
+            Marker::Html => overloaded(502).html(),
+            Marker::Unavailable => overloaded(503),
+            Marker::Late => Refusal::new(504, "server_error", "The request timed out."),
+            Marker::Overloaded => overloaded(529),
+            _ => internal(),
+        }
+    }
+
+    fn broken_stream() -> Refusal {
+        internal()
+    }
+
+    fn error_body(refusal: &Refusal, _: &str) -> Value {
+        json!({ "error": {
+            "message": refusal.message,
+            "type": refusal.kind,
+            "param": refusal.param,
+            "code": refusal.code,
+        } })
+    }
+
+    fn error_headers(refusal: &Refusal, retry_after_s: u64) -> Vec<(&'static str, String)> {
+        let names = [("retry-after", retry_after_s), ("retry-after-ms", retry_after_s * 1000)];
+        names.iter().filter(|_| refusal.retries).map(|(name, value)| (*name, value.to_string())).collect()
     }
 }
 
-/// How the chat completions write paths and violations.
-pub(super) struct ChatDialect;
-
-impl Dialect for ChatDialect {
+impl Dialect for Chat {
     type Refusal = Refusal;
     const NULL_IS_MISSING: bool = true;
     const TAG_IN_PATH: bool = false;
@@ -237,14 +266,4 @@ fn unknown_word(path: &str, words: &[&str], found: &str) -> Refusal {
         few => few.join(" and "),
     };
     invalid(path, format!("Invalid value: '{found}'. Supported values are: {listed}.")).code("invalid_value")
-}
-
-/// The body of an error, also inside a stream.
-pub(super) fn body(refusal: &Refusal) -> Value {
-    json!({ "error": {
-        "message": refusal.message,
-        "type": refusal.kind,
-        "param": refusal.param,
-        "code": refusal.code,
-    } })
 }

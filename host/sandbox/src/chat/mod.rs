@@ -15,4 +15,4 @@ mod request;
 mod schema;
 mod write;
 
-pub(crate) use protocol::Chat;
+pub(crate) use errors::Chat;

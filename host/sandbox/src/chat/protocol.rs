@@ -4,13 +4,12 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
-use super::errors::{self, bad};
+use super::errors::{self, Chat};
 use super::request::{self, Details};
 use super::write;
 use crate::text::delivery::reply::{Event, EventKind};
-use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written, bearer};
-use crate::text::markers::{Marker, Protocol};
-use crate::text::provider::KeyFailure;
+use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::markers::Protocol;
 use crate::text::record::Usage;
 use crate::text::refusal::Refusal;
 use crate::text::request_log::RequestLog;
@@ -19,9 +18,6 @@ use crate::text::request_log::RequestLog;
 const MIN_CACHED_TOKENS: u64 = 1024;
 const CACHE_STEP_TOKENS: u64 = 128;
 const CACHE_MS: u64 = 300_000;
-
-/// The protocol.
-pub(crate) struct Chat;
 
 impl TextProtocol for Chat {
     type Route = ();
@@ -33,35 +29,8 @@ impl TextProtocol for Chat {
     const ANSWER_ID: (&'static str, usize) = ("chatcmpl-", 29);
     const ERROR_EVENT: Option<&'static str> = None;
 
-    fn key(headers: &HeaderMap) -> Option<&str> {
-        bearer(headers)
-    }
-
-    fn key_refused(headers: &HeaderMap, failure: KeyFailure) -> Refusal {
-        errors::key(bearer(headers).unwrap_or_default(), failure)
-    }
-
-    fn too_large() -> Refusal {
-        errors::too_large()
-    }
-
-    fn not_declared_json() -> Refusal {
-        bad("You must provide a JSON body with the header 'Content-Type: application/json'.")
-    }
-
-    fn not_json(error: &serde_json::Error) -> Refusal {
-        bad(format!(
-            "We could not parse the JSON body of your request. The API expects a JSON payload, but what was sent was \
-             not valid JSON: {error}"
-        ))
-    }
-
-    fn marked(marker: Marker, model: &str) -> Refusal {
-        errors::marked(marker, model)
-    }
-
-    fn broken_stream() -> Refusal {
-        errors::internal()
+    fn own_key(_: &HeaderMap) -> Option<&str> {
+        None
     }
 
     fn odd_event() -> Event {
@@ -99,15 +68,6 @@ impl TextProtocol for Chat {
 
     fn write(answer: &Written<'_, Self>) -> (Value, Vec<Event>) {
         (write::whole(answer), write::events(answer))
-    }
-
-    fn error_body(refusal: &Refusal, _: &str) -> Value {
-        errors::body(refusal)
-    }
-
-    fn error_headers(refusal: &Refusal, retry_after_s: u64) -> Vec<(&'static str, String)> {
-        let names = [("retry-after", retry_after_s), ("retry-after-ms", retry_after_s * 1000)];
-        names.iter().filter(|_| refusal.retries).map(|(name, value)| (*name, value.to_string())).collect()
     }
 
     /// A client needs few of these headers; the gateway must pass on none of the rest.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::errors::{self, ChatDialect, bad, invalid, unsupported};
+use super::errors::{self, Chat, bad, invalid, unsupported};
 use super::message::{self, Message, MessageBody};
 use super::models::{MODELS, Model};
 use super::schema;
@@ -101,7 +101,7 @@ struct StreamOptions {
 pub(super) fn check(value: &Value, account: usize) -> Result<Request, Refusal> {
     let known = MODELS.iter().find(|model| value["model"] == model.id);
     let table = if known.is_some_and(|model| model.clone) { &schema::CLONE_BODY } else { &schema::BODY };
-    check_schema::<ChatDialect>("", value, table)?;
+    check_schema::<Chat>("", value, table)?;
     let fields = value.as_object().ok_or_else(errors::internal)?;
     let given = |name: &&&str| fields.get(**name).is_some_and(|value| !value.is_null());
     let name = value["model"].as_str().unwrap_or_default();

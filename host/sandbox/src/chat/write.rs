@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::protocol::Chat;
+use super::errors::Chat;
 use crate::text::answer::generate::{Answer, Call, Part, Stop};
 use crate::text::answer::seed::Seed;
 use crate::text::answer::words;

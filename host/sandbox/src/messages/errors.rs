@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::common::schema::{Dialect, Kind, Violation};
 use crate::text::markers::Marker;
 use crate::text::provider::KeyFailure;
-use crate::text::refusal::Refusal;
+use crate::text::refusal::{ErrorTable, Refusal};
 
 pub(super) fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(400, "invalid_request_error", message)
@@ -33,29 +33,12 @@ pub(super) fn method() -> Refusal {
     Refusal::new(405, "invalid_request_error", "Method Not Allowed")
 }
 
-pub(super) fn too_large() -> Refusal {
-    Refusal::new(413, "request_too_large", "Request exceeds the maximum size")
-}
-
-pub(super) fn overloaded() -> Refusal {
+fn overloaded() -> Refusal {
     Refusal::new(529, "overloaded_error", "Overloaded")
 }
 
 pub(super) fn internal() -> Refusal {
     Refusal::new(500, "api_error", "Internal server error")
-}
-
-/// Why a key is refused. `x-api-key` and bearer keys get different words.
-pub(super) fn key(is_bearer: bool, failure: KeyFailure) -> Refusal {
-    match failure {
-        KeyFailure::Forbidden => forbidden(),
-        KeyFailure::Missing => wrong_key("x-api-key header is required"),
-        KeyFailure::NoCredit => no_credit(),
-        KeyFailure::Overloaded => overloaded(),
-        KeyFailure::RateLimited => rate_limited(),
-        KeyFailure::Revoked | KeyFailure::Unknown if is_bearer => wrong_key("Invalid bearer token"),
-        KeyFailure::Revoked | KeyFailure::Unknown => wrong_key("invalid x-api-key"),
-    }
 }
 
 fn wrong_key(message: &str) -> Refusal {
@@ -79,30 +62,73 @@ fn rate_limited() -> Refusal {
     Refusal::new(429, "rate_limit_error", message).retries(true)
 }
 
-/// The error of a marker; markers that refuse nothing give an internal error.
-pub(super) fn marked(marker: Marker, model: &str) -> Refusal {
-    match marker {
-        Marker::Invalid => invalid("messages: the request was refused on purpose"),
-        Marker::Key => wrong_key("invalid x-api-key"),
-        Marker::Billing => Refusal::new(402, "billing_error", "There is a problem with your billing."),
-        Marker::Forbidden => forbidden(),
-        Marker::Missing => not_found(&format!("model: {model}")),
-        Marker::TooLarge => too_large(),
-        Marker::TooMany => rate_limited(),
-        Marker::TooManyBare => rate_limited().retries(false),
-        Marker::Html => Refusal::new(502, "api_error", "").html(),
-        Marker::Unavailable => Refusal::new(503, "api_error", "Service Unavailable"),
-        Marker::Late => Refusal::new(504, "timeout_error", "Request timed out"),
-        Marker::Overloaded => overloaded(),
-        Marker::Credit => no_credit(),
-        _ => internal(),
+/// The protocol: its errors here, its schema violations below, the rest in `protocol`.
+pub(crate) struct Messages;
+
+impl ErrorTable for Messages {
+    fn key_refused(_: &str, is_bearer: bool, failure: KeyFailure) -> Refusal {
+        match failure {
+            KeyFailure::Forbidden => forbidden(),
+            KeyFailure::Missing => wrong_key("x-api-key header is required"),
+            KeyFailure::NoCredit => no_credit(),
+            KeyFailure::Overloaded => overloaded(),
+            KeyFailure::RateLimited => rate_limited(),
+            KeyFailure::Revoked | KeyFailure::Unknown if is_bearer => wrong_key("Invalid bearer token"),
+            KeyFailure::Revoked | KeyFailure::Unknown => wrong_key("invalid x-api-key"),
+        }
+    }
+
+    fn too_large() -> Refusal {
+        Refusal::new(413, "request_too_large", "Request exceeds the maximum size")
+    }
+
+    fn not_declared_json() -> Refusal {
+        invalid("content-type: Input should be 'application/json'")
+    }
+
+    fn not_json(error: &serde_json::Error) -> Refusal {
+        invalid(format!("The request body is not valid JSON: {error}"))
+    }
+
+    fn marked(marker: Marker, model: &str) -> Refusal {
+        match marker {
+            Marker::Invalid => invalid("messages: the request was refused on purpose"),
+            Marker::Key => wrong_key("invalid x-api-key"),
+            Marker::Billing => Refusal::new(402, "billing_error", "There is a problem with your billing."),
+            Marker::Forbidden => forbidden(),
+            Marker::Missing => not_found(&format!("model: {model}")),
+            Marker::TooLarge => Self::too_large(),
+            Marker::TooMany => rate_limited(),
+            Marker::TooManyBare => rate_limited().retries(false),
+            Marker::Html => Refusal::new(502, "api_error", "").html(),
+            Marker::Unavailable => Refusal::new(503, "api_error", "Service Unavailable"),
+            Marker::Late => Refusal::new(504, "timeout_error", "Request timed out"),
+            Marker::Overloaded => overloaded(),
+            Marker::Credit => no_credit(),
+            _ => internal(),
+        }
+    }
+
+    fn broken_stream() -> Refusal {
+        overloaded()
+    }
+
+    fn error_body(refusal: &Refusal, request_id: &str) -> Value {
+        json!({
+            "type": "error",
+            "error": { "type": refusal.kind, "message": refusal.message, "details": null },
+            "request_id": request_id,
+        })
+    }
+
+    fn error_headers(refusal: &Refusal, retry_after_s: u64) -> Vec<(&'static str, String)> {
+        let retries = refusal.retries.then(|| ("retry-after", retry_after_s.to_string()));
+        let is_final = (refusal.status < 429).then(|| ("x-should-retry", "false".to_owned()));
+        retries.into_iter().chain(is_final).collect()
     }
 }
 
-/// How the Messages API writes paths and violations.
-pub(super) struct MessagesDialect;
-
-impl Dialect for MessagesDialect {
+impl Dialect for Messages {
     type Refusal = Refusal;
     const NULL_IS_MISSING: bool = false;
     const TAG_IN_PATH: bool = true;
@@ -113,9 +139,6 @@ impl Dialect for MessagesDialect {
 
     fn refuse(path: &str, violation: Violation<'_>) -> Refusal {
         match violation {
-            Violation::Above(Kind::Integer(_, max), _) => {
-                wrong(path, &format!("Input should be less than or equal to {max}"))
-            }
             Violation::Above(Kind::Number(_, max), _) => {
                 wrong(path, &format!("Input should be less than or equal to {max}"))
             }
@@ -159,13 +182,4 @@ fn expected(kind: &Kind) -> &'static str {
         Kind::TextOr(..) => "string or list",
         Kind::Any | Kind::Map(_) | Kind::Object(_) | Kind::Variants(..) => "dictionary",
     }
-}
-
-/// The body of an error, also inside a stream.
-pub(super) fn body(refusal: &Refusal, request_id: &str) -> Value {
-    json!({
-        "type": "error",
-        "error": { "type": refusal.kind, "message": refusal.message, "details": null },
-        "request_id": request_id,
-    })
 }

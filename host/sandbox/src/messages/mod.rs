@@ -20,4 +20,4 @@ mod thinking;
 mod tools;
 mod write;
 
-pub(crate) use protocol::Messages;
+pub(crate) use errors::Messages;

@@ -4,14 +4,13 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
-use super::errors::{self, invalid};
+use super::errors::{self, Messages, invalid};
 use super::request::{self, Details, Route};
 use super::write;
 use crate::common::clock::iso;
 use crate::text::delivery::reply::{Event, EventKind};
-use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written, bearer};
-use crate::text::markers::{Marker, Protocol};
-use crate::text::provider::KeyFailure;
+use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::markers::Protocol;
 use crate::text::record::Usage;
 use crate::text::refusal::Refusal;
 use crate::text::request_log::RequestLog;
@@ -55,14 +54,6 @@ const RATE_LIMITS: [([&str; 3], u32); 4] = [
     ),
 ];
 
-/// The protocol.
-pub(crate) struct Messages;
-
-/// With both headers `x-api-key` counts.
-fn api_key(headers: &HeaderMap) -> Option<&str> {
-    headers.get("x-api-key").map(|value| value.to_str().unwrap_or_default())
-}
-
 impl TextProtocol for Messages {
     type Route = Route;
     type Details = Details;
@@ -73,32 +64,8 @@ impl TextProtocol for Messages {
     const ANSWER_ID: (&'static str, usize) = ("msg_01", 22);
     const ERROR_EVENT: Option<&'static str> = Some("error");
 
-    fn key(headers: &HeaderMap) -> Option<&str> {
-        api_key(headers).or_else(|| bearer(headers))
-    }
-
-    fn key_refused(headers: &HeaderMap, failure: KeyFailure) -> Refusal {
-        errors::key(api_key(headers).is_none(), failure)
-    }
-
-    fn too_large() -> Refusal {
-        errors::too_large()
-    }
-
-    fn not_declared_json() -> Refusal {
-        invalid("content-type: Input should be 'application/json'")
-    }
-
-    fn not_json(error: &serde_json::Error) -> Refusal {
-        invalid(format!("The request body is not valid JSON: {error}"))
-    }
-
-    fn marked(marker: Marker, model: &str) -> Refusal {
-        errors::marked(marker, model)
-    }
-
-    fn broken_stream() -> Refusal {
-        errors::overloaded()
+    fn own_key(headers: &HeaderMap) -> Option<&str> {
+        headers.get("x-api-key").map(|value| value.to_str().unwrap_or_default())
     }
 
     fn odd_event() -> Event {
@@ -141,21 +108,6 @@ impl TextProtocol for Messages {
 
     fn write(answer: &Written<'_, Self>) -> (Value, Vec<Event>) {
         (write::whole(answer), write::events(answer))
-    }
-
-    fn error_body(refusal: &Refusal, request_id: &str) -> Value {
-        errors::body(refusal, request_id)
-    }
-
-    fn error_headers(refusal: &Refusal, retry_after_s: u64) -> Vec<(&'static str, String)> {
-        let mut headers = Vec::new();
-        if refusal.retries {
-            headers.push(("retry-after", retry_after_s.to_string()));
-        }
-        if refusal.status < 429 {
-            headers.push(("x-should-retry", "false".to_owned()));
-        }
-        headers
     }
 
     /// A client needs few of these headers; the gateway must pass on none of the rest.

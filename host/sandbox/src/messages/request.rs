@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::conversation::{self, Message};
-use super::errors::{MessagesDialect, internal, invalid, not_found, wrong};
+use super::errors::{Messages, internal, invalid, not_found, wrong};
 use super::models::{MODELS, Model};
 use super::prompt::{CacheControl, Prompt};
 use super::schema;
@@ -72,7 +72,7 @@ pub(super) fn check(value: &Value, route: &Route, account: usize) -> Result<Requ
         (false, true) => &schema::NEWER_BODY,
         (false, false) => &schema::BODY,
     };
-    check_schema::<MessagesDialect>("", value, table)?;
+    check_schema::<Messages>("", value, table)?;
     let body = Body::deserialize(value).map_err(|_| internal())?;
     let model = MODELS.iter().find(|model| model.id == body.model);
     let model = model.ok_or_else(|| not_found(&format!("model: {}", body.model)))?;

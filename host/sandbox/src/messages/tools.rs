@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::errors::{MessagesDialect, internal, invalid, unknown_word, wrong};
+use super::errors::{Messages, internal, invalid, unknown_word, wrong};
 use super::models::Model;
 use super::prompt::CacheControl;
 use super::schema::{CUSTOM_TOOL, VERSIONED_TOOLS};
@@ -56,9 +56,9 @@ fn tool(
     variants.sort_unstable_by_key(|(tag, _)| *tag);
     let (path, known) = match &value["type"] {
         Value::Null => (format!("{path}.custom"), CUSTOM_TOOL.1),
-        _ => variant::<MessagesDialect>(path, fields, "type", variants.iter().copied())?,
+        _ => variant::<Messages>(path, fields, "type", variants.iter().copied())?,
     };
-    check_fields::<MessagesDialect>(&path, fields, known)?;
+    check_fields::<Messages>(&path, fields, known)?;
     let body = ToolBody::deserialize(value).map_err(|_| internal())?;
     let versioned = VERSIONED_TOOLS.iter().find(|tool| value["type"] == tool.variant.0);
     let parameters = match versioned {

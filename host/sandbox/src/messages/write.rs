@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::protocol::Messages;
+use super::errors::Messages;
 use super::thinking;
 use crate::text::answer::generate::{Answer, Call, Part, Stop};
 use crate::text::answer::seed::Seed;

@@ -19,13 +19,13 @@ use crate::text::delivery::reply::{Event, EventKind, ReplyPlan, WholeReply};
 use crate::text::delivery::send::{send_answer, send_whole};
 use crate::text::faults::Faults;
 use crate::text::markers::{Marker, Protocol};
-use crate::text::provider::{KeyFailure, RequestGuard, TextProvider};
+use crate::text::provider::{RequestGuard, TextProvider};
 use crate::text::record::Usage;
-use crate::text::refusal::Refusal;
+use crate::text::refusal::{ErrorTable, Refusal};
 use crate::text::request_log::RequestLog;
 
 /// A wire protocol.
-pub(crate) trait TextProtocol: Sized + 'static {
+pub(crate) trait TextProtocol: ErrorTable + Sized + 'static {
     /// What a path and its headers decide.
     type Route;
     /// What only this protocol knows of an accepted request.
@@ -39,16 +39,8 @@ pub(crate) trait TextProtocol: Sized + 'static {
     /// The name of an error event.
     const ERROR_EVENT: Option<&'static str>;
 
-    /// The key of a request.
-    fn key(headers: &HeaderMap) -> Option<&str>;
-    fn key_refused(headers: &HeaderMap, failure: KeyFailure) -> Refusal;
-    fn too_large() -> Refusal;
-    fn not_declared_json() -> Refusal;
-    fn not_json(error: &serde_json::Error) -> Refusal;
-    /// The refusal a marker asks for. Markers that refuse nothing give an internal error.
-    fn marked(marker: Marker, model: &str) -> Refusal;
-    /// The error that breaks a stream.
-    fn broken_stream() -> Refusal;
+    /// The key of the protocol's own header, which comes before a bearer key.
+    fn own_key(headers: &HeaderMap) -> Option<&str>;
     /// An event no client knows.
     fn odd_event() -> Event;
 
@@ -59,10 +51,6 @@ pub(crate) trait TextProtocol: Sized + 'static {
     /// The answer in one piece and as events.
     fn write(answer: &Written<'_, Self>) -> (Value, Vec<Event>);
 
-    /// The body of an error.
-    fn error_body(refusal: &Refusal, request_id: &str) -> Value;
-    /// Headers of errors alone.
-    fn error_headers(refusal: &Refusal, retry_after_s: u64) -> Vec<(&'static str, String)>;
     /// Headers of every reply.
     fn headers(request_id: String, now: u64) -> Vec<(&'static str, String)>;
 }
@@ -170,13 +158,15 @@ impl<P: TextProtocol> TextEndpoint<P> {
 impl<P: TextProtocol> Handler for TextEndpoint<P> {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         let (head, body) = request.into_parts();
-        let account = self.provider.account(P::key(&head.headers));
+        let own_key = P::own_key(&head.headers);
+        let key = own_key.or_else(|| bearer(&head.headers));
+        let account = self.provider.account(key);
         let read = server::read(body, P::MAX_BODY_BYTES).await;
         let mut guard = self.provider.begin(&head, read.as_deref().ok(), account.ok());
         let request_id = guard.id("request", P::REQUEST_ID);
         let outcome = match (account, read) {
             (_, Err(ReadError::Broken)) => return Err(CloseConnection),
-            (Err(failure), _) => Err(P::key_refused(&head.headers, failure)),
+            (Err(failure), _) => Err(P::key_refused(key.unwrap_or_default(), own_key.is_none(), failure)),
             (Ok(_), Err(ReadError::TooLarge)) => Err(P::too_large()),
             (Ok(account), Ok(bytes)) => self.plan(&guard, &request_id, &head, &bytes, account),
         };
@@ -208,7 +198,7 @@ impl<P: TextProtocol> Handler for TextEndpoint<P> {
 }
 
 /// The key of an `Authorization: Bearer` header.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, key) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())

@@ -1,14 +1,14 @@
-//! KeyFailure on demand: reads markers out of the last thing the user wrote.
+//! Faults on demand: reads the markers in the last text of the user.
 //!
-//! Markers stand in double brackets anywhere in the text; several may be combined, and
-//! [`MARKERS`] is the whole list. What is not in it is a text like any other.
+//! A marker stands in double brackets anywhere in the text; several may be combined. [`MARKERS`] is the whole list;
+//! other text in double brackets stays as it is.
 
 use super::markers::{Argument, MARKERS, Marker, MarkerInfo, Protocol};
 
-/// Everything a text asks to go wrong.
+/// All faults a text asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults {
-    /// What answers instead, and to how many requests; one after the other.
+    /// Refusals and how many requests each answers, one after the other.
     refusals: Vec<(Marker, u32)>,
     others: Vec<(Marker, Option<u64>)>,
     /// The text without its markers.
@@ -40,12 +40,12 @@ impl Faults {
         self.others.iter().any(|(found, _)| *found == marker)
     }
 
-    /// The number that came with a marker.
+    /// The argument of a marker.
     pub(crate) fn number(&self, marker: Marker) -> Option<u64> {
         self.others.iter().find(|(found, _)| *found == marker)?.1
     }
 
-    /// Whether this is the delta after which it happens.
+    /// Whether the fault comes after so many deltas.
     pub(crate) fn due(&self, marker: Marker, deltas: u64) -> bool {
         self.has(marker) && self.number(marker).unwrap_or(1) == deltas
     }
@@ -55,7 +55,7 @@ impl Faults {
         !self.refusals.is_empty()
     }
 
-    /// What answers instead, after so many earlier requests with this text.
+    /// The refusal, after so many earlier requests with this text.
     pub(crate) fn refusal(&self, earlier: u32) -> Option<Marker> {
         let mut end = 0_u32;
         self.refusals.iter().find_map(|(marker, times)| {
@@ -64,7 +64,7 @@ impl Faults {
         })
     }
 
-    /// Takes what stands between brackets, if it is a marker.
+    /// Takes the text between brackets; `false` when it is no marker.
     fn take(&mut self, inside: &str) -> bool {
         let (name, argument) = match inside.split_once(':') {
             Some((name, argument)) => (name, Some(argument)),

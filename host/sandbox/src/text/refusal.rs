@@ -4,6 +4,8 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::text::delivery::reply::WholeReply;
+use crate::text::markers::Marker;
+use crate::text::provider::KeyFailure;
 
 /// The page of a proxy in front of the provider.
 const PROXY_PAGE: &str = "<html><head><title>502 Bad Gateway</title></head><body>502</body></html>\n";
@@ -57,4 +59,21 @@ impl Refusal {
         };
         WholeReply { status, mime, body, headers }
     }
+}
+
+/// The errors of a protocol that do not depend on a request's fields.
+pub(crate) trait ErrorTable {
+    /// `key` is the bearer key or the key of the protocol's own header.
+    fn key_refused(key: &str, is_bearer: bool, failure: KeyFailure) -> Refusal;
+    fn too_large() -> Refusal;
+    fn not_declared_json() -> Refusal;
+    fn not_json(error: &serde_json::Error) -> Refusal;
+    /// The refusal a marker asks for. Markers that refuse nothing give an internal error.
+    fn marked(marker: Marker, model: &str) -> Refusal;
+    /// The error that breaks a stream.
+    fn broken_stream() -> Refusal;
+    /// The body of an error.
+    fn error_body(refusal: &Refusal, request_id: &str) -> Value;
+    /// Headers of errors alone.
+    fn error_headers(refusal: &Refusal, retry_after_s: u64) -> Vec<(&'static str, String)>;
 }

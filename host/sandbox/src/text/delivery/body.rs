@@ -19,7 +19,7 @@ struct StreamBodyState {
     reset_switch: ResetSwitch,
 }
 
-/// The body. When it is dropped before its last step, the client has left.
+/// The body. A drop before its last step means that the client left.
 pub(crate) fn stream_body(steps: Vec<Step>, guard: RequestGuard, reset_switch: ResetSwitch) -> Body {
     let state = StreamBodyState { steps: steps.into(), guard, reset_switch };
     let frames = stream::unfold(state, |mut state| async {
@@ -36,7 +36,7 @@ impl StreamBodyState {
                 self.guard.finish();
                 return None;
             };
-            // The server writes out what it has only when it finds nothing more to do.
+            // The server writes its buffer only when it has nothing else to do.
             tokio::task::yield_now().await;
             match step {
                 Step::Abort => {
@@ -45,7 +45,7 @@ impl StreamBodyState {
                 }
                 Step::Bytes(bytes) => {
                     self.guard.sent(bytes.len());
-                    // A body of a known length is not asked again after its last byte.
+                    // The server does not poll a body of known length after its last byte.
                     if self.steps.is_empty() {
                         self.guard.finish();
                     }

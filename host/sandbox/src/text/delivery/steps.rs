@@ -1,4 +1,4 @@
-//! From what a wire wants to say to what leaves: frames, the markers' trouble, and where it is cut.
+//! The steps of a body: framed events, the faults of the markers, and the split into writes.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::text::markers::Marker;
 /// Bytes a huge line is filled up with.
 const HUGE: usize = 1 << 20;
 
-/// One thing a body does.
+/// One step of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Breaks off, the connection closed.
+    /// Closes the connection inside the body.
     Abort,
     Bytes(Bytes),
-    /// Waits until the sandbox lets go.
+    /// Waits until the sandbox releases held answers.
     Hold,
     Pause(Duration),
     /// Half of these bytes, then a reset.
@@ -116,7 +116,7 @@ fn cut(plan: &ReplyPlan, steps: Vec<Step>) -> Vec<Step> {
     out
 }
 
-/// An event as it stands on the wire.
+/// An event in wire format.
 fn frame(plan: &ReplyPlan, event: &Event) -> Bytes {
     let name = event.name.map_or_else(String::new, |name| format!("event: {name}\n"));
     line_end(plan, &format!("{name}data: {}\n\n", event.data)).into()
