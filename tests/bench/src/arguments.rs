@@ -94,7 +94,7 @@ const FIGURES: [(&str, Figure); 12] = [
     ("text", Figure::Text),
 ];
 
-/// Everything that was asked for.
+/// Everything that was counts for.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) figure: Figure,
@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the words behind the program's name; a mistake comes with the usage.
+    /// Reads the arguments; an error carries the usage.
     pub(crate) fn read(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let wrong = |what: String| format!("{what}\n\n{USAGE}");
         let mut words = words.into_iter();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_argument() {
         for (line, named) in [
             ("", "nothing came"),
             ("fly", "\"fly\""),
@@ -191,8 +191,8 @@ mod tests {
             ("poll --speed 9", "--speed"),
             ("text --client morse", "\"morse\""),
         ] {
-            let mistake = read(line).unwrap_err();
-            assert!(mistake.contains(named) && mistake.contains("usage:"), "{line}: {mistake}");
+            let error = read(line).unwrap_err();
+            assert!(error.contains(named) && error.contains("usage:"), "{line}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The gateway under measurement: the real binary on fresh data, one account, one key, one provider.
+//! The gateway under measurement: the real binary on fresh data, with one customer, one key and one provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use hyper::Request;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
+use crate::image_provider::{Jobs, Provider};
 use crate::load::{Load, Make};
 use crate::metrics::Metrics;
 use crate::process::Process;
-use crate::provider::{Jobs, Provider};
 
-/// A running gateway with everything around it.
-pub(crate) struct Stand {
-    pub(crate) house: Gateway,
-    pub(crate) provider: Arc<Provider>,
+/// A running gateway, its provider and its customer.
+pub(crate) struct BenchGateway {
+    pub(crate) harness: Gateway,
+    pub(crate) provider: Provider,
     pub(crate) caller: Caller,
     connections: usize,
 }
 
-impl Stand {
+impl BenchGateway {
     /// Starts it. Tasks are polled every `pace`.
     pub(crate) async fn start(arguments: &Arguments, connections: usize, jobs: Jobs, pace: Duration) -> Self {
         Self::with(arguments, connections, jobs, pace, "").await
@@ -40,30 +40,30 @@ impl Stand {
         let provider = Provider::start(jobs).await;
         let binary = arguments.gateway();
         let pace = pace.as_millis();
-        // A provider account that never says no, so that what is measured is the gateway.
+        // No limit at the provider account, so that the figure is the gateway's.
         let more = format!(
             "[providers.bfl]\nconcurrency = 1000000\n\n\
              [plugins.settings.context-image.pace]\nshortest_ms = {pace}\nlongest_ms = {pace}\n\n{more}"
         );
         let setup = Setup::new(&binary.to_string_lossy(), &provider.addresses()).with(&more);
-        let house = Gateway::start(setup).await;
-        let caller = house.open_account("bench", "1000000000").await;
-        Self { house, provider, caller, connections: arguments.connections(connections) }
+        let harness = Gateway::start(setup).await;
+        let caller = harness.open_account("bench", "1000000000").await;
+        Self { harness, provider, caller, connections: arguments.connections(connections) }
     }
 
     /// The gateway's process.
     pub(crate) fn process(&self) -> Process {
-        Process::of(self.house.pid())
+        Process::of(self.harness.pid())
     }
 
     /// The gateway's metrics at this moment.
     pub(crate) async fn metrics(&self) -> Metrics {
-        Metrics::read(self.house.admin()).await
+        Metrics::read(self.harness.admin()).await
     }
 
     /// Posts `body` to the image surface `count` times.
     pub(crate) async fn submit(&self, count: usize, body: impl Into<Bytes>) -> Load {
-        let (body, bearer, host) = (body.into(), self.caller.bearer(), self.house.public.to_string());
+        let (body, bearer, host) = (body.into(), self.caller.bearer(), self.harness.public.to_string());
         let make = move |_| {
             Request::post("/v1/images/generations")
                 .header("host", &host)
@@ -77,7 +77,7 @@ impl Stand {
 
     /// Reads one of `tasks` after the other, `count` times.
     pub(crate) async fn read(&self, count: usize, tasks: Vec<String>) -> Load {
-        let (bearer, host) = (self.caller.bearer(), self.house.public.to_string());
+        let (bearer, host) = (self.caller.bearer(), self.harness.public.to_string());
         let make = move |number: usize| {
             Request::get(format!("/v1/tasks/{}", tasks[number % tasks.len()]))
                 .header("host", &host)
@@ -89,7 +89,7 @@ impl Stand {
     }
 
     async fn load(&self, count: usize, make: Arc<Make>) -> Load {
-        Load::run(self.house.public, self.connections, count, make).await
+        Load::run(self.harness.public, self.connections, count, make).await
     }
 }
 
@@ -106,8 +106,8 @@ pub(crate) fn task_id(receipt: &Value) -> String {
     receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("no receipt: {receipt}")).to_owned()
 }
 
-/// Lets a span pass in which something is watched.
+/// Waits in real time.
 #[expect(clippy::disallowed_methods, reason = "a figure over a span of real time")]
-pub(crate) async fn watch(span: Duration) {
+pub(crate) async fn pause(span: Duration) {
     tokio::time::sleep(span).await;
 }

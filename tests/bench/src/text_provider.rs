@@ -1,21 +1,21 @@
 //! A provider of text that does nothing but answer, in both protocols: one body, or a stream of as many events as
-//! it was told, each written on its own. Only as much of the wire as the text families read, and shares no code
+//! it was told, each written on its own. Only as much of the wire as the text service read, and shares no code
 //! with anything.
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use gatehouse_harness::serve_connections;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::arguments::Protocol;
@@ -24,34 +24,31 @@ use crate::arguments::Protocol;
 pub(crate) const EVENTS: usize = 50;
 
 /// A running provider; it ends with the process.
-pub(crate) struct Writer {
+pub(crate) struct TextProvider {
     pub(crate) address: SocketAddr,
     gate: watch::Sender<bool>,
     waiting: watch::Sender<usize>,
 }
 
-impl Writer {
-    /// Listens on a free port. Streams stop after their first text until [`Writer::open`], if `closed`.
+impl TextProvider {
+    /// Listens on a free port. Streams stop after their first text until [`TextProvider::open`], if `closed`.
     pub(crate) async fn start(closed: bool) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-        let address = listener.local_addr().expect("a bound port");
         let gate = watch::Sender::new(!closed);
         let waiting = watch::Sender::new(0);
         let (opened, counted) = (gate.clone(), waiting.clone());
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.expect("a connection");
-                stream.set_nodelay(true).expect("a fresh socket");
-                let (opened, counted) = (opened.clone(), counted.clone());
-                let service = service_fn(move |request| answer(Gate::of(&opened, &counted), request));
-                // A gateway that goes takes its connections with it.
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-            }
-        });
+        let address = serve_connections(move |stream| {
+            stream.set_nodelay(true).expect("a fresh socket");
+            let (opened, counted) = (opened.clone(), counted.clone());
+            let service = service_fn(move |request| answer(Gate::of(&opened, &counted), request));
+            let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            // A gateway that stops takes its connections with it.
+            async move { drop(served.await) }
+        })
+        .await;
         Self { address, gate, waiting }
     }
 
-    /// Lets all streams go on.
+    /// Releases all streams.
     pub(crate) fn open(&self) {
         self.gate.send_replace(true);
     }
@@ -66,13 +63,13 @@ impl Writer {
 async fn answer(
     gate: Gate,
     request: Request<Incoming>,
-) -> Result<Response<Either<Full<Bytes>, Script>>, Infallible> {
+) -> Result<Response<Either<Full<Bytes>, EventStream>>, Infallible> {
     let protocol = Protocol::of_path(request.uri().path());
     let body = request.into_body().collect().await.expect("a whole request").to_bytes();
     let streamed = body.windows(13).any(|window| window == br#""stream":true"#);
     let (kind, body) = if streamed {
-        let script = Script { pieces: pieces(protocol).into(), at: 0, yielded: false, gate };
-        ("text/event-stream; charset=utf-8", Either::Right(script))
+        let events = EventStream { pieces: pieces(protocol).into(), at: 0, yielded: false, gate };
+        ("text/event-stream; charset=utf-8", Either::Right(events))
     } else {
         ("application/json", Either::Left(Full::new(whole(protocol).into())))
     };
@@ -90,7 +87,7 @@ fn whole(protocol: Protocol) -> &'static str {
     }
 }
 
-/// A stream's events as they stand on the wire.
+/// A stream's events as they gateway on the wire.
 fn pieces(protocol: Protocol) -> Vec<Bytes> {
     let mut pieces = Vec::with_capacity(EVENTS + 5);
     match protocol {
@@ -141,7 +138,7 @@ fn pieces(protocol: Protocol) -> Vec<Bytes> {
     pieces
 }
 
-/// Where a stream waits until it may go on.
+/// Holds a stream until the gate opens.
 enum Gate {
     Open,
     Closed(Pin<Box<dyn Future<Output = ()> + Send>>),
@@ -161,15 +158,15 @@ impl Gate {
     }
 }
 
-/// A streamed body. It gives way after each piece, so that each one is written by itself.
-struct Script {
+/// A streamed body. It yields after each piece, so that each is a write of its own.
+struct EventStream {
     pieces: Arc<[Bytes]>,
     at: usize,
     yielded: bool,
     gate: Gate,
 }
 
-impl Body for Script {
+impl Body for EventStream {
     type Data = Bytes;
     type Error = Infallible;
 

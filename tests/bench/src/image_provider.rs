@@ -1,12 +1,12 @@
-//! A provider that does nothing but answer: takes a submission, says whether the picture is ready, hands one
-//! out. Only as much of the wire as the context-image family reads, and shares no code with anything.
+//! An image provider that only answers: submissions, polls, pictures. Speaks as much of the wire format as the
+//! context-image family reads, and shares no code with a plugin.
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use base64::Engine as _;
 use bytes::Bytes;
+use gatehouse_harness::serve_connections;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -14,7 +14,6 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 /// What a poll is told.
@@ -22,13 +21,13 @@ use tokio::sync::watch;
 pub(crate) enum Jobs {
     /// Never ready.
     Endless,
-    /// Ready when first asked.
+    /// Ready when first counts.
     Instant,
 }
 
-/// What it was asked so far.
+/// The requests so far.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Asked {
+pub(crate) struct Counts {
     pub(crate) submissions: usize,
     pub(crate) polls: usize,
     pub(crate) pictures: usize,
@@ -37,43 +36,41 @@ pub(crate) struct Asked {
 /// A running provider; it ends with the process.
 pub(crate) struct Provider {
     origin: String,
-    asked: watch::Sender<Asked>,
+    counts: watch::Sender<Counts>,
 }
 
 impl Provider {
     /// Listens on a free port.
-    pub(crate) async fn start(jobs: Jobs) -> Arc<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-        let address: SocketAddr = listener.local_addr().expect("a bound port");
-        let provider =
-            Arc::new(Self { origin: format!("http://{address}"), asked: watch::Sender::default() });
-        let shared = Arc::clone(&provider);
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.expect("a connection");
-                stream.set_nodelay(true).expect("a fresh socket");
-                let provider = Arc::clone(&shared);
-                let service = service_fn(move |request| Arc::clone(&provider).answer(jobs, request));
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-            }
-        });
-        provider
+    pub(crate) async fn start(jobs: Jobs) -> Self {
+        let counts = watch::Sender::default();
+        let shared = counts.clone();
+        let address = serve_connections(move |stream| {
+            stream.set_nodelay(true).expect("a fresh socket");
+            let origin = format!("http://{}", stream.local_addr().expect("a bound port"));
+            let provider = Arc::new(Self { origin, counts: shared.clone() });
+            let service = service_fn(move |request| Arc::clone(&provider).answer(jobs, request));
+            let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            // A gateway that stops takes its connections with it.
+            async move { drop(served.await) }
+        })
+        .await;
+        Self { origin: format!("http://{address}"), counts }
     }
 
-    /// Its addresses, as a house wants them.
+    /// Its addresses in the form the gateway reads.
     pub(crate) fn addresses(&self) -> Value {
         let origin = &self.origin;
         json!({ "submit": origin, "poll": origin, "delivery": origin, "samples": origin })
     }
 
-    /// What it was asked so far.
-    pub(crate) fn asked(&self) -> Asked {
-        *self.asked.borrow()
+    /// The requests so far.
+    pub(crate) fn counts(&self) -> Counts {
+        *self.counts.borrow()
     }
 
-    /// Returns once enough was asked.
-    pub(crate) async fn wait_until(&self, enough: impl FnMut(&Asked) -> bool) {
-        self.asked.subscribe().wait_for(enough).await.expect("the provider lives");
+    /// Returns once there were enough requests.
+    pub(crate) async fn wait_until(&self, enough: impl FnMut(&Counts) -> bool) {
+        self.counts.subscribe().wait_for(enough).await.expect("the provider lives");
     }
 
     async fn answer(
@@ -86,19 +83,19 @@ impl Provider {
             let mut body = request.into_body();
             while let Some(Ok(_)) = body.frame().await {}
             let mut number = 0;
-            self.asked.send_modify(|asked| {
-                asked.submissions += 1;
-                number = asked.submissions;
+            self.counts.send_modify(|counts| {
+                counts.submissions += 1;
+                number = counts.submissions;
             });
             return Ok(text(format!(
                 r#"{{"id":"{number}","polling_url":"{origin}/v1/get_result?id={number}"}}"#
             )));
         }
         if request.uri().path() == "/picture" {
-            self.asked.send_modify(|asked| asked.pictures += 1);
+            self.counts.send_modify(|counts| counts.pictures += 1);
             return Ok(Response::new(Full::new(png(2048))));
         }
-        self.asked.send_modify(|asked| asked.polls += 1);
+        self.counts.send_modify(|counts| counts.polls += 1);
         Ok(text(match jobs {
             Jobs::Endless => r#"{"id":"1","status":"Pending","result":null}"#.to_owned(),
             Jobs::Instant => {
