@@ -1,7 +1,7 @@
 //! A request body, looked at once: one JSON object in shared bytes, and the model it names.
 //!
-//! The only place of the host that parses a client's body. Whoever needs the bytes later (the cut of embedded
-//! media, the plugin) shares them. How deep a body may nest is for its plugin to say: nothing here recurses.
+//! Nothing else in the host parses a client's body. The cut of embedded media and the plugin share the bytes. The
+//! plugin limits how deep a body may nest: nothing here recurses.
 
 use std::fmt;
 

@@ -3,6 +3,10 @@
 /// The smallest limits there are by default read any JSON up to this: each of its bytes may become some 50 of
 /// values.
 const LARGE: usize = 256 << 10;
+/// What a task keeps between its steps.
+pub(crate) const STATE: &str = "state";
+/// A state may be this many times as long as the request it keeps: escapes and base64 grow it.
+const STATE_GROWTH: usize = 4;
 
 /// Why a call gave no usable answer. The text is for operators; it never holds a secret, because a plugin
 /// never sees one.
@@ -49,6 +53,14 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
+    /// The plugin must keep more of a long request than a task's state can hold.
+    #[error("the request is too long: its task must keep {bytes} bytes of it, at most {limit} are possible")]
+    RequestTooLong {
+        /// The size of the state.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The plugin wanted more memory than it may have.
     #[error("the plugin needs more than {limit_mib} MiB of memory")]
     Memory {
@@ -79,7 +91,11 @@ impl Fault {
     #[must_use]
     pub fn is_plugins(&self) -> bool {
         match self {
-            Self::Busy | Self::Host(_) | Self::InputTooComplex { .. } | Self::InputTooLarge { .. } => false,
+            Self::Busy
+            | Self::Host(_)
+            | Self::InputTooComplex { .. }
+            | Self::InputTooLarge { .. }
+            | Self::RequestTooLong { .. } => false,
             Self::BadOutput { .. }
             | Self::Deadline { .. }
             | Self::Memory { .. }
@@ -100,6 +116,7 @@ impl Fault {
             Self::InputTooComplex { .. } => "input_too_complex",
             Self::InputTooLarge { .. } => "input_too_large",
             Self::Memory { .. } => "memory",
+            Self::RequestTooLong { .. } => "request_too_long",
             Self::TooLarge { .. } => "too_large",
             Self::Trap { .. } => "trap",
             Self::Withdrawn => "withdrawn",
@@ -112,6 +129,16 @@ impl Fault {
         match self {
             Self::Deadline { .. } | Self::Memory { .. } if bytes > LARGE => {
                 Self::InputTooComplex { what, bytes, limit: Box::new(self) }
+            }
+            other => other,
+        }
+    }
+
+    /// A state over its limit is the request's fault if the request is long itself, and the plugin's otherwise.
+    pub(crate) fn of_request(self, request: usize, state: usize) -> Self {
+        match self {
+            Self::TooLarge { what: STATE, limit } if request >= limit / STATE_GROWTH => {
+                Self::RequestTooLong { bytes: state, limit }
             }
             other => other,
         }

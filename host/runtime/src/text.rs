@@ -39,7 +39,10 @@ impl Version {
             .call_with(bytes, budget_ms, |family, store| v1::text::prepare(family, store, cx, request))
             .map_err(|fault| fault.over(REQUEST, bytes))?;
         match judged {
-            Ok(prepared) => self.check_opened(prepared, provider).map(Ok),
+            Ok(prepared) => {
+                let state = prepared.state.len();
+                self.check_opened(prepared, provider).map(Ok).map_err(|fault| fault.of_request(bytes, state))
+            }
             Err(no) => Ok(Err(check::refused(no))),
         }
     }

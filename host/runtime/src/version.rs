@@ -134,15 +134,19 @@ impl Version {
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
         self.admit(REQUEST, bytes, self.limits.input())?;
-        if let Some(parent) = &submission.parent {
-            let bytes = parent.public.len() + parent.private.len();
-            self.admit("the parent task's record", bytes, self.limits.input())?;
-        }
+        let parent = submission.parent.as_ref();
+        let record = parent.map_or(0, |parent| parent.public.len() + parent.private.len());
+        self.admit("the parent task's record", record, self.limits.input())?;
         let judged = self
             .call(cx.task, budget_ms, |family, store| v1::submit(family, store, cx, submission))
             .map_err(|fault| fault.over(REQUEST, bytes))?;
         match judged {
-            Ok(yes) => check::accepted(yes, &self.about, &self.limits).map(Ok),
+            Ok(yes) => {
+                let state = yes.state.len();
+                check::accepted(yes, &self.about, &self.limits)
+                    .map(Ok)
+                    .map_err(|fault| fault.of_request(bytes + record, state))
+            }
             Err(no) => Ok(Err(check::refused(no))),
         }
     }
