@@ -28,7 +28,7 @@ pub use config::{Config, TextConfig};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_store::StoreError;
+pub use gatehouse_store::{StoreError, TaskPage};
 pub use text::{
     CompletionRequest, CompletionResponse, ModelConfig, TextError, TextStream, TokenPrices, check_models,
 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
-use gatehouse_store::{StoreError, TaskQuery};
+use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 
 use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
@@ -71,18 +71,18 @@ impl Driver {
         self.task(key, id)
     }
 
-    /// The caller's tasks, newest first, and whether there are more.
+    /// A page of the caller's tasks, newest first.
     ///
     /// # Errors
     /// A failed store.
-    pub fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+    pub async fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         let query = TaskQuery {
             status: filter.status,
             model: filter.model.as_deref().map(|model| self.canonical(model)),
             after: filter.after,
             limit: filter.limit,
         };
-        self.state.store.list_tasks(&key.customer, &query)
+        self.state.store.list_tasks(&key.customer, query).await
     }
 
     /// The client's `result` of a completed task as JSON; links begin with `base` (no trailing slash).

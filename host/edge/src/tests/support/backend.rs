@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
-    StoreError, SubmitError, SubmitRequest, TaskFilter, TextError,
+    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -239,11 +239,15 @@ impl Backend for ScriptedBackend {
         let _ = self.tasks.subscribe().wait_for(over).await;
         self.task(key, id)
     }
-    fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+    async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        let page = tasks.values().rev().take(filter.limit).cloned().collect();
-        self.working((page, tasks.len() > filter.limit))
+        // A model nobody used: the page ends at its limit of rows before the first match.
+        let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
+        let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
+        let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));
+        let next = cursor.filter(|_| tasks.len() > page.len());
+        self.working(TaskPage { rows_read: tasks.len(), tasks: page, next })
     }
     async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
