@@ -7,10 +7,10 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
+use gatehouse_harness::{Connection, Response};
 use serde_json::Value;
 
 use crate::Scene;
-use crate::raw::{Raw, Reply};
 
 /// Limits near enough to be reached, timers short enough to be waited for.
 pub(crate) const LIMITS: &str = "[server.limits]\nhead_seconds = 4\nbody_mib = 1\nbody_idle_seconds = 4\n\
@@ -122,7 +122,7 @@ pub(crate) async fn check(cases: Vec<Case>) {
 
 impl Case {
     async fn run(&self, address: SocketAddr, key: &str, number: usize) -> Result<(), String> {
-        let mut client = Raw::connect(address).await;
+        let mut client = Connection::open(address).await;
         let bytes = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text.replace("KEY", key).into_bytes(),
             Err(_) => self.bytes.clone(),
@@ -152,7 +152,7 @@ impl Case {
             (None, Closed | After::Left) => Ok(()),
             (None, Kept) => Err("the connection was closed".to_owned()),
             (Some(reply), Kept) => Ours(404, "unknown path").check(&reply).and_then(|()| {
-                let right = reply.body.contains(&honest);
+                let right = reply.text().contains(&honest);
                 if right {
                     Ok(())
                 } else {
@@ -165,10 +165,13 @@ impl Case {
 }
 
 impl Answer {
-    fn check(&self, reply: &Reply) -> Result<(), String> {
+    fn check(&self, reply: &Response) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("{what}: {reply:?}"));
         let has_id = reply.header("x-gateway-request-id").starts_with("req_");
-        if reply.body.contains("smuggled") {
+        if !matches!(reply.status, 100..=199 | 204 | 304) && reply.header("content-length").is_empty() {
+            return wrong("expected a length");
+        }
+        if reply.text().contains("smuggled") {
             return wrong("the hidden request was answered");
         }
         match *self {
@@ -177,7 +180,7 @@ impl Answer {
                 wrong(&format!("expected {status}"))
             }
             Self::Ours(status, words) => {
-                let body: Value = serde_json::from_str(&reply.body).unwrap_or_default();
+                let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
                 let says = body["error"]["message"].as_str().is_some_and(|text| text.contains(words));
                 if reply.status == status && body["error"]["code"] == status && has_id && says {
                     Ok(())

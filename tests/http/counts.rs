@@ -1,13 +1,14 @@
 //! How much one client may have at once: connections of an address, requests of a key.
 
+use gatehouse_harness::Connection;
+
 use crate::cases::{live, submit};
-use crate::raw::Raw;
 use crate::{Scene, run};
 
 /// A submission that waits to be asked for its body, so that it is known to be under way.
-async fn under_way(scene: &Scene) -> Raw {
+async fn under_way(scene: &Scene) -> Connection {
     let rest = "Expect: 100-continue\r\nContent-Length: 21\r\n\r\n";
-    let mut client = Raw::connect(scene.address()).await;
+    let mut client = Connection::open(scene.address()).await;
     client.send(submit(rest).replace("KEY", &scene.caller.bearer())).await;
     assert_eq!(client.read().await.expect("an answer").status, 100);
     client
@@ -20,13 +21,13 @@ fn connections_of_one_address() {
         let request = live("Host: a\r\n");
         let mut held = Vec::new();
         for _ in 0..3 {
-            let mut client = Raw::connect(scene.address()).await;
+            let mut client = Connection::open(scene.address()).await;
             client.send(&request).await;
             assert_eq!(client.read().await.expect("an answer").status, 200);
             held.push(client);
         }
         for _ in 0..20 {
-            let mut client = Raw::connect(scene.address()).await;
+            let mut client = Connection::open(scene.address()).await;
             client.send(&request).await;
             assert!(client.read().await.is_none(), "a connection too many was answered");
         }
@@ -37,7 +38,7 @@ fn connections_of_one_address() {
         drop(held);
         // The gateway learns of the closed connections in its own time.
         loop {
-            let mut client = Raw::connect(scene.address()).await;
+            let mut client = Connection::open(scene.address()).await;
             client.send(&request).await;
             if client.read().await.is_some() {
                 break;

@@ -10,7 +10,6 @@ mod framing;
 mod heads;
 mod http2;
 mod http2_floods;
-mod raw;
 mod slow;
 mod targets;
 

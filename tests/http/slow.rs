@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
-use gatehouse_harness::send;
+use gatehouse_harness::{Connection, send};
 use tokio::task::JoinHandle;
 
-use crate::raw::Raw;
 use crate::{Scene, run};
 
 const EACH: usize = 1000;
@@ -24,14 +23,14 @@ async fn open_connections(admin: SocketAddr) -> usize {
 }
 
 /// Opens a connection that has said only the beginning of a request.
-async fn begin(address: SocketAddr, bytes: String) -> Raw {
-    let mut client = Raw::connect(address).await;
+async fn begin(address: SocketAddr, bytes: String) -> Connection {
+    let mut client = Connection::open(address).await;
     client.send(bytes).await;
     client
 }
 
 /// Waits for the end: the status of the last words, 0 without any.
-fn await_end(mut client: Raw) -> JoinHandle<u16> {
+fn await_end(mut client: Connection) -> JoinHandle<u16> {
     tokio::spawn(async move {
         let mut status = 0;
         while let Some(reply) = client.read().await {

@@ -41,7 +41,7 @@ impl Process {
         let limits = Limits { state_kib, ..Limits::default() };
         plugins.limits_by_family.insert("context-image".to_owned(), limits);
         // A canary would keep the version before it loaded.
-        plugins.watch.window_s = 0;
+        plugins.canary.window_s = 0;
         let plugins = PluginService::open(plugins, Arc::clone(&clock)).expect("a runtime");
         let providers = serde_json::from_value(json!({"providers": providers})).expect("a configuration");
         let secret = |_: &_| Ok(Secret::new("sandbox-key".to_owned()));

@@ -79,7 +79,7 @@ async fn a_refused_submission_says_why() {
         assert_eq!((reply.status, error["code"].as_u64()), (status, Some(u64::from(status))), "{word}");
         assert_eq!((&error["type"], &error["reason"]), (&json!(kind), &json!(reason)), "{word}");
         assert_eq!(error.get("param").and_then(|param| param.as_str()), param, "{word}");
-        assert!(!reply.body.contains("secret"), "{reply:?}");
+        assert!(!reply.text().contains("secret"), "{reply:?}");
     }
     let reply = ask(&edge, edge.post("/v1/journey/generations/pan", r#"{"refuse":"model"}"#)).await;
     assert_eq!((reply.status, reply.json()["error"]["type"].as_str()), (404, Some("not_found")));
@@ -113,6 +113,6 @@ async fn the_bytes_of_all_bodies_are_limited() {
     edge.until_submitted().await;
     let second = format!("{{{}}}", " ".repeat(300_000));
     let reply = ask(&edge, edge.post("/v1/images/generations", &second)).await;
-    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+    assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
     assert_eq!(ask(&edge, edge.post("/v1/images/generations", "{}")).await.status, 200);
 }
