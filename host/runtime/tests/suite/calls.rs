@@ -190,7 +190,7 @@ async fn a_long_request_whose_state_is_too_large_is_no_fault_of_the_plugin() {
     assert!(!fault.is_plugin_caused());
     // The same from a short request is the plugin's.
     let fault = submit(&families, &version, "big state").await.unwrap_err();
-    assert!(fault.is_plugin_caused() && fault.word() == "too_large", "{fault}");
+    assert!(fault.is_plugin_caused() && fault.label() == "too_large", "{fault}");
 }
 
 #[tokio::test]
