@@ -1,21 +1,14 @@
-//! A yes to a submission, and where a task stands.
+//! An accepted submission.
 
 use std::time::Duration;
 
-use crate::{Charge, Failure};
+pub use crate::bindings::exports::gatehouse::family::jobs::Stage;
 
-/// Where a task stands, for the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// Durable here, nothing sent.
-    Submitted,
-    /// Accepted by the provider and queued.
-    Pending,
-    /// The provider works on it.
-    Processing,
-}
+use super::failure::{Charge, Failure};
+use super::json::short_millis;
+use crate::bindings::exports::gatehouse::family::jobs;
 
-/// A yes to a submission. `S` is the family's state.
+/// An accepted submission. `S` is the family's state.
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,13 +27,13 @@ pub struct Accepted<S> {
     pub model: String,
     /// What to hold.
     pub charge: Charge,
-    /// Where the task starts.
+    /// The stage the task starts in.
     pub stage: Stage,
     /// 0 to 100.
     pub progress: u8,
     /// How long such a job usually takes.
     pub expected: Option<Duration>,
-    /// The family's state; a doomed task has none, for it never takes a step.
+    /// The family's state. A doomed task has none; it never takes a step.
     pub state: Option<S>,
     /// Accept now, fail at once: some families report bad parameters only through the task.
     pub doomed: Option<Failure>,
@@ -75,18 +68,32 @@ impl<S> Accepted<S> {
         }
     }
 
-    /// Says how long such a job usually takes.
+    /// Sets the usual duration of such a job.
     #[must_use]
     pub fn expected(mut self, span: Duration) -> Self {
         self.expected = Some(span);
         self
     }
 
-    /// Starts somewhere else than at "submitted, 0 %".
+    /// Sets another start than "submitted, 0 %".
     #[must_use]
     pub fn starting(mut self, stage: Stage, progress: u8) -> Self {
         self.stage = stage;
         self.progress = progress;
         self
+    }
+}
+
+impl From<Accepted<Vec<u8>>> for jobs::Accepted {
+    fn from(accepted: Accepted<Vec<u8>>) -> Self {
+        Self {
+            model: accepted.model,
+            charge: accepted.charge,
+            stage: accepted.stage,
+            progress: accepted.progress,
+            expected_ms: accepted.expected.map(short_millis),
+            state: accepted.state.unwrap_or_default(),
+            doomed: accepted.doomed,
+        }
     }
 }

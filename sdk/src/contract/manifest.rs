@@ -1,9 +1,14 @@
-//! What a family says of itself when it is loaded.
+//! The manifest of a family.
 
 use schemars::JsonSchema;
 use serde_json::Value;
 
-/// The manifest: read once when a version is loaded, before it can become active.
+use crate::bindings::exports::gatehouse::family::manifest::Offers;
+pub use crate::bindings::exports::gatehouse::family::manifest::{About, Model, SelfTest, Surface, Verdict};
+
+use super::json;
+
+/// Builders. The host reads the manifest once when a version is loaded, before it can become active.
 ///
 /// ```
 /// use gatehouse_sdk::{About, Model, Surface, Verdict};
@@ -24,68 +29,6 @@ use serde_json::Value;
 ///     .self_test("images.generate", json!({"model": "painter-1", "prompt": "a kite"}), Verdict::Accepted);
 /// assert_eq!(about.models[0].aliases, ["painter-1-ext"]);
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct About {
-    /// Kebab-case and unique in one gateway.
-    pub family: String,
-    /// Semver of this build.
-    pub version: String,
-    /// Models served.
-    pub models: Vec<Model>,
-    /// Surfaces served.
-    pub surfaces: Vec<Surface>,
-    /// Providers the operator must have configured.
-    pub providers: Vec<String>,
-    /// Every price key a charge may name.
-    pub price_keys: Vec<String>,
-    /// Requests with known answers, run before every switch.
-    pub self_tests: Vec<SelfTest>,
-}
-
-/// One model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
-    /// Its own id.
-    pub id: String,
-    /// Other names for the same model, answered identically.
-    pub aliases: Vec<String>,
-    /// The surfaces it serves.
-    pub surfaces: Vec<String>,
-}
-
-/// One surface: its parameters as a JSON Schema.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Surface {
-    /// "images.generate", ...
-    pub name: String,
-    /// The model meant when a request names none.
-    pub default_model: Option<String>,
-    /// JSON Schema of the parameters.
-    pub schema: Value,
-}
-
-/// How a submission ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Accepted.
-    Accepted,
-    /// Accepted only to fail.
-    Doomed,
-    /// Refused.
-    Refused,
-}
-
-/// A request with a known answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SelfTest {
-    /// The surface.
-    pub surface: String,
-    /// The request body.
-    pub body: Value,
-    /// The expected answer.
-    pub expect: Verdict,
-}
-
 impl About {
     /// A family of that name; `version` is usually `env!("CARGO_PKG_VERSION")`.
     #[must_use]
@@ -93,10 +36,13 @@ impl About {
         Self {
             family: family.into(),
             version: version.into(),
+            offers: Offers::empty(),
             models: Vec::new(),
             surfaces: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
+            state_version: 0,
+            reads_state: Vec::new(),
             self_tests: Vec::new(),
         }
     }
@@ -115,24 +61,24 @@ impl About {
         self
     }
 
-    /// Needs a provider.
+    /// Adds a provider the operator must configure.
     #[must_use]
     pub fn provider(mut self, name: impl Into<String>) -> Self {
         self.providers.push(name.into());
         self
     }
 
-    /// May charge under this key.
+    /// Adds a price key that a charge may name.
     #[must_use]
     pub fn price_key(mut self, key: impl Into<String>) -> Self {
         self.price_keys.push(key.into());
         self
     }
 
-    /// Adds a request with a known answer.
+    /// Adds a request with a known answer, which the host checks before every switch.
     #[must_use]
     pub fn self_test(mut self, surface: impl Into<String>, body: Value, expect: Verdict) -> Self {
-        self.self_tests.push(SelfTest { surface: surface.into(), body, expect });
+        self.self_tests.push(SelfTest { surface: surface.into(), body: json::write(&body), expect });
         self
     }
 }
@@ -163,7 +109,11 @@ impl Surface {
     /// A surface whose parameters have the shape of `P`.
     #[must_use]
     pub fn new<P: JsonSchema>(name: impl Into<String>) -> Self {
-        Self { name: name.into(), default_model: None, schema: schemars::schema_for!(P).to_value() }
+        Self {
+            name: name.into(),
+            default_model: None,
+            schema: json::write(&schemars::schema_for!(P).to_value()),
+        }
     }
 
     /// Names the model meant when a request names none.

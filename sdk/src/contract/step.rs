@@ -1,10 +1,16 @@
-//! What a family wants next: one action, and where the task stands by now.
+//! One step of a task: the next action, the stage and the progress.
 
 use serde_json::Value;
 
-use crate::{Call, Charge, Failure, Probe, Product, Stage, UnixMs};
+use super::accepted::Stage;
+use super::call::Call;
+use super::context::UnixMs;
+use super::failure::{Charge, Failure};
+use super::json;
+use super::media::{Probe, Product};
+use crate::bindings::exports::gatehouse::family::jobs;
 
-/// What a family wants next.
+/// The next action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// An upstream request.
@@ -74,7 +80,7 @@ impl Outcome {
     }
 }
 
-/// One answer of a family's state machine. `S` is the family's state.
+/// The result of one step of a family's state machine. `S` is the family's state.
 ///
 /// ```
 /// use gatehouse_sdk::{Action, Stage, Step, UnixMs};
@@ -87,11 +93,11 @@ impl Outcome {
 pub struct Step<S> {
     /// The new state.
     pub state: S,
-    /// Where the work stands. The host never lets it go back.
+    /// The stage. The host never lets it go back.
     pub stage: Stage,
     /// 0 to 100. The host never lets it fall.
     pub progress: u8,
-    /// What next.
+    /// The next action.
     pub next: Action,
 }
 
@@ -132,17 +138,41 @@ impl<S> Step<S> {
         Self::new(state, Action::Fail(failure))
     }
 
-    /// Says where the work stands.
+    /// Sets the stage.
     #[must_use]
     pub fn stage(mut self, stage: Stage) -> Self {
         self.stage = stage;
         self
     }
 
-    /// Says how far the work is; more than 100 counts as 100.
+    /// Sets the progress; more than 100 counts as 100.
     #[must_use]
     pub fn progress(mut self, percent: u8) -> Self {
         self.progress = percent.min(100);
         self
+    }
+}
+
+impl From<Outcome> for jobs::Outcome {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            public: json::write(&outcome.public),
+            private: json::write(&outcome.private),
+            products: outcome.products,
+            settle: outcome.settle,
+        }
+    }
+}
+
+impl From<Step<Vec<u8>>> for jobs::Step {
+    fn from(step: Step<Vec<u8>>) -> Self {
+        let next = match step.next {
+            Action::Call(call) => jobs::Action::Call(call),
+            Action::Probe(probes) => jobs::Action::Probe(probes),
+            Action::Wait(moment) => jobs::Action::Wait(moment.0),
+            Action::Done(outcome) => jobs::Action::Done(outcome.into()),
+            Action::Fail(failure) => jobs::Action::Fail(failure),
+        };
+        Self { state: step.state, stage: step.stage, progress: step.progress, next }
     }
 }

@@ -1,7 +1,7 @@
-//! Words for mistakes: what `serde` and `garde` report, in sentences a client can act on.
+//! Sentences for clients, made from the reports of `serde` and `garde`.
 //!
-//! `serde_json` reports a type mistake as text ("invalid type: string \"3\", expected u8"); the half after
-//! "expected" is kept and put into JSON's own words, and what came is read from the body itself.
+//! `serde_json` reports a wrong type as text ("invalid type: string \"3\", expected u8"); the half after
+//! "expected" is kept and written in JSON's terms; what came is read from the body.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,31 +9,31 @@ use std::fmt::Display;
 use garde::i18n::{I18n, InvalidCreditCard, InvalidEmail, InvalidPhoneNumber, InvalidUrl, IpKind};
 use serde_json::Value;
 
-use crate::Mistake;
+use super::invalid_param::InvalidParam;
 
-/// How much of a string is repeated to the client.
-const QUOTED: usize = 60;
+/// Characters of a string that are repeated to the client.
+const MAX_QUOTED: usize = 60;
 
-/// A mistake of shape, from `serde`'s message at `path`.
-pub(crate) fn shape(body: &Value, path: &str, message: &str) -> Mistake {
+/// A wrong shape, from `serde`'s message at `path`.
+pub(crate) fn of_shape(body: &Value, path: &str, message: &str) -> InvalidParam {
     if let Some(name) = quoted_after(message, "missing field `") {
-        return Mistake::at(Some(&joined(path, name)), "expected a value, got nothing".to_owned());
+        return InvalidParam::at(Some(&joined(path, name)), "expected a value, got nothing".to_owned());
     }
     if let Some(name) = quoted_after(message, "unknown field `") {
-        return Mistake::at(Some(&joined(path, name)), "there is no such field".to_owned());
+        return InvalidParam::at(Some(&joined(path, name)), "there is no such field".to_owned());
     }
     let Some((_, expected)) = message.split_once(", expected ") else {
-        return rule(body, path, message);
+        return of_rule(body, path, message);
     };
-    let sign = if message.starts_with("invalid value") { Sign::Value } else { Sign::Type };
-    rule(body, path, &format!("expected {}", in_json_words(expected, sign)))
+    let wrong = if message.starts_with("invalid value") { Wrong::Value } else { Wrong::Type };
+    of_rule(body, path, &format!("expected {}", in_json_terms(expected, wrong)))
 }
 
 /// A broken rule: its message, and what came at `path`.
-pub(crate) fn rule(body: &Value, path: &str, message: &str) -> Mistake {
+pub(crate) fn of_rule(body: &Value, path: &str, message: &str) -> InvalidParam {
     let found = lookup(body, path);
     let glue = if message.ends_with(';') { "" } else { "," };
-    Mistake::at((!path.is_empty()).then_some(path), format!("{message}{glue} got {}", came(found)))
+    InvalidParam::at((!path.is_empty()).then_some(path), format!("{message}{glue} got {}", came(found)))
 }
 
 /// What came, as a client reads it.
@@ -51,22 +51,22 @@ pub(crate) fn came(value: Option<&Value>) -> String {
 }
 
 fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(QUOTED) {
+    match text.char_indices().nth(MAX_QUOTED) {
         None => Cow::Borrowed(text),
         Some((at, _)) => Cow::Owned(format!("{}...", &text[..at])),
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum Wrong {
     /// Another JSON type.
     Type,
     /// The right type, a wrong value.
     Value,
 }
 
-/// Rust's name of what was expected, in JSON's words.
-fn in_json_words(expected: &str, sign: Sign) -> Cow<'_, str> {
+/// Rust's name of what was expected, in JSON's terms.
+fn in_json_terms(expected: &str, wrong: Wrong) -> Cow<'_, str> {
     let bounds: Option<(i128, i128)> = match expected {
         "u8" => Some((0, u8::MAX.into())),
         "u16" => Some((0, u16::MAX.into())),
@@ -78,9 +78,9 @@ fn in_json_words(expected: &str, sign: Sign) -> Cow<'_, str> {
         "i64" | "isize" => Some((i64::MIN.into(), i64::MAX.into())),
         _ => None,
     };
-    match (expected, bounds, sign) {
-        (_, Some((least, most)), Sign::Value) => Cow::Owned(format!("an integer from {least} to {most}")),
-        (_, Some(_), Sign::Type) => Cow::Borrowed("an integer"),
+    match (expected, bounds, wrong) {
+        (_, Some((min, max)), Wrong::Value) => Cow::Owned(format!("an integer from {min} to {max}")),
+        (_, Some(_), Wrong::Type) => Cow::Borrowed("an integer"),
         ("f32" | "f64", ..) => Cow::Borrowed("a number"),
         ("a boolean", ..) => Cow::Borrowed("true or false"),
         ("a sequence", ..) => Cow::Borrowed("an array"),

@@ -1,4 +1,4 @@
-//! What came back from a provider, or why nothing did.
+//! A provider's answer, or the reason there is none.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,9 +6,11 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Body;
+pub use crate::bindings::gatehouse::family::upstream::{Outage, Reply};
 
-/// A provider's answer.
+use super::call::{Body, Header};
+
+/// Builders and readers.
 ///
 /// ```
 /// use gatehouse_sdk::Reply;
@@ -19,23 +21,13 @@ use crate::Body;
 /// assert_eq!(reply.header("retry-after"), Some("1"));
 /// assert_eq!(reply.json::<serde_json::Value>().unwrap()["id"], "j1");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// HTTP status.
-    pub status: u16,
-    /// Lower-case names and values; credentials, cookies and connection headers are taken out.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Body,
-}
-
 impl Reply {
     /// A JSON answer, for tests.
     #[must_use]
     pub fn new(status: u16, body: &Value) -> Self {
         Self {
             status,
-            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            headers: vec![Header { name: "content-type".to_owned(), value: "application/json".to_owned() }],
             body: Body::Inline(body.to_string().into_bytes()),
         }
     }
@@ -43,14 +35,14 @@ impl Reply {
     /// The same answer with one header more.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.to_ascii_lowercase(), value.to_owned()));
+        self.headers.push(Header { name: name.to_ascii_lowercase(), value: value.to_owned() });
         self
     }
 
     /// The first header of that lower-case name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|header| header.name == name).map(|header| header.value.as_str())
     }
 
     /// 2xx.
@@ -93,21 +85,6 @@ impl fmt::Display for Unreadable {
 }
 
 impl std::error::Error for Unreadable {}
-
-/// Why no reply came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outage {
-    /// Nothing was sent: no connection, or the host had no usable account.
-    Unreachable,
-    /// Sent, and no answer in time.
-    Timeout,
-    /// Sent, and the connection broke before a whole answer.
-    Broken,
-    /// The answer was larger than the host accepts.
-    TooLarge,
-    /// The host refused to make the call: a foreign origin, a forbidden header, a blob of another task.
-    Refused,
-}
 
 impl Outage {
     /// The reason as a word, for logs.
