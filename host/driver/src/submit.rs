@@ -45,7 +45,7 @@ impl DriverState {
         let cut = self.cut(request.body.bytes().clone()).await?;
         let parent = self.parent(&request)?;
         let seed = self.seed.next_u64();
-        let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
+        let (resolved, accepted, blobs) = self.ask_plugin(&request, found, parent, cut, seed, now).await?;
         // The plugin may choose another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
@@ -127,7 +127,7 @@ impl DriverState {
     }
 
     /// The task belongs to the version that accepted it: the standby, where the version found faulted.
-    async fn judge(
+    async fn ask_plugin(
         &self,
         request: &SubmitRequest,
         found: Resolved,
@@ -230,7 +230,7 @@ pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
 pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitError) -> SubmitError {
     match fault {
         Fault::Busy => SubmitError::Busy,
-        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } => {
+        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } | Fault::RequestTooLong { .. } => {
             SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
         }
         fault => plugin(fault),

@@ -16,6 +16,9 @@ use crate::{Error, MediaStore, NewBlob, TaskBlobs, data, facts};
 /// Bytes of a blob that are looked at; a larger one has the facts its beginning tells.
 const LOOKED_AT: usize = 64 * 1024 * 1024;
 
+/// Characters of an unusable source that its finding repeats.
+const SHOWN: usize = 100;
+
 /// What a probe found, and the blob it kept if it was asked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
@@ -84,8 +87,8 @@ impl MediaStore {
         }
         match Url::parse(source) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url).await,
-            Ok(url) if url.has_host() => Err(told("expected an http(s) URL, a data: URI or base64")),
-            _ => self.decoded(source.as_bytes(), "expected an http(s) URL, a data: URI or base64"),
+            Ok(url) if url.has_host() => Err(told(&no_source(source))),
+            _ => self.decoded(source.as_bytes(), &no_source(source)),
         }
     }
 
@@ -119,6 +122,11 @@ impl From<Error> for Miss {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
+}
+
+fn no_source(source: &str) -> String {
+    let shown: String = source.chars().take(SHOWN).collect();
+    format!("expected an http(s) URL, a data: URI or base64, got {shown:?}")
 }
 
 fn told(reason: &str) -> Miss {

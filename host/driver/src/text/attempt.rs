@@ -58,7 +58,7 @@ impl ProviderAnswer {
 
     pub(super) fn into_stream(self) -> Result<OpenStream, TextError> {
         match self {
-            Self::Stream(opened) => Ok(opened),
+            Self::Stream(stream) => Ok(stream),
             Self::Whole(_) => {
                 Err(TextError::upstream("the provider answered with one body, which was not asked for"))
             }

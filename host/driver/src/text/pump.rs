@@ -50,10 +50,10 @@ impl Pump {
     pub(super) fn new(
         state: Arc<DriverState>,
         held: Arc<TextHold>,
-        opened: OpenStream,
+        stream: OpenStream,
         client: Client,
     ) -> Self {
-        let OpenStream { source, account_permit, relay } = opened;
+        let OpenStream { source, account_permit, relay } = stream;
         let account_permit = Some(account_permit);
         Self { state, held, source, account_permit, relay, client, usage: None, output_bytes: 0 }
     }
