@@ -61,7 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-build", &[]),
     ("gatehouse-testkit", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-sdk"]),
     ("gatehouse-harness", &["gatehouse-model"]),
-    ("gatehouse-tests", &[]),
+    ("gatehouse-simulation", &[]),
     ("gatehouse-tidy", &[]),
     ("gatehouse-bench", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-harness"]),
 ];

@@ -1,4 +1,4 @@
-//! What an operator may set about tasks and text. Defaults are the specification's.
+//! The operator's settings of tasks and text. Defaults are the specification's.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use gatehouse_model::Credits;
 use serde::Deserialize;
 
-use crate::text::ModelConfig;
+use crate::text::models::ModelConfig;
 
 /// The `[tasks]` and `[prices]` tables.
 #[derive(Clone, Debug, Deserialize)]

@@ -1,33 +1,34 @@
-//! What happens: a request becomes a durable task, a due task takes its next step, a restart picks up
-//! where the last process stopped, a shutdown leaves nothing half-said.
+//! The driver turns a request into a durable task, takes each task through its steps, serves text requests,
+//! recovers live tasks at a start, and shuts down without losing work.
 //!
-//! Owns intake, the scheduler loop, the step protocol (run, commit, call, commit), recovery and drain; it is
-//! the only room that joins store, families, upstream and media. Never parses HTTP, never decides a
-//! status code (edge does), never decides what is true of a task (`tasks` does).
-//! Called by `edge` and `admin`.
+//! It owns submission, the scheduler, the step protocol (run, commit, call, commit), text requests, recovery and
+//! shutdown. It is the only crate that joins store, runtime, upstream and media. It never parses HTTP and never
+//! chooses a status code (`edge` does), and it never decides what is true of a task (`tasks` does).
+//! `edge` and `admin` call it.
 
-mod call;
-mod cancel;
-mod commit;
+mod api;
+mod body;
 mod config;
+mod detached;
 mod driver;
-mod face;
-mod house;
-mod intake;
-mod live;
-mod read;
-mod recover;
+mod errors;
+mod in_progress;
+mod queries;
 mod result;
-mod save;
-mod schedule;
+mod scheduler;
+mod shutdown;
+mod state;
 mod step;
+mod submit;
 mod text;
 
+pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter};
+pub use body::CheckedBody;
 pub use config::{Config, TextConfig};
-pub use driver::{Driver, Parts, StartError};
-pub use face::{CancelError, ModelListing, Receipt, Request, SubmitError, TaskFilter};
+pub use driver::{Driver, Parts};
+pub use errors::{CancelError, StartError, SubmitError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_store::StoreError;
+pub use gatehouse_store::{StoreError, TaskPage};
 pub use text::{
     CompletionRequest, CompletionResponse, ModelConfig, TextError, TextStream, TokenPrices, check_models,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, Driver, MediaFile, MediaRefusal, ModelListing,
-    Receipt, Request, StoreError, SubmitError, TaskFilter, TextError,
+    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
@@ -25,8 +25,8 @@ pub(crate) fn trouble(error: StoreError) -> Problem {
 pub(crate) trait Backend: Send + Sync + 'static {
     fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
     fn keys_generation(&self) -> u64;
-    fn submit(&self, request: Request) -> impl Future<Output = Result<Receipt, SubmitError>> + Send;
-    fn ask(
+    fn submit(&self, request: SubmitRequest) -> impl Future<Output = Result<Receipt, SubmitError>> + Send;
+    fn complete(
         &self,
         request: CompletionRequest,
     ) -> impl Future<Output = Result<CompletionResponse, TextError>> + Send;
@@ -37,7 +37,11 @@ pub(crate) trait Backend: Send + Sync + 'static {
         id: TaskId,
         patience: Duration,
     ) -> impl Future<Output = Result<Option<Task>, StoreError>> + Send;
-    fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError>;
+    fn tasks(
+        &self,
+        key: &Key,
+        filter: &TaskFilter,
+    ) -> impl Future<Output = Result<TaskPage, StoreError>> + Send;
     fn cancel(&self, key: &Key, id: TaskId) -> impl Future<Output = Result<Task, CancelError>> + Send;
     fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>>;
     fn models(&self, key: &Key) -> Vec<ModelListing>;
@@ -58,11 +62,11 @@ impl Backend for Driver {
     fn keys_generation(&self) -> u64 {
         Self::keys_generation(self)
     }
-    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         Self::submit(self, request).await
     }
-    async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
-        Self::ask(self, request).await
+    async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
+        Self::complete(self, request).await
     }
     fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         Self::task(self, key, id)
@@ -75,8 +79,8 @@ impl Backend for Driver {
     ) -> Result<Option<Task>, StoreError> {
         Self::task_when_over(self, key, id, patience).await
     }
-    fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
-        Self::tasks(self, key, filter)
+    async fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+        Self::tasks(self, key, filter).await
     }
     async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
         Self::cancel(self, key, id).await

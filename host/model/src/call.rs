@@ -1,7 +1,8 @@
 //! The host's own words for `wit/v1/upstream`: what a plugin may ask of a provider, and what it is told.
 //!
-//! Calls and replies are journalled, so they are serialisable.
+//! Calls and replies are journalled, so they are serialisable. Their bodies are shared: a clone copies no bytes.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// One header of a call or a reply.
@@ -61,7 +62,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Body {
     /// The bytes.
-    Inline(#[serde(with = "serde_bytes")] Vec<u8>),
+    Inline(Bytes),
     /// `blob:<id>`.
     Blob(String),
 }
@@ -85,7 +86,7 @@ pub enum Payload {
     /// No body.
     None,
     /// JSON; strings that are exactly `blob:<id>` or `blob:<id>:base64` are spliced when it is sent.
-    Json(#[serde(with = "serde_bytes")] Vec<u8>),
+    Json(Bytes),
     /// multipart/form-data.
     Form(Vec<Part>),
 }

@@ -3,6 +3,7 @@
 //! `families` converts between these and the bindings of one contract version, so that no other room
 //! sees generated types. What is journalled (calls, replies, events) is serialisable.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{Call, Outage, Reply, TaskId, UnixMs};
@@ -30,7 +31,7 @@ pub struct Submission {
     /// "images.generate", ...
     pub surface: String,
     /// JSON, with long media already cut out.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// The task a follow-up refers to; its owner has been checked.
     pub parent: Option<Parent>,
     /// Facts about the blobs cut out of `body`.

@@ -1,5 +1,7 @@
 //! The host's own words for the text half of the contract (`wit/v1/text`).
 
+use bytes::Bytes;
+
 use crate::{Call, Facts, Header};
 
 /// Who serves a text model this time, and what the operator's table says of it.
@@ -44,7 +46,7 @@ pub struct TextRequest {
     /// "messages.create" or "chat.completions".
     pub surface: String,
     /// JSON as the client wrote it, long media cut out.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// The client's headers a family may see.
     pub headers: Vec<Header>,
     /// Facts about the blobs cut out of `body`.

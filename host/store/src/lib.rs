@@ -13,6 +13,7 @@ mod error;
 #[cfg(any(test, feature = "fault-injection"))]
 pub mod fault_injection;
 mod layout;
+mod listing;
 mod read;
 mod row;
 mod store;
@@ -21,7 +22,8 @@ mod writer;
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};
-pub use read::{LiveTasks, TaskQuery};
+pub use listing::{MAX_ROWS_PER_PAGE, TaskPage, TaskQuery};
+pub use read::LiveTasks;
 pub use store::Store;
 pub use writer::Writer;
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Customer, CustomerId, Key, KeyDigest, KeyId, Status, Task, TaskId};
+use gatehouse_model::{Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
 use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, Report};
 use redb::{
     Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
@@ -20,19 +20,6 @@ use crate::store::Store;
 /// Rows read under one snapshot.
 const PIECE: usize = 512;
 
-/// Which of an customer's tasks to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TaskQuery {
-    /// Only this status.
-    pub status: Option<Status>,
-    /// Only this canonical model.
-    pub model: Option<String>,
-    /// Only tasks older than this one.
-    pub after: Option<TaskId>,
-    /// At most this many.
-    pub limit: usize,
-}
-
 impl Store {
     /// A task, live or ended.
     ///
@@ -48,7 +35,7 @@ impl Store {
         LiveTasks { store: self.clone(), next: Some(0), ready: VecDeque::new() }
     }
 
-    /// An customer.
+    /// A customer.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -91,36 +78,6 @@ impl Store {
         self.read(|txn| rows(txn, layout::KEYS))
     }
 
-    /// An customer's tasks, newest first, and whether there are more.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn list_tasks(
-        &self,
-        customer: &CustomerId,
-        query: &TaskQuery,
-    ) -> Result<(Vec<Task>, bool), StoreError> {
-        let wanted = |task: &Task| {
-            query.status.is_none_or(|status| task.status == status)
-                && query.model.as_ref().is_none_or(|model| task.model == *model)
-        };
-        let mut before = query.after.map_or(u128::MAX, TaskId::bits);
-        let mut found = Vec::new();
-        loop {
-            let (tasks, next) = self.read(|txn| piece_of(txn, customer, before))?;
-            for task in tasks.into_iter().filter(wanted) {
-                if found.len() == query.limit {
-                    return Ok((found, true));
-                }
-                found.push(task);
-            }
-            match next {
-                Some(next) => before = next,
-                None => return Ok((found, false)),
-            }
-        }
-    }
-
     /// The last lines of the audit record, newest first; with `task`, those about it alone.
     ///
     /// # Errors
@@ -137,7 +94,7 @@ impl Store {
         })
     }
 
-    /// An customer's last ledger rows, newest first.
+    /// A customer's last ledger rows, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -163,7 +120,10 @@ impl Store {
         self.read(examine)
     }
 
-    fn read<T>(&self, work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let database = self.database()?;
         let read = |database: &Database| work(&database.begin_read()?);
         self.notice(read(&database))
@@ -202,7 +162,7 @@ impl Iterator for LiveTasks {
     }
 }
 
-fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
+pub(crate) fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
     if let Some(live) = find("live", &txn.open_table(layout::LIVE)?, id.bits())? {
         return Ok(Some(live));
     }
@@ -211,32 +171,6 @@ fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// A piece of an customer's tasks older than `before`, newest first, and where the next piece begins.
-fn piece_of(
-    txn: &ReadTransaction,
-    customer: &CustomerId,
-    before: u128,
-) -> Result<(Vec<Task>, Option<u128>), StoreError> {
-    let newest = TaskId::from_bits(before).timestamp().day();
-    let mut days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::owners_day(&table)).collect();
-    days.retain(|day| *day <= newest);
-    days.sort_unstable_by(|a, b| b.cmp(a));
-    let (customer, mut tasks, mut seen, mut last) = (customer.0.as_str(), Vec::new(), 0, before);
-    for day in days {
-        let owners = txn.open_table(Day::new(day).owners())?;
-        for row in owners.range((customer, 0)..(customer, before))?.rev() {
-            if seen == PIECE {
-                return Ok((tasks, Some(last)));
-            }
-            let (_, id) = row?.0.value();
-            seen += 1;
-            last = id;
-            tasks.extend(task_in(txn, TaskId::from_bits(id))?);
-        }
-    }
-    Ok((tasks, None))
 }
 
 pub(crate) fn rows<K: RedbKey + 'static, T: DeserializeOwned>(

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::{Database, DatabaseError, ReadableTable, StorageBackend};
 use tokio::runtime;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::batch::Batch;
 use crate::config::Config;
@@ -16,6 +16,9 @@ use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{META, SCHEMA, SCHEMA_KEY};
 use crate::writer::{Failure, Job, Writer};
+
+/// Walks over many rows at the same time; others wait.
+const MAX_WALKS: usize = 2;
 
 /// The durable storage. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
 #[derive(Clone)]
@@ -26,6 +29,8 @@ pub struct Store {
 struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
+    /// Permits for walks over many rows; `None` where the caller runs the writer and expects one thread.
+    walks: Option<Semaphore>,
 }
 
 struct Open {
@@ -69,7 +74,7 @@ impl Store {
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
         let (open, failure, writer) = Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config)?;
-        Ok((Self::of(open, failure), writer))
+        Ok((Self::of(open, failure, None), writer))
     }
 
     fn start(database: Database, path: &Path, config: &Config) -> Result<Self, OpenError> {
@@ -78,7 +83,7 @@ impl Store {
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure))
+        Ok(Self::of(open, failure, Some(Semaphore::new(MAX_WALKS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -96,8 +101,8 @@ impl Store {
         Ok((Open { database, queue, writer: None }, failure, writer))
     }
 
-    fn of(open: Open, failure: Failure) -> Self {
-        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure }) }
+    fn of(open: Open, failure: Failure, walks: Option<Semaphore>) -> Self {
+        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, walks }) }
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
@@ -168,6 +173,17 @@ impl Store {
             mpsc::error::TrySendError::Full(_) => StoreError::Busy,
             mpsc::error::TrySendError::Closed(_) => self.failure().unwrap_or(StoreError::Closed),
         })
+    }
+
+    /// Runs a walk over many rows on a blocking thread, [`MAX_WALKS`] at a time. A store made by
+    /// [`Store::with_writer`] has no threads: there it runs in place.
+    pub(crate) async fn off_worker<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Some(walks) = &self.shared.walks else { return work() };
+        let _permit = walks.acquire().await.map_err(StoreError::failed)?;
+        tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
     }
 
     /// Ends when the store has failed, with the reason. The process must then stop.

@@ -47,7 +47,7 @@ pub fn request_id(number: u8) -> RequestId {
     RequestId::from_bits((u128::from(START.0) << 80) | u128::from(number))
 }
 
-/// A key as it is made, of an customer.
+/// A key as it is made, of a customer.
 #[must_use]
 pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
     Key {

@@ -51,7 +51,7 @@ pub(crate) async fn read(
         Some((blobs, max)) if head.status.is_success() => {
             save(body, blobs, max, deadline, Masking::new(Arc::clone(mask))).await?
         }
-        _ => Body::Inline(mask.clean(collect(body, max_reply, deadline).await?)),
+        _ => Body::Inline(mask.clean(collect(body, max_reply, deadline).await?).into()),
     };
     Ok(Reply { status: head.status.as_u16(), headers, body })
 }

@@ -72,6 +72,11 @@ impl TestClock {
         end(state.pending.extract_if(.., |pause| pause.until <= now));
     }
 
+    /// Moves the wall clock by milliseconds.
+    pub fn advance_ms(&self, ms: u64) {
+        self.advance(Duration::from_millis(ms));
+    }
+
     /// Ends every pause of this length, once there is one.
     pub async fn end_pauses(&self, span: Duration) {
         self.armed(span).await;

@@ -1,53 +1,53 @@
-//! Which account serves a text request: one after another, as long as the failure allows it. The client has
-//! been sent no event until one has answered, though perhaps the head of a stream and keep-alives.
+//! Which account serves a text request: one after another, as long as the failure allows another try. The client
+//! has no event until an account has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
-use gatehouse_runtime::{Relay, Version};
+use gatehouse_runtime::{Fault, Relay, Version};
 use gatehouse_upstream::{Events, NoSlot, Opening, Place};
 
-use super::TextError;
-use super::ask::plugin_fault;
-use super::blobs::Embedded;
-use super::models::TextModel;
-use crate::driver::Inner;
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::text::api::TextError;
+use crate::text::blobs::RequestBlobs;
+use crate::text::models::TextModel;
 
-/// What a provider may ask a client to wait at most (spec/decisions.md, "Retry hints").
-const LONGEST_WAIT: u64 = 60;
+/// The longest pause, in seconds, that a client is asked for (spec/decisions.md, "Retry hints").
+const MAX_RETRY_AFTER_S: u64 = 60;
 
-/// One judged request, ready to be sent.
-pub(super) struct Round {
+/// One prepared request, ready to be sent.
+pub(super) struct TextRun {
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) prepared: Prepared,
-    pub(super) blobs: Embedded,
+    pub(super) blobs: RequestBlobs,
     pub(super) model: Arc<TextModel>,
 }
 
 /// What an account answered.
-pub(super) enum Got {
+pub(super) enum ProviderAnswer {
     Whole(Answered),
-    Stream(Begun),
+    Stream(OpenStream),
 }
 
-/// A stream whose account has answered, and which nobody has read.
-pub(super) struct Begun {
-    pub(super) source: Source,
-    pub(super) place: Place,
+/// A stream whose account has answered, and none of whose events has been read.
+pub(super) struct OpenStream {
+    pub(super) source: EventSource,
+    pub(super) account_permit: Place,
     pub(super) relay: Box<Relay>,
 }
 
-/// What a stream's events come out of.
-pub(super) enum Source {
+/// Where a stream's events come from.
+pub(super) enum EventSource {
     Events(Box<Events>),
     /// A provider that was asked for a stream and answered whole: all of it is one event.
     Body(Option<Sse>),
 }
 
-impl Got {
-    pub(super) fn whole(self) -> Result<Answered, TextError> {
+impl ProviderAnswer {
+    pub(super) fn into_whole(self) -> Result<Answered, TextError> {
         match self {
             Self::Whole(answered) => Ok(answered),
             Self::Stream(_) => {
@@ -56,9 +56,9 @@ impl Got {
         }
     }
 
-    pub(super) fn stream(self) -> Result<Begun, TextError> {
+    pub(super) fn into_stream(self) -> Result<OpenStream, TextError> {
         match self {
-            Self::Stream(begun) => Ok(begun),
+            Self::Stream(opened) => Ok(opened),
             Self::Whole(_) => {
                 Err(TextError::upstream("the provider answered with one body, which was not asked for"))
             }
@@ -66,7 +66,7 @@ impl Got {
     }
 }
 
-impl Source {
+impl EventSource {
     /// The next events; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Sse>>, Outage> {
         match self {
@@ -76,86 +76,90 @@ impl Source {
     }
 }
 
-/// What one try came to.
-enum Try {
-    Got(Got),
+/// The outcome of a try with one account.
+enum Attempt {
+    Answered(ProviderAnswer),
     /// Another account may do better.
-    Next(TextError),
-    Over(TextError),
+    TryNext(TextError),
+    Failed(TextError),
 }
 
-impl Inner {
-    pub(super) async fn serve(&self, round: &Round) -> Result<Got, TextError> {
-        let provider = round.model.route.provider.as_str();
+impl DriverState {
+    pub(super) async fn serve(&self, run: &TextRun) -> Result<ProviderAnswer, TextError> {
+        let provider = run.model.route.provider.as_str();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
         loop {
-            let (place, slot) = match self.upstream.enter_other(provider, &tried) {
+            let (permit, slot) = match self.upstream.enter_other(provider, &tried) {
                 Ok(entered) => entered,
-                Err(none) => return Err(last.unwrap_or_else(|| self.nobody(provider, none))),
+                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
             };
-            tried.push(place.account().to_owned());
+            tried.push(permit.account().to_owned());
             let idle = self.config.text.idle();
             let opening =
-                self.upstream.open(slot, &round.prepared.call, &round.blobs, round.cx.deadline, idle).await;
+                self.upstream.open(slot, &run.prepared.call, &run.blobs, run.cx.deadline, idle).await;
             let outcome = match opening {
-                Ok(Opening::Reply(reply)) => self.read_reply(round, place, reply).await,
-                Ok(Opening::Events(events)) => self.begin(round, place, Source::Events(events)).await,
-                Err(outage) => missed(outage),
+                Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
+                Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)).await,
+                Err(outage) => outage_attempt(outage),
             };
             match outcome {
-                Try::Got(got) => return Ok(got),
-                Try::Over(error) => return Err(error),
-                Try::Next(error) => last = Some(error),
+                Attempt::Answered(answer) => return Ok(answer),
+                Attempt::Failed(error) => return Err(error),
+                Attempt::TryNext(error) => last = Some(error),
             }
         }
     }
 
-    async fn read_reply(&self, round: &Round, place: Place, reply: Reply) -> Try {
-        let (status, pause) = (reply.status, retry_after(&reply));
-        let good = (200..300).contains(&status);
-        let state = round.prepared.state.clone();
-        // Whoever was asked for a stream and answers whole is relayed once the answer is known to be one.
-        let folded = (good && round.prepared.streaming).then(|| text(&reply.body)).flatten();
-        let answered = self.families.answer(&round.version, round.cx.clone(), state, reply).await;
-        let rejection = match answered {
-            Ok(Ok(answered)) if good => {
-                return match folded {
+    async fn read_reply(&self, run: &TextRun, permit: Place, reply: Reply) -> Attempt {
+        let (status, retry_after) = (reply.status, retry_after(&reply));
+        let is_success = (200..300).contains(&status);
+        let state = run.prepared.state.clone();
+        // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
+        let as_event = (is_success && run.prepared.streaming).then(|| text(&reply.body)).flatten();
+        let answered = self.plugins.answer(&run.version, run.cx.clone(), state, reply).await;
+        let failure = match answered {
+            Ok(Ok(answered)) if is_success => {
+                return match as_event {
                     Some(data) => {
-                        self.begin(round, place, Source::Body(Some(Sse { event: None, data }))).await
+                        let source = EventSource::Body(Some(Sse { event: None, data }));
+                        self.relay(run, permit, source).await
                     }
-                    None => Try::Got(Got::Whole(answered)),
+                    None => Attempt::Answered(ProviderAnswer::Whole(answered)),
                 };
             }
-            Ok(Ok(_)) => return Try::Next(TextError::upstream("the provider did not answer")),
-            Ok(Err(rejection)) => rejection,
-            Err(fault) => return Try::Over(plugin_fault(&round.version, &fault).into()),
+            Ok(Ok(_)) => return Attempt::TryNext(TextError::upstream("the provider did not answer")),
+            Ok(Err(failure)) => failure,
+            Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
-        let obstacle = rejection.obstacle;
+        let obstacle = failure.obstacle;
         if obstacle == Obstacle::Account {
-            self.upstream.distrust(&place);
+            self.upstream.distrust(&permit);
         }
-        let error = TextError::Rejected { obstacle, message: rejection.message, retry_after: pause };
+        let error = TextError::Rejected { obstacle, message: failure.message, retry_after };
         match obstacle {
-            Obstacle::RateLimited | Obstacle::Account => Try::Next(error),
-            // An answer that was made and does not read has been paid for: it is not asked for twice.
-            Obstacle::Upstream if !good => Try::Next(error),
-            _ => Try::Over(error),
+            Obstacle::RateLimited | Obstacle::Account => Attempt::TryNext(error),
+            // A success that cannot be read has been paid for: the host does not ask for it twice.
+            Obstacle::Upstream if !is_success => Attempt::TryNext(error),
+            _ => Attempt::Failed(error),
         }
     }
 
-    async fn begin(&self, round: &Round, place: Place, source: Source) -> Try {
-        let state = round.prepared.state.clone();
-        match self.families.relay(&round.version, round.cx.clone(), state).await {
-            Ok(relay) => Try::Got(Got::Stream(Begun { source, place, relay: Box::new(relay) })),
-            Err(gatehouse_runtime::Fault::Busy) => Try::Over(crate::SubmitError::Busy.into()),
-            Err(fault) => Try::Over(plugin_fault(&round.version, &fault).into()),
+    async fn relay(&self, run: &TextRun, permit: Place, source: EventSource) -> Attempt {
+        let state = run.prepared.state.clone();
+        match self.plugins.relay(&run.version, run.cx.clone(), state).await {
+            Ok(relay) => {
+                let stream = OpenStream { source, account_permit: permit, relay: Box::new(relay) };
+                Attempt::Answered(ProviderAnswer::Stream(stream))
+            }
+            Err(Fault::Busy) => Attempt::Failed(SubmitError::Busy.into()),
+            Err(fault) => Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         }
     }
 
-    fn nobody(&self, provider: &str, none: NoSlot) -> TextError {
+    fn unavailable(&self, provider: &str, none: NoSlot) -> TextError {
         let retry_after = match none {
-            NoSlot::Until(due) => Some(wait(due, self.now())),
+            NoSlot::Until(due) => Some(pause_until(due, self.now())),
             NoSlot::Busy => None,
             NoSlot::Unknown => {
                 tracing::error!(provider, "a text model's provider has no account configured");
@@ -166,21 +170,27 @@ impl Inner {
     }
 }
 
-/// Nothing sent: another account may answer. Sent: it may have been answered and billed, so it is not
-/// asked again.
-fn missed(outage: Outage) -> Try {
+/// Logs a plugin's own fault in a text request.
+pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
+    tracing::error!(?version, %fault, "plugin fault in a text request");
+    SubmitError::Internal(format!("the plugin {version:?} failed"))
+}
+
+/// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does
+/// not ask again.
+fn outage_attempt(outage: Outage) -> Attempt {
     match outage {
-        Outage::Unreachable => Try::Next(TextError::upstream("the provider cannot be reached")),
-        Outage::Timeout => Try::Over(TextError::Timeout),
-        Outage::Broken => Try::Over(TextError::upstream("the provider broke off")),
-        Outage::TooLarge => Try::Over(TextError::upstream("the provider's answer is too large")),
+        Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
+        Outage::Timeout => Attempt::Failed(TextError::Timeout),
+        Outage::Broken => Attempt::Failed(TextError::upstream("the provider broke off")),
+        Outage::TooLarge => Attempt::Failed(TextError::upstream("the provider's answer is too large")),
         Outage::Refused => {
-            Try::Over(crate::SubmitError::Internal("a plugin's call was refused".to_owned()).into())
+            Attempt::Failed(SubmitError::Internal("a plugin's call was refused".to_owned()).into())
         }
     }
 }
 
-/// A reply's body, unless it was put aside as a file.
+/// A reply's body, unless it was kept as a blob.
 fn text(body: &Body) -> Option<String> {
     match body {
         Body::Inline(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -188,11 +198,11 @@ fn text(body: &Body) -> Option<String> {
     }
 }
 
-fn wait(due: UnixMs, now: UnixMs) -> Duration {
-    due.since(now).clamp(Duration::from_secs(1), Duration::from_secs(LONGEST_WAIT))
+fn pause_until(due: UnixMs, now: UnixMs) -> Duration {
+    due.since(now).clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S))
 }
 
 fn retry_after(reply: &Reply) -> Option<Duration> {
     let seconds: u64 = reply.header("retry-after")?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds.clamp(1, LONGEST_WAIT)))
+    Some(Duration::from_secs(seconds.clamp(1, MAX_RETRY_AFTER_S)))
 }

@@ -1,4 +1,5 @@
-//! Tokens into credits, and guesses where nobody counted. Pure, checked, rounded up once at the end.
+//! The price of tokens in credits, and estimates where the provider gave no count. Pure, checked, rounded up once
+//! at the end.
 
 use gatehouse_model::{Credits, Prepared, Usage};
 use serde::Deserialize;
@@ -17,61 +18,64 @@ pub struct TokenPrices {
     pub cache_write: Option<Credits>,
 }
 
-/// What the host charges for one request.
+/// The price of one request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bill {
     prices: TokenPrices,
-    read: u64,
+    input_bytes: u64,
     pictures: u64,
-    most: u64,
+    max_output_tokens: u64,
 }
 
 const MILLION: i128 = 1_000_000;
-/// The least bytes of text a token has, and the bytes it usually has: two bounds of the input.
-const FEWEST_BYTES: u64 = 2;
-const USUAL_BYTES: u64 = 4;
+/// Bytes of text in a token, at least and usually: two bounds of the input.
+const MIN_BYTES_PER_TOKEN: u64 = 2;
+const USUAL_BYTES_PER_TOKEN: u64 = 4;
 /// Tokens a provider adds for roles, tools and frames.
-const FRAME: u64 = 400;
+const FRAME_TOKENS: u64 = 400;
 /// Tokens of the largest picture, and of a usual one.
-const LARGE_PICTURE: u64 = 5_000;
-const USUAL_PICTURE: u64 = 1_600;
+const MAX_PICTURE_TOKENS: u64 = 5_000;
+const USUAL_PICTURE_TOKENS: u64 = 1_600;
 
 impl Bill {
     pub(crate) fn new(prices: TokenPrices, prepared: &Prepared) -> Self {
-        let (read, pictures, most) =
-            (prepared.input_bytes.into(), prepared.pictures.into(), prepared.max_output_tokens.into());
-        Self { prices, read, pictures, most }
+        Self {
+            prices,
+            input_bytes: prepared.input_bytes.into(),
+            pictures: prepared.pictures.into(),
+            max_output_tokens: prepared.max_output_tokens.into(),
+        }
     }
 
-    /// What to hold: more than the request can cost as far as anybody can tell. `None` when it does not fit.
-    pub(crate) fn most(&self) -> Option<Credits> {
-        let read = self.read / FEWEST_BYTES + FRAME + self.pictures * LARGE_PICTURE;
-        let dearest = |usage: fn(u64) -> Usage| cost(&self.prices, &usage(read));
-        let input = dearest(|tokens| Usage { input: tokens, ..Usage::default() })?;
-        let cached = dearest(|tokens| Usage { cached: tokens, ..Usage::default() })?;
-        let written = dearest(|tokens| Usage { cache_write: tokens, ..Usage::default() })?;
-        let output = cost(&self.prices, &Usage { output: self.most, ..Usage::default() })?;
+    /// The hold: an upper estimate of the cost. `None` when it does not fit.
+    pub(crate) fn max_cost(&self) -> Option<Credits> {
+        let tokens =
+            self.input_bytes / MIN_BYTES_PER_TOKEN + FRAME_TOKENS + self.pictures * MAX_PICTURE_TOKENS;
+        let input = cost(&self.prices, &Usage { input: tokens, ..Usage::default() })?;
+        let cached = cost(&self.prices, &Usage { cached: tokens, ..Usage::default() })?;
+        let written = cost(&self.prices, &Usage { cache_write: tokens, ..Usage::default() })?;
+        let output = cost(&self.prices, &Usage { output: self.max_output_tokens, ..Usage::default() })?;
         input.max(cached).max(written).checked_add(output)
     }
 
-    /// What the counted tokens cost, at most `held`. `None` when it does not fit.
-    pub(crate) fn counted(&self, usage: &Usage, held: Credits) -> Credits {
-        // A provider that counts more than was agreed charges the operator, not the customer.
+    /// The cost of the counted tokens, at most `held`.
+    pub(crate) fn cost(&self, usage: &Usage, held: Credits) -> Credits {
+        // The operator pays for what a provider counts above the hold, not the customer.
         cost(&self.prices, usage).map_or(held, |cost| cost.min(held))
     }
 
-    /// The tokens of an answer nobody counted: `written` bytes of text.
-    pub(crate) fn guess(&self, written: u64) -> Usage {
+    /// The tokens of an answer without a count: `output_bytes` of text.
+    pub(crate) fn guess(&self, output_bytes: u64) -> Usage {
         Usage {
-            input: self.read / USUAL_BYTES + self.pictures * USUAL_PICTURE,
-            output: written.div_ceil(USUAL_BYTES),
+            input: self.input_bytes / USUAL_BYTES_PER_TOKEN + self.pictures * USUAL_PICTURE_TOKENS,
+            output: output_bytes.div_ceil(USUAL_BYTES_PER_TOKEN),
             ..Usage::default()
         }
     }
 
-    /// The tokens of a stream that was cut: what was counted before, but for the text it had delivered.
-    pub(crate) fn complete(&self, counted: Option<Usage>, written: u64) -> Usage {
-        let guess = self.guess(written);
+    /// The tokens of a stream that was cut: the count so far, raised to the text it had delivered.
+    pub(crate) fn complete(&self, counted: Option<Usage>, output_bytes: u64) -> Usage {
+        let guess = self.guess(output_bytes);
         counted.map_or(guess, |usage| Usage { output: usage.output.max(guess.output), ..usage })
     }
 }
@@ -102,8 +106,8 @@ mod tests {
         TokenPrices { input: Credits(input), output: Credits(output), cached, cache_write }
     }
 
-    fn bill(prices: TokenPrices, read: u64, pictures: u64, most: u64) -> Bill {
-        Bill { prices, read, pictures, most }
+    fn bill(prices: TokenPrices, input_bytes: u64, pictures: u64, max_output_tokens: u64) -> Bill {
+        Bill { prices, input_bytes, pictures, max_output_tokens }
     }
 
     #[test]
@@ -130,33 +134,33 @@ mod tests {
     }
 
     #[test]
-    fn an_overcharge_is_the_operators() {
+    fn a_count_above_the_hold_costs_the_operator() {
         let bill = bill(prices(1_000_000, 1_000_000, None, None), 0, 0, 0);
         let dear = Usage { output: 50, ..Usage::default() };
-        assert_eq!(bill.counted(&dear, Credits(49)), Credits(49));
-        assert_eq!(bill.counted(&dear, Credits(51)), Credits(50));
+        assert_eq!(bill.cost(&dear, Credits(49)), Credits(49));
+        assert_eq!(bill.cost(&dear, Credits(51)), Credits(50));
         let endless = Usage { output: u64::MAX, input: u64::MAX, ..Usage::default() };
-        assert_eq!(bill.counted(&endless, Credits(7)), Credits(7));
+        assert_eq!(bill.cost(&endless, Credits(7)), Credits(7));
     }
 
     #[test]
     fn a_cut_stream_costs_what_it_delivered() {
         let bill = bill(prices(1, 1, None, None), 400, 1, 10);
-        let begun = Usage { input: 90, output: 1, cached: 5, cache_write: 0 };
-        assert_eq!(bill.complete(Some(begun), 41), Usage { output: 11, ..begun });
-        assert_eq!(bill.complete(Some(Usage { output: 40, ..begun }), 41), Usage { output: 40, ..begun });
+        let opened = Usage { input: 90, output: 1, cached: 5, cache_write: 0 };
+        assert_eq!(bill.complete(Some(opened), 41), Usage { output: 11, ..opened });
+        assert_eq!(bill.complete(Some(Usage { output: 40, ..opened }), 41), Usage { output: 40, ..opened });
         assert_eq!(bill.complete(None, 41), Usage { input: 1700, output: 11, ..Usage::default() });
     }
 
     proptest! {
         #[test]
         fn the_hold_covers_every_guess(
-            read in 0..40_000_000_u64, pictures in 0..64_u64, most in 0..10_000_000_u64, written in 0..10_000_000_u64,
+            input_bytes in 0..40_000_000_u64, pictures in 0..64_u64, max_output in 0..10_000_000_u64, output_bytes in 0..10_000_000_u64,
             input in 0..100_000_000_i64, output in 0..100_000_000_i64, write in proptest::option::of(0..100_000_000_i64),
         ) {
-            let bill = bill(prices(input, output, None, write), read, pictures, most);
-            let guess = bill.guess(written.min(most * USUAL_BYTES));
-            let held = bill.most().unwrap();
+            let bill = bill(prices(input, output, None, write), input_bytes, pictures, max_output);
+            let guess = bill.guess(output_bytes.min(max_output * USUAL_BYTES_PER_TOKEN));
+            let held = bill.max_cost().unwrap();
             prop_assert!(cost(&bill.prices, &guess).unwrap() <= held);
         }
     }

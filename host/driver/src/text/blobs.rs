@@ -9,10 +9,10 @@ use gatehouse_media::NewBlob;
 use gatehouse_model::BlobId;
 use gatehouse_upstream::{Blobs, OpenBlob};
 
-/// What was cut out of the request.
-pub(super) struct Embedded(pub(super) Vec<NewBlob>);
+/// What was cut out of the request's body.
+pub(super) struct RequestBlobs(pub(super) Vec<NewBlob>);
 
-impl Blobs for Embedded {
+impl Blobs for RequestBlobs {
     fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
         let found = self.0.iter().find(|blob| blob.id == id).map(|blob| OpenBlob {
             mime: blob.facts.mime.clone(),

@@ -1,4 +1,4 @@
-//! The operator's table of text models: who serves which, by what protocol, at what price.
+//! The operator's table of text models: each model's provider, protocol and price.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gatehouse_model::{Credits, Protocol, TextRoute};
 use serde::Deserialize;
 
-use super::TokenPrices;
+use crate::text::bill::TokenPrices;
 
 /// One `[models.<id>]` table.
 #[derive(Clone, Debug, Deserialize)]
@@ -18,7 +18,7 @@ pub struct ModelConfig {
     pub protocol: Protocol,
     /// What that provider calls it; absent: its own id.
     pub upstream: Option<String>,
-    /// Other names for it. One that ends in `-thinking` switches thinking on.
+    /// Other names for it. A name that ends in `-thinking` switches thinking on.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Credits for a million tokens.
@@ -36,7 +36,7 @@ pub fn check_models(table: &BTreeMap<String, ModelConfig>) -> Result<(), (String
     TextModels::new(table).map(drop)
 }
 
-/// A text model as requests find it.
+/// A text model of the table.
 #[derive(Debug)]
 pub(crate) struct TextModel {
     pub(crate) route: TextRoute,
@@ -95,7 +95,7 @@ impl TextModels {
         self.0.get(name)
     }
 
-    /// Who serves the model of that id.
+    /// The provider of the model of that id.
     pub(crate) fn provider(&self, id: &str) -> String {
         self.find(id).map_or_else(String::new, |model| model.route.provider.clone())
     }

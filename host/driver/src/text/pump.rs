@@ -1,7 +1,7 @@
-//! One stream under way: the provider's events through the plugin to the client, and its bill at the end.
+//! One open stream: the provider's events go through the plugin to the client, and its end is billed.
 //!
-//! Back-pressure is the channel's: a client that reads slowly makes the provider wait. A client that has
-//! left is no reason to lose the count: the provider is read on for a while, without anybody listening.
+//! The channel makes the back-pressure: a client that reads slowly makes the provider wait. After a client has
+//! disconnected, the provider is still read for a while, because its count is needed for the bill.
 
 use std::sync::Arc;
 
@@ -10,126 +10,131 @@ use gatehouse_runtime::{Fault, Relay};
 use gatehouse_upstream::Place;
 use tokio::sync::mpsc;
 
-use super::TextError;
-use super::ask::{Held, UnderWay, plugin_fault};
-use super::attempt::{Begun, Source};
-use crate::SubmitError;
-use crate::driver::Inner;
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::text::api::TextError;
+use crate::text::attempt::{EventSource, OpenStream, plugin_fault};
+use crate::text::hold::TextHold;
 
 /// Batches that may wait for the client; each is at most a few network reads.
-pub(super) const AHEAD: usize = 4;
+pub(super) const MAX_QUEUED_BATCHES: usize = 4;
 
-/// Where the client's end of a stream is fed.
+/// The sender of a stream's batches.
 pub(super) type Client = mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
 pub(super) struct Pump {
-    inner: Arc<Inner>,
-    held: Held,
-    source: Source,
-    /// Ours until the provider is done with it.
-    place: Option<Place>,
+    state: Arc<DriverState>,
+    held: Arc<TextHold>,
+    source: EventSource,
+    /// Held until the provider is done with the stream.
+    account_permit: Option<Place>,
     relay: Box<Relay>,
     client: Client,
-    counted: Option<Usage>,
-    written: u64,
+    usage: Option<Usage>,
+    output_bytes: u64,
 }
 
 /// How a stream ended.
-enum End {
+enum StreamEnd {
     /// In order; the client's last events are still to be sent.
-    Whole(Vec<Sse>),
-    /// Before that, by the provider; what was delivered is paid for.
+    Complete(Vec<Sse>),
+    /// By the provider, before its last event; what was delivered is paid for.
     Cut(TextError),
-    /// By our own fault; nothing is paid for.
+    /// By a fault of the gateway; nothing is paid for.
     Fault(TextError),
-    /// The client left, and the provider was read on for as long as allowed.
+    /// The client disconnected, and the time to drain the provider is over.
     Abandoned,
 }
 
 impl Pump {
-    pub(super) fn new(inner: Arc<Inner>, held: Held, begun: Begun, client: Client) -> Self {
-        let Begun { source, place, relay } = begun;
-        Self { inner, held, source, place: Some(place), relay, client, counted: None, written: 0 }
+    pub(super) fn new(
+        state: Arc<DriverState>,
+        held: Arc<TextHold>,
+        opened: OpenStream,
+        client: Client,
+    ) -> Self {
+        let OpenStream { source, account_permit, relay } = opened;
+        let account_permit = Some(account_permit);
+        Self { state, held, source, account_permit, relay, client, usage: None, output_bytes: 0 }
     }
 
     /// Runs the stream to its end and pays for it.
-    pub(super) async fn run(mut self, under_way: UnderWay) {
-        let end = self.pass().await;
+    pub(super) async fn run(mut self) {
+        let end = self.pass_on().await;
         // The account is free as soon as the provider is done with it.
-        self.place = None;
+        self.account_permit = None;
         self.finish(end).await;
-        drop(under_way);
     }
 
-    async fn pass(&mut self) -> End {
-        let (client, inner) = (self.client.clone(), Arc::clone(&self.inner));
-        let mut longest = inner.clock.pause(inner.config.text.stream());
+    async fn pass_on(&mut self) -> StreamEnd {
+        let (client, state) = (self.client.clone(), Arc::clone(&self.state));
+        let mut time_limit = state.clock.pause(state.config.text.stream());
         let drained = async move {
             client.closed().await;
-            inner.clock.pause(inner.config.text.drain()).await;
+            state.clock.pause(state.config.text.drain()).await;
         };
         tokio::pin!(drained);
         loop {
-            let turn = tokio::select! {
-                turn = self.turn() => turn,
-                () = &mut drained => return End::Abandoned,
-                () = &mut longest => return End::Cut(TextError::Timeout),
+            let end = tokio::select! {
+                end = self.pass_on_batch() => end,
+                () = &mut drained => return StreamEnd::Abandoned,
+                () = &mut time_limit => return StreamEnd::Cut(TextError::Timeout),
             };
-            if let Some(end) = turn {
+            if let Some(end) = end {
                 return end;
             }
         }
     }
 
-    /// The provider's next batch, passed on.
-    async fn turn(&mut self) -> Option<End> {
-        let (pushed, ended) = match self.source.next().await {
+    async fn pass_on_batch(&mut self) -> Option<StreamEnd> {
+        let (pushed, is_closed) = match self.source.next().await {
             Ok(Some(events)) => (self.relay.push(events).await, false),
             Ok(None) => (self.relay.end().await, true),
-            Err(outage) => return Some(End::Cut(cut(outage))),
+            Err(outage) => return Some(StreamEnd::Cut(outage_error(outage))),
         };
         let chunk = match pushed {
             Ok(Ok(chunk)) => chunk,
             Ok(Err(TextFailure { obstacle, message })) => {
-                return Some(End::Cut(TextError::Rejected { obstacle, message, retry_after: None }));
+                return Some(StreamEnd::Cut(TextError::Rejected { obstacle, message, retry_after: None }));
             }
-            Err(Fault::Busy) => return Some(End::Fault(SubmitError::Busy.into())),
-            Err(fault) => return Some(End::Fault(plugin_fault(self.relay.version(), &fault).into())),
+            Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
+            Err(fault) => return Some(StreamEnd::Fault(plugin_fault(self.relay.version(), &fault).into())),
         };
-        let Chunk { send, usage, output_bytes: written, last } = chunk;
-        self.counted = usage.or(self.counted);
-        self.written += u64::from(written);
+        let Chunk { send, usage, output_bytes, last } = chunk;
+        self.usage = usage.or(self.usage);
+        self.output_bytes += u64::from(output_bytes);
         if last {
-            return Some(End::Whole(send));
+            return Some(StreamEnd::Complete(send));
         }
         if !send.is_empty() {
-            // A client that is gone is noticed by `pass`, which reads on for the count.
+            // `pass_on` notices a client that has disconnected, and reads on for the count.
             let _ = self.client.send(Ok(send)).await;
         }
-        ended.then(|| End::Cut(TextError::upstream("the provider's answer broke off")))
+        is_closed.then(|| StreamEnd::Cut(TextError::upstream("the provider's answer broke off")))
     }
 
-    /// Pays, and only then lets the client see the end.
-    async fn finish(self, end: End) {
-        let Self { inner, held, client, counted, written, .. } = self;
-        let delivered = written > 0 || counted.is_some_and(|usage| usage.output > 1);
+    /// Pays first; only then the client gets the end.
+    async fn finish(self, end: StreamEnd) {
+        let Self { state, held, client, usage, output_bytes, .. } = self;
+        let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
-            End::Whole(events) => {
-                let usage = counted.unwrap_or_else(|| held.bill.guess(written));
-                (inner.settle(&held, usage, counted.is_none()).await, Some(Ok(events)))
+            StreamEnd::Complete(events) => {
+                let counted = usage.unwrap_or_else(|| held.bill.guess(output_bytes));
+                (state.settle(&held, counted, usage.is_none()).await, Some(Ok(events)))
             }
-            End::Cut(error) if delivered => {
-                (inner.settle(&held, held.bill.complete(counted, written), true).await, Some(Err(error)))
+            StreamEnd::Cut(error) if has_delivered => {
+                let delivered = held.bill.complete(usage, output_bytes);
+                (state.settle(&held, delivered, true).await, Some(Err(error)))
             }
-            End::Abandoned if delivered => {
-                (inner.settle(&held, held.bill.complete(counted, written), true).await, None)
+            StreamEnd::Abandoned if has_delivered => {
+                (state.settle(&held, held.bill.complete(usage, output_bytes), true).await, None)
             }
-            End::Cut(error) | End::Fault(error) => {
-                inner.release(&held).await;
+            StreamEnd::Cut(error) | StreamEnd::Fault(error) => {
+                state.release(&held).await;
                 (Ok(()), Some(Err(error)))
             }
-            End::Abandoned => {
-                inner.release(&held).await;
+            StreamEnd::Abandoned => {
+                state.release(&held).await;
                 (Ok(()), None)
             }
         };
@@ -138,13 +143,13 @@ impl Pump {
             Err(error) => Some(Err(error)),
         };
         if let Some(last) = last {
-            // The client may be gone; then there is nobody to tell.
+            // The client may have disconnected.
             let _ = client.send(last).await;
         }
     }
 }
 
-fn cut(outage: Outage) -> TextError {
+fn outage_error(outage: Outage) -> TextError {
     match outage {
         Outage::Timeout => TextError::Timeout,
         Outage::TooLarge => TextError::upstream("the provider sent an event that is too large"),

@@ -1,8 +1,8 @@
-//! Every asynchronous submission: the body goes to the driver untouched, a durable receipt comes back.
+//! Every asynchronous submission: a checked body goes to the driver, a durable receipt comes back.
 
 use std::sync::Arc;
 
-use gatehouse_driver::{Receipt, Request, SubmitError};
+use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest};
 use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
@@ -55,23 +55,11 @@ pub(super) async fn submit<B: Backend>(
     body::check_type(&visit.parts.headers)?;
     let idempotency = idempotency(&visit.parts.headers)?;
     let parent = if submit.follow_up { Some(parent(visit.open)?) } else { None };
-    let whole = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
-    body::check_json(&whole.bytes)?;
-    let request = Request {
-        key: Arc::clone(&key),
-        surface: visit.entry.surface,
-        model: submit.model,
-        parent,
-        body: whole.bytes.clone(),
-        idempotency,
-    };
-    let backend = Arc::clone(&front.backend);
-    // A client that hangs up must not cut a submission in half, so it runs to its end on its own.
-    let running = tokio::spawn(async move {
-        let _share = whole;
-        backend.submit(request).await
-    });
-    let receipt = running.await.map_err(Problem::internal)?;
+    let body = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
+    let body = CheckedBody::parse(body, submit.model).map_err(|error| refusal(error, None))?;
+    let request =
+        SubmitRequest { key: Arc::clone(&key), surface: visit.entry.surface, parent, body, idempotency };
+    let receipt = front.backend.submit(request).await;
     let receipt = receipt.map_err(|error| refusal(error, submit.model.map(|_| visit.entry.pattern)))?;
     if submit.asset { asset_receipt(front, &key, receipt) } else { Ok(plain_receipt(receipt)) }
 }

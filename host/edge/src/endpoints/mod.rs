@@ -29,7 +29,7 @@ pub(crate) async fn answer<B: Backend>(
         Route::Submit(submit) => jobs::submit(front, visit, key, submit).await,
         Route::Task => tasks::read(front, &visit, &key).await,
         Route::Cancel => tasks::cancel(front, &visit, key).await,
-        Route::Tasks => tasks::list(front, &visit, &key),
+        Route::Tasks => tasks::list(front, &visit, &key).await,
         Route::JourneyTask => Err(tasks::unknown(visit.open)),
         Route::Models => Ok(models::list(front, &key)),
         Route::Model => models::read(front, &visit, &key),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CancelError, TaskFilter};
+use gatehouse_driver::{CancelError, TaskFilter, TaskPage};
 use gatehouse_model::{Credits, FailureKind, Key, Status, Task, TaskId};
 use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
@@ -95,18 +95,19 @@ pub(super) async fn read<B: Backend>(
     Ok(response)
 }
 
-/// The caller's tasks, newest first.
-pub(super) fn list<B: Backend>(
+/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page: with a filter a page may be short
+/// or empty although `has_more` is true, since one page reads a bounded number of tasks.
+pub(super) async fn list<B: Backend>(
     front: &Front<B>,
     visit: &Visit<'_>,
     key: &Key,
 ) -> Result<Response<Content>, Problem> {
     let filter = filter(&Query::parse(visit.parts.uri.query()))?;
-    let (tasks, has_more) = front.backend.tasks(key, &filter).map_err(trouble)?;
+    let TaskPage { tasks, next, .. } = front.backend.tasks(key, &filter).await.map_err(trouble)?;
     let data: Vec<View> =
         tasks.into_iter().map(|task| view(front, task, &visit.base)).collect::<Result<_, _>>()?;
-    let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
-    Ok(answer::json(&Page { code: 200, data, has_more, first_id, last_id }))
+    let (first_id, last_id) = (data.first().map(|view| view.id), next.or(data.last().map(|view| view.id)));
+    Ok(answer::json(&Page { code: 200, data, has_more: next.is_some(), first_id, last_id }))
 }
 
 /// Ends a task early, where that is still possible.

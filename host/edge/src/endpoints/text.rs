@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
-use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError};
+use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, SubmitError, TextError};
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
 use http::{HeaderMap, Response, header};
 
@@ -35,18 +35,16 @@ pub(super) async fn ask<B: Backend>(
     body::check_type(headers)?;
     let form = Form::of(visit.parts.uri.path());
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
-    let whole = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
-    body::check_json(&whole.bytes)?;
+    let body = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
+    let body = CheckedBody::parse(body, None).map_err(|error| jobs::refusal(error, None))?;
     let request = CompletionRequest {
         id: visit.id,
         key,
         surface: visit.entry.surface,
-        body: whole.bytes.clone(),
+        body,
         headers: SEEN.iter().filter_map(|name| seen(headers, name)).collect(),
     };
-    let answered = front.backend.ask(request).await;
-    drop(whole);
-    match answered.map_err(problem)? {
+    match front.backend.complete(request).await.map_err(problem)? {
         CompletionResponse::Whole(body) if wrapped => Ok(answer::json_text(wrap(&body))),
         CompletionResponse::Whole(body) => Ok(answer::json_text(body)),
         CompletionResponse::Stream(stream) => {

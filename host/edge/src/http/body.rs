@@ -1,5 +1,5 @@
 //! Request bodies: read once, bounded in bytes, time and rate, and counted against what all clients together
-//! may make us hold. Knows JSON only so far that a body is some.
+//! may make us hold. What the bytes mean is for `CheckedBody` of the driver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,11 +37,16 @@ pub(crate) struct Unread {
     awaits_continue: bool,
 }
 
-/// A body in memory; its share of the allowance is given back when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Whole {
-    pub(crate) bytes: Bytes,
-    _share: Option<OwnedSemaphorePermit>,
+/// A body in memory; its share of the allowance is given back when the last of its `Bytes` is dropped.
+struct Counted {
+    bytes: Bytes,
+    _share: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Unread {
@@ -66,7 +71,7 @@ impl Unread {
         limits: &Limits,
         allowance: &Arc<Semaphore>,
         clock: &dyn Clock,
-    ) -> Result<Whole, Problem> {
+    ) -> Result<Bytes, Problem> {
         let most = mib(limits.body_mib);
         if self.incoming.size_hint().lower() > most as u64 {
             return Err(too_large(most));
@@ -83,7 +88,11 @@ impl Unread {
             reserve(&mut share, self.received, allowance)?;
             pieces.push(piece);
         }
-        Ok(Whole { bytes: pieces.join(), _share: share })
+        let bytes = pieces.join();
+        Ok(match share {
+            Some(share) => Bytes::from_owner(Counted { bytes, _share: share }),
+            None => bytes,
+        })
     }
 
     /// The next frame, as long as the client keeps its pace.
@@ -221,21 +230,6 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(Kind::WrongMediaType, message))
 }
 
-/// Whether the bytes are one JSON value; where not, the message says at which line and column.
-pub(crate) fn check_json(bytes: &[u8]) -> Result<(), Problem> {
-    if bytes.trim_ascii().is_empty() {
-        return Err(Problem::new(Kind::Invalid, "the request body is empty, expected a JSON object"));
-    }
-    if let Err(error) = std::str::from_utf8(bytes) {
-        let message = format!("the request body is not UTF-8 after byte {}", error.valid_up_to());
-        return Err(Problem::new(Kind::Invalid, message));
-    }
-    match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Problem::new(Kind::Invalid, format!("the request body is not JSON: {error}"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,22 +282,6 @@ mod tests {
             encoding.map(|encoding| headers.insert(header::CONTENT_ENCODING, encoding.parse().unwrap()));
             assert_eq!(check_type(&headers).is_ok(), fits, "{kind:?} {encoding:?}");
         }
-    }
-
-    #[test]
-    fn what_is_not_json_is_located() {
-        for (bytes, said) in [
-            (&b""[..], "empty"),
-            (b" \r\n", "empty"),
-            (b"{\n \"a\": }", "line 2 column 7"),
-            (b"{} {}", "line 1 column 4"),
-            (b"{\"a\": \"\xff\"}", "after byte 7"),
-            (b"\xef\xbb\xbf{}", "line 1 column 1"),
-        ] {
-            let message = format!("{:?}", check_json(bytes).unwrap_err());
-            assert!(message.contains(said), "{message}");
-        }
-        assert!(check_json(b" [1, {\"a\": null}] ").is_ok());
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Services {
         tasks.models.clone_from(&config.models);
         let driver = Driver::start(Parts {
             store: self.store.clone(),
-            families: self.plugins.clone(),
+            plugins: self.plugins.clone(),
             upstream,
             media,
             config: tasks,

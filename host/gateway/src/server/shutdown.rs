@@ -65,7 +65,7 @@ impl Gateway {
     /// clients and balancers no time to go elsewhere first.
     pub(super) async fn stop(self, skip_lame_duck: bool) {
         // First, so that `/readyz` refuses while the listeners still accept.
-        self.driver.leave();
+        self.driver.enter_lame_duck();
         if !skip_lame_duck {
             self.edge.lame_duck().await;
         }

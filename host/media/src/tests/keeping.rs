@@ -74,14 +74,14 @@ async fn a_sweep_takes_what_is_over_and_nothing_else() {
 
     let mut swept = vec![];
     for hours in [0, 24, 1, 1] {
-        house.clock.advance(hours * HOUR);
+        house.clock.advance_ms(hours * HOUR);
         swept.push(house.media.sweep().await.unwrap());
     }
     let nothing = Swept::default();
     // The link ends after 24 hours, its file an hour later; the blob after 26.
     assert_eq!(swept, [nothing, nothing, Swept { media: 1, blobs: 0 }, Swept { media: 0, blobs: 1 }]);
     assert!(leftover.exists());
-    house.clock.advance(48 * HOUR);
+    house.clock.advance_ms(48 * HOUR);
     assert_eq!(house.media.sweep().await.unwrap(), nothing);
     assert_eq!(house.files(), Vec::<String>::new());
 }

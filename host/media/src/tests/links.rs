@@ -45,9 +45,9 @@ async fn a_link_opens_its_result_until_it_ends() {
     let pieces: Vec<Bytes> = file.body.map(Result::unwrap).collect().await;
     assert!(pieces.iter().all(|piece| piece.len() <= 256 * 1024));
     assert_eq!(pieces.concat(), bytes);
-    house.clock.advance(24 * HOUR - 1);
+    house.clock.advance_ms(24 * HOUR - 1);
     assert!(open(&house, link, None).await.is_ok());
-    house.clock.advance(1);
+    house.clock.advance_ms(1);
     assert_eq!(open(&house, link, None).await.err(), Some(MediaRefusal::Expired));
 }
 

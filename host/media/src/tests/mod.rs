@@ -1,5 +1,5 @@
-//! What the tests of this room share: a store in a folder of its own, a clock by hand, and a real HTTP server on a
-//! loopback port of its own.
+//! What the tests of this crate share: a store in a folder of its own, with the clock, the seed and the scripted provider
+//! of the harness.
 
 mod cutting;
 mod keeping;
@@ -7,21 +7,15 @@ mod links;
 mod probing;
 mod saving;
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::StreamExt;
-use gatehouse_model::{Clock, Pause, Pepper, Secret, Seed, UnixMs};
+use gatehouse_harness::{Provider, TestClock, TestSeed, reply, serve_connections};
+use gatehouse_model::{Clock as _, Pepper, Secret, Seed, UnixMs};
 use gatehouse_upstream::{AccountConfig, SecretRef, SystemResolver, Upstream};
-use http_body_util::Full;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 
 use crate::{Config, MediaStore};
 
@@ -29,38 +23,10 @@ use crate::{Config, MediaStore};
 pub(crate) const NEW_YEAR: u64 = 1_767_225_600_000;
 pub(crate) const HOUR: u64 = 3_600_000;
 
-pub(crate) struct Hand(AtomicU64);
-
-impl Hand {
-    pub(crate) fn advance(&self, ms: u64) {
-        self.0.fetch_add(ms, Ordering::SeqCst);
-    }
-}
-
-impl Clock for Hand {
-    fn now(&self) -> UnixMs {
-        UnixMs(self.0.load(Ordering::SeqCst))
-    }
-    fn pause(&self, _: Duration) -> Pause {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// Counts up: every id is another one.
-#[derive(Default)]
-pub(crate) struct Counting(AtomicU64);
-
-impl Seed for Counting {
-    fn fill(&self, into: &mut [u8]) {
-        let next = self.0.fetch_add(1, Ordering::SeqCst).to_le_bytes();
-        into.iter_mut().zip(next.iter().cycle()).for_each(|(byte, next)| *byte = *next);
-    }
-}
-
 /// A store, its folder and its clock.
 pub(crate) struct House {
     pub(crate) media: MediaStore,
-    pub(crate) clock: Arc<Hand>,
+    pub(crate) clock: Arc<TestClock>,
     pub(crate) folder: TempDir,
 }
 
@@ -89,8 +55,8 @@ impl House {
             SecretRef::Given(secret) => Ok(secret.clone()),
             other => Err(format!("{other:?}")),
         };
-        let clock = Arc::new(Hand(AtomicU64::new(NEW_YEAR)));
-        let seed: Arc<dyn Seed> = Arc::new(Counting::default());
+        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
+        let seed: Arc<dyn Seed> = Arc::new(TestSeed::default());
         let upstream =
             Upstream::new(&outgoing, &secrets, clock.clone(), Arc::clone(&seed), Arc::new(SystemResolver))
                 .unwrap();
@@ -120,46 +86,15 @@ impl House {
     }
 }
 
-/// A server that answers each path with status, type and bytes, and counts the requests.
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    asked: Arc<AtomicUsize>,
-}
-
-impl Server {
-    pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
-    }
-}
-
-type Answer = (u16, &'static str, Vec<u8>);
-
-pub(crate) async fn serve(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Server {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (asked, answer) = (Arc::new(AtomicUsize::new(0)), Arc::new(answer));
-    let count = Arc::clone(&asked);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let (count, answer) = (Arc::clone(&count), Arc::clone(&answer));
-            let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                count.fetch_add(1, Ordering::SeqCst);
-                let (status, mime, body) = answer(request.uri().path());
-                let response = hyper::Response::builder().status(status).header("content-type", mime);
-                std::future::ready(Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body))).unwrap()))
-            });
-            // A client that goes away is part of some tests.
-            tokio::spawn(async move {
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-        }
-    });
-    Server { address, asked }
+/// Starts a provider that answers each path with status, type and bytes.
+pub(crate) async fn serve(
+    answer: impl Fn(&str) -> (u16, &'static str, Vec<u8>) + Send + Sync + 'static,
+) -> Provider {
+    Provider::start(move |request| {
+        let (status, mime, body) = answer(request.path());
+        reply(status, &[("content-type", mime)], body)
+    })
+    .await
 }
 
 pub(crate) async fn collect(

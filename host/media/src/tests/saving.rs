@@ -31,7 +31,7 @@ async fn a_result_is_copied_whole_whatever_its_size() {
     let server = serve(|path| (200, "application/octet-stream", picture(path[1..].parse().unwrap()))).await;
     let house = House::new(&[server.address]);
     for size in [100, 64 * 1024, 5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 7 * 1024 * 1024] {
-        let media = save(&house, &server.url(&format!("/{size}")), Some("image/jpeg")).await.unwrap();
+        let media = save(&house, &format!("{}/{size}", server.url()), Some("image/jpeg")).await.unwrap();
         assert_eq!((media.mime.as_str(), media.bytes), ("image/png", size as u64));
         assert_eq!(media.expires, UnixMs(NEW_YEAR + 24 * HOUR));
         assert!(content(&house, &media).await == picture(size), "{size}");
@@ -54,16 +54,13 @@ async fn a_result_in_hand_is_copied_too() {
 
 #[tokio::test]
 async fn what_is_no_result_is_lost_with_a_reason() {
-    let cut = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let cut_at = cut.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = cut.accept().await {
-            let mut head = [0; 4096];
-            let _ = stream.read(&mut head).await;
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9000000\r\n\r\n").await;
-            let _ = stream.write_all(&picture(6_000_000)).await;
-        }
-    });
+    let cut_at = serve_connections(|mut stream| async move {
+        let mut head = [0; 4096];
+        let _ = stream.read(&mut head).await;
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9000000\r\n\r\n").await;
+        let _ = stream.write_all(&picture(6_000_000)).await;
+    })
+    .await;
     let server = serve(|path| match path {
         "/page" => (200, "image/png", b"<!doctype html><title>expired</title>".to_vec()),
         "/empty" => (200, "image/png", vec![]),
@@ -74,10 +71,10 @@ async fn what_is_no_result_is_lost_with_a_reason() {
     let house = House::new(&[server.address]);
     let broken = House::with(&[cut_at], Config::default());
     for (house, source, reason) in [
-        (&house, server.url("/page"), "the result is not image/png: its bytes are of no known kind".to_owned()),
-        (&house, server.url("/empty"), "the result is empty".to_owned()),
-        (&house, server.url("/dead"), "the result could not be fetched: the server answered 403".to_owned()),
-        (&house, server.url("/large"), "the result could not be fetched: it is larger than 7 MiB".to_owned()),
+        (&house, (server.url() + "/page"), "the result is not image/png: its bytes are of no known kind".to_owned()),
+        (&house, (server.url() + "/empty"), "the result is empty".to_owned()),
+        (&house, (server.url() + "/dead"), "the result could not be fetched: the server answered 403".to_owned()),
+        (&house, (server.url() + "/large"), "the result could not be fetched: it is larger than 7 MiB".to_owned()),
         (
             &house,
             format!("http://{cut_at}/"),
@@ -103,28 +100,8 @@ async fn what_is_no_result_is_lost_with_a_reason() {
 
 #[tokio::test]
 async fn a_cut_request_arrives_whole_at_the_provider() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let tell = tell.clone();
-            let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                let tell = tell.clone();
-                async move {
-                    let body =
-                        http_body_util::BodyExt::collect(request.into_body()).await.unwrap().to_bytes();
-                    tell.send(body).unwrap();
-                    Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::new())))
-                }
-            });
-            hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await
-                .unwrap();
-        }
-    });
-    let house = House::new(&[address]);
+    let provider = Provider::start(|_| reply(200, &[], "")).await;
+    let house = House::new(&[provider.address]);
     for size in [24_600, 100_000, 700_001, 700_002] {
         let uri = format!("data:image/png;base64,{}", STANDARD.encode(picture(size)));
         let json = format!(r#"{{"input":"{uri}","more":["{uri}"],"prompt":"x"}}"#);
@@ -136,7 +113,7 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
             method: "POST".to_owned(),
             target: Target::Path("/".to_owned()),
             headers: vec![],
-            body: Payload::Json(cut.json.to_vec()),
+            body: Payload::Json(cut.json.clone()),
             timeout_ms: 20_000,
             replay: Replay::Once,
             save_body: false,
@@ -145,6 +122,6 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
         let blobs = house.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
         let slot = upstream.acquire("p", "main").unwrap();
         upstream.call(&slot, &call, &blobs, UnixMs(u64::MAX)).await.unwrap();
-        assert!(told.recv().await.unwrap() == json, "{size}");
+        assert!(provider.received().last().unwrap().body == json, "{size}");
     }
 }

@@ -56,7 +56,7 @@ fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), St
     let judged = twice("open", || {
         let inquiry = TextRequest {
             surface: test.surface.clone(),
-            body: test.body.clone().into_bytes(),
+            body: test.body.clone().into(),
             headers: vec![],
             blobs: vec![],
             route: route.clone(),
@@ -75,7 +75,7 @@ fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
     let judged = twice("submit", || {
         let submission = Submission {
             surface: test.surface.clone(),
-            body: test.body.clone().into_bytes(),
+            body: test.body.clone().into(),
             parent: None,
             blobs: vec![],
         };

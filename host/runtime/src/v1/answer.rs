@@ -77,7 +77,7 @@ pub(super) fn call(said: upstream::Call) -> own::Call {
             .collect(),
         body: match said.body {
             upstream::Payload::None => own::Payload::None,
-            upstream::Payload::Json(json) => own::Payload::Json(json),
+            upstream::Payload::Json(json) => own::Payload::Json(json.into()),
             upstream::Payload::Form(parts) => own::Payload::Form(parts.into_iter().map(part).collect()),
         },
         timeout_ms: said.timeout_ms,
@@ -96,7 +96,7 @@ fn part(said: upstream::Part) -> own::Part {
         filename: said.filename,
         mime: said.mime,
         data: match said.data {
-            upstream::Bytes::Inline(bytes) => own::Body::Inline(bytes),
+            upstream::Bytes::Inline(bytes) => own::Body::Inline(bytes.into()),
             upstream::Bytes::Blob(id) => own::Body::Blob(id),
         },
     }

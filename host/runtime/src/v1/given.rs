@@ -1,8 +1,9 @@
 //! What a plugin is given, from our words into its own.
 
 use gatehouse_model as own;
+use wasmtime::component::{ComponentType, Lower};
 
-use super::bindings::exports::gatehouse::family::jobs as wit;
+use super::bindings::exports::gatehouse::family::{jobs as wit, text};
 use super::bindings::gatehouse::family::{types, upstream};
 
 pub(super) fn context(cx: &own::Context) -> types::Context {
@@ -16,16 +17,28 @@ pub(super) fn context(cx: &own::Context) -> types::Context {
     }
 }
 
-pub(super) fn submission(given: own::Submission) -> wit::Submission {
-    wit::Submission {
-        surface: given.surface,
-        body: given.body,
-        parent: given.parent.map(parent),
-        blobs: given.blobs.into_iter().map(facts).collect(),
-    }
+/// The contract's `submission`, with its body lent: its only copy is the one inside the guest.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct Submission<'a> {
+    pub(super) surface: &'a str,
+    pub(super) body: &'a [u8],
+    pub(super) parent: Option<wit::Parent>,
+    pub(super) blobs: Vec<types::Facts>,
 }
 
-fn parent(given: own::Parent) -> wit::Parent {
+/// The contract's `text-request`, lent likewise.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct TextRequest<'a> {
+    pub(super) surface: &'a str,
+    pub(super) body: &'a [u8],
+    pub(super) headers: Vec<upstream::Header>,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) route: text::Route,
+}
+
+pub(super) fn parent(given: own::Parent) -> wit::Parent {
     wit::Parent {
         task_id: given.task.to_string(),
         model: given.model,
@@ -76,7 +89,7 @@ pub(super) fn reply(given: own::Reply) -> upstream::Reply {
             .map(|header| upstream::Header { name: header.name, value: header.value })
             .collect(),
         body: match given.body {
-            own::Body::Inline(bytes) => upstream::Bytes::Inline(bytes),
+            own::Body::Inline(bytes) => upstream::Bytes::Inline(bytes.into()),
             own::Body::Blob(id) => upstream::Bytes::Blob(id),
         },
     }

@@ -54,7 +54,13 @@ pub(crate) fn submit(
     cx: &Context,
     submission: Submission,
 ) -> wasmtime::Result<Result<Accepted, Refusal>> {
-    let (cx, request) = (given::context(cx), given::submission(submission));
+    let cx = given::context(cx);
+    let request = given::Submission {
+        surface: &submission.surface,
+        body: &submission.body,
+        parent: submission.parent.map(given::parent),
+        blobs: submission.blobs.into_iter().map(given::facts).collect(),
+    };
     let judged: Result<wit::Accepted, types::Refusal> =
         family.call(store, family.exports.submit, (&cx, &request))?;
     Ok(judged.map(answer::accepted).map_err(answer::refusal))

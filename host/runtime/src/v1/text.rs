@@ -16,7 +16,17 @@ pub(crate) fn prepare(
     cx: &own::Context,
     request: own::TextRequest,
 ) -> wasmtime::Result<Result<own::Prepared, own::Refusal>> {
-    let (cx, request) = (given::context(cx), inquiry(request));
+    let cx = given::context(cx);
+    let own::TextRoute { model, upstream, provider, protocol, rules } = request.route;
+    let protocol = protocol.as_str().to_owned();
+    let header = |header: own::Header| upstream::Header { name: header.name, value: header.value };
+    let request = given::TextRequest {
+        surface: &request.surface,
+        body: &request.body,
+        headers: request.headers.into_iter().map(header).collect(),
+        blobs: request.blobs.into_iter().map(given::facts).collect(),
+        route: wit::Route { model, upstream, provider, protocol, rules: rules.to_vec() },
+    };
     let judged: Result<wit::Prepared, types::Refusal> =
         family.call(store, family.exports.prepare, (&cx, &request))?;
     Ok(judged.map(prepared).map_err(answer::refusal))
@@ -68,27 +78,6 @@ pub(crate) fn end(
 ) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
     let judged: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.exports.end, (relay,))?;
     Ok(judged.map(chunk).map_err(rejection))
-}
-
-fn inquiry(given: own::TextRequest) -> wit::TextRequest {
-    let own::TextRoute { model, upstream, provider, protocol, rules } = given.route;
-    wit::TextRequest {
-        surface: given.surface,
-        body: given.body,
-        headers: given
-            .headers
-            .into_iter()
-            .map(|header| upstream::Header { name: header.name, value: header.value })
-            .collect(),
-        blobs: given.blobs.into_iter().map(given::facts).collect(),
-        route: wit::Route {
-            model,
-            upstream,
-            provider,
-            protocol: protocol.as_str().to_owned(),
-            rules: rules.to_vec(),
-        },
-    }
 }
 
 fn prepared(said: wit::Prepared) -> own::Prepared {

@@ -158,7 +158,7 @@ async fn every_event_arrives() {
 #[tokio::test]
 async fn oversized_input_never_reaches_the_plugin() {
     let (_dir, families, version) = ready();
-    let body = vec![b' '; (1 << 20) + 1];
+    let body = vec![b' '; (1 << 20) + 1].into();
     let request = Submission { body, ..common::request("ok") };
     let fault = families.submit(&version, context(&version), request).await.unwrap_err();
     assert_eq!(

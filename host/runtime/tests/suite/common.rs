@@ -107,7 +107,7 @@ pub fn step_context(version: &Version) -> Context {
 pub fn request(what: &str) -> Submission {
     Submission {
         surface: "images.generate".to_owned(),
-        body: format!("{what:?}").into_bytes(),
+        body: format!("{what:?}").into(),
         parent: None,
         blobs: vec![],
     }

@@ -5,9 +5,9 @@ use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
 use gatehouse_tasks::{Applied, Command};
 
 use super::{begin, customer, key, memory_store, minute};
-use crate::read::TaskQuery;
 use crate::store::Store;
 use crate::writer::commit;
+use crate::{MAX_ROWS_PER_PAGE, TaskQuery};
 
 /// More than is read in one piece, over several days.
 const MANY: u64 = 1300;
@@ -33,6 +33,28 @@ fn fill(store: &Store) {
     commit(&store.database().unwrap(), ends.collect()).unwrap();
 }
 
+/// One page that has the whole answer, and whether there are more.
+async fn list(store: &Store, name: &str, query: TaskQuery) -> (Vec<Task>, bool) {
+    let page = store.list_tasks(&customer(name), query).await.unwrap();
+    assert!(page.rows_read <= MAX_ROWS_PER_PAGE);
+    (page.tasks, page.next.is_some())
+}
+
+/// Every page of a listing, joined, and how many rows each read.
+async fn all_pages(store: &Store, query: TaskQuery) -> (Vec<Task>, Vec<usize>) {
+    let (mut tasks, mut rows, mut after) = (vec![], vec![], None);
+    loop {
+        let query = TaskQuery { after, ..query.clone() };
+        let page = store.list_tasks(&customer("customer-0"), query.clone()).await.unwrap();
+        assert!(page.tasks.len() <= query.limit);
+        tasks.extend(page.tasks);
+        rows.push(page.rows_read);
+        let Some(next) = page.next else { return (tasks, rows) };
+        assert!(after.is_none_or(|after| next < after), "a cursor only moves to older tasks");
+        after = Some(next);
+    }
+}
+
 fn numbers(tasks: &[Task]) -> Vec<u64> {
     tasks.iter().map(|task| u64::try_from(task.id.bits() & 0xffff).unwrap()).collect()
 }
@@ -47,11 +69,11 @@ async fn an_owner_sees_its_own_newest_first() {
     begin(&store).await;
     fill(&store);
     let all = TaskQuery { limit: 10_000, ..TaskQuery::default() };
-    let (tasks, more) = store.list_tasks(&customer("customer-0"), &all).unwrap();
+    let (tasks, more) = list(&store, "customer-0", all.clone()).await;
     assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 != 2), false));
-    let (tasks, more) = store.list_tasks(&customer("customer-1"), &all).unwrap();
+    let (tasks, more) = list(&store, "customer-1", all.clone()).await;
     assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2), false));
-    assert_eq!(store.list_tasks(&customer("customer"), &all).unwrap(), (vec![], false));
+    assert_eq!(list(&store, "customer", all).await, (vec![], false));
 }
 
 #[tokio::test]
@@ -59,17 +81,17 @@ async fn filters_choose_by_status_and_model() {
     let store = memory_store();
     begin(&store).await;
     fill(&store);
-    let check = |status, model: Option<&str>, which: fn(u64) -> bool| {
+    let check = async |status, model: Option<&str>, which: fn(u64) -> bool| {
         let query = TaskQuery { status, model: model.map(str::to_owned), limit: 10_000, after: None };
-        let (tasks, more) = store.list_tasks(&customer("customer-1"), &query).unwrap();
+        let (tasks, more) = list(&store, "customer-1", query).await;
         assert_eq!((numbers(&tasks), more), (expected(|number| number % 3 == 2 && which(number)), false));
     };
-    check(Some(Status::Submitted), None, |number| number % 4 == 0);
-    check(Some(Status::Completed), None, |number| number % 4 == 2);
-    check(Some(Status::Failed), None, |number| number % 2 == 1);
-    check(None, Some("model-1"), |number| number % 2 == 1);
-    check(Some(Status::Completed), Some("model-1"), |_| false);
-    check(None, Some("model"), |_| false);
+    check(Some(Status::Submitted), None, |number| number % 4 == 0).await;
+    check(Some(Status::Completed), None, |number| number % 4 == 2).await;
+    check(Some(Status::Failed), None, |number| number % 2 == 1).await;
+    check(None, Some("model-1"), |number| number % 2 == 1).await;
+    check(Some(Status::Completed), Some("model-1"), |_| false).await;
+    check(None, Some("model"), |_| false).await;
 }
 
 #[tokio::test]
@@ -81,7 +103,7 @@ async fn pages_join_without_gap_or_overlap() {
         let (mut seen, mut after) = (vec![], None);
         for _ in 0..(868 / limit + 2) {
             let query = TaskQuery { limit, after, ..TaskQuery::default() };
-            let (tasks, more) = store.list_tasks(&customer("customer-0"), &query).unwrap();
+            let (tasks, more) = list(&store, "customer-0", query).await;
             assert!(tasks.len() == limit || !more, "limit {limit}");
             seen.extend(numbers(&tasks));
             if !more {
@@ -92,7 +114,59 @@ async fn pages_join_without_gap_or_overlap() {
         assert_eq!(seen, expected(|number| number % 3 != 2), "limit {limit}");
     }
     let nothing = TaskQuery { limit: 0, ..TaskQuery::default() };
-    assert_eq!(store.list_tasks(&customer("customer-0"), &nothing).unwrap(), (vec![], true));
+    assert_eq!(list(&store, "customer-0", nothing).await, (vec![], true));
+}
+
+/// Finished tasks of one customer, three days of them; every 977th of the rare model.
+fn fill_history(store: &Store, count: u64) {
+    let id = |number: u64| minute(number / 5, u128::from(number));
+    for first in (0..count).step_by(1000) {
+        let (mut submissions, mut ends) = (vec![], vec![]);
+        for number in first..(first + 1000).min(count) {
+            let model = if number % 977 == 0 { "rare" } else { "usual" }.to_owned();
+            let made = task(0, 0, 0, 0, id(number).timestamp());
+            let task = Box::new(Task { id: id(number), model, ..made });
+            submissions.push(Command::Submit { task, idempotency: None });
+            let (ending, at) = (completed(0), START);
+            ends.push(Command::Finish { id: id(number), revision: 0, ending, audit: None, at });
+        }
+        for commands in [submissions, ends] {
+            let outcomes = commit(&store.database().unwrap(), commands).unwrap();
+            assert!(outcomes.iter().all(Result::is_ok));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_matches_nothing_reads_a_bounded_number_of_rows() {
+    const COUNT: u64 = 20_000;
+    let store = memory_store();
+    begin(&store).await;
+    fill_history(&store, COUNT);
+    let total = usize::try_from(COUNT).unwrap();
+    let filters = [(Some(Status::Failed), None), (None, Some("none")), (Some(Status::Pending), Some("rare"))];
+    for (status, model) in filters {
+        let query = TaskQuery { status, model: model.map(str::to_owned), limit: 100, after: None };
+        let (tasks, rows) = all_pages(&store, query).await;
+        assert_eq!((tasks, rows.iter().sum::<usize>()), (vec![], total));
+        assert!(rows.iter().all(|rows| *rows <= MAX_ROWS_PER_PAGE), "{rows:?}");
+    }
+    let rare: Vec<TaskId> = (0..COUNT)
+        .rev()
+        .filter(|number| number % 977 == 0)
+        .map(|number| minute(number / 5, number.into()))
+        .collect();
+    for limit in [1, 2, 5, 100] {
+        let query = TaskQuery { model: Some("rare".into()), limit, ..TaskQuery::default() };
+        let (tasks, rows) = all_pages(&store, query).await;
+        assert_eq!(tasks.iter().map(|task| task.id).collect::<Vec<_>>(), rare, "limit {limit}");
+        assert!(rows.iter().all(|rows| *rows <= MAX_ROWS_PER_PAGE), "{rows:?}");
+    }
+    // Without a filter a page is full and reads one row more than it returns.
+    let query = TaskQuery { limit: 100, ..TaskQuery::default() };
+    let newest = store.list_tasks(&customer("customer-0"), query).await.unwrap();
+    assert_eq!((newest.tasks.len(), newest.rows_read), (100, 101));
+    assert_eq!(newest.next, newest.tasks.last().map(|task| task.id));
 }
 
 #[tokio::test]
@@ -134,7 +208,7 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
     assert_eq!(store.task(id(2)).unwrap(), None);
     assert!(store.task(id(kept)).unwrap().is_some());
     let query = TaskQuery { limit: 10_000, ..TaskQuery::default() };
-    let (tasks, _) = store.list_tasks(&customer("customer-0"), &query).unwrap();
+    let (tasks, _) = list(&store, "customer-0", query).await;
     assert_eq!(numbers(&tasks), expected(|number| number % 3 != 2 && number >= kept));
     assert!(store.examine().unwrap().is_clean());
 }

@@ -80,7 +80,7 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
-    /// Opens an customer with nothing in it.
+    /// Opens a customer with nothing in it.
     #[serde(rename = "OpenAccount")]
     AddCustomer {
         /// Its id.

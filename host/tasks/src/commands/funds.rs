@@ -17,7 +17,7 @@ pub(crate) fn add_customer<B: LedgerStorage>(
     if id.0.is_empty() {
         return Err(Stop::Rejected(Rejection::malformed(
             "id",
-            "expected an customer's name, not an empty text",
+            "expected a customer's name, not an empty text",
         )));
     }
     if storage.customer(&id)?.is_some() {

@@ -8,7 +8,7 @@ use crate::ledger::hold::HoldId;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// An customer of that id is open already.
+    /// A customer of that id is open already.
     #[error("customer {0} exists already")]
     CustomerExists(CustomerId),
     /// The task has ended.

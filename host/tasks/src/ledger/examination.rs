@@ -113,7 +113,7 @@ impl Examination {
         self.follow_hold(entry);
     }
 
-    /// An customer's row.
+    /// A customer's row.
     pub fn customer(&mut self, customer: &Customer) {
         self.report.customers += 1;
         let balances = Balances {

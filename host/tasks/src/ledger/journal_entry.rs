@@ -1,6 +1,6 @@
 //! The ledger's rows: append-only, gap-free, hash-chained, each summing to zero.
 //!
-//! Four places hold money: an customer's `available`, `reserved` and `spent`, and the world outside. A
+//! Four places hold money: a customer's `available`, `reserved` and `spent`, and the world outside. A
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 

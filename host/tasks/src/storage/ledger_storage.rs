@@ -42,7 +42,7 @@ pub trait LedgerStorage {
 
     /// The customer of that id.
     fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, Self::Error>;
-    /// Keeps an customer.
+    /// Keeps a customer.
     fn put_customer(&mut self, customer: &Customer) -> Result<(), Self::Error>;
 
     /// The key of that id.

@@ -227,7 +227,7 @@ fn keys_and_accounts_are_made_once() {
         (Command::AddCustomer { id: customer_id(0), at: START }, Rejection::CustomerExists(customer_id(0))),
         (
             Command::AddCustomer { id: "".into(), at: START },
-            Rejection::malformed("id", "expected an customer's name, not an empty text"),
+            Rejection::malformed("id", "expected a customer's name, not an empty text"),
         ),
         (add(key(0, 0, None)), Rejection::KeyExists(key_id(0))),
         (add(twin), Rejection::KeyExists(key_id(5))),

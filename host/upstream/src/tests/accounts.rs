@@ -8,7 +8,7 @@ use crate::NoSlot;
 use crate::accounts::Sign;
 
 /// Accounts as `name: settings` lines under one provider.
-fn pool(clock: &Arc<Hand>, accounts: &[(&str, &str)]) -> Upstream {
+fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
     let mut text = "[providers.p]\nbase_url = \"https://api.example.com\"\n".to_owned();
     for (name, settings) in accounts {
         text += &format!("[providers.p.accounts.{name}]\nsecret = {{ env = \"KEY\" }}\n{settings}\n");
@@ -22,7 +22,7 @@ fn name(upstream: &Upstream) -> Result<String, NoSlot> {
 
 #[test]
 fn places_run_out_and_come_back() {
-    let upstream = pool(&Hand::at(0), &[("a", "concurrency = 2")]);
+    let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 2")]);
     let (first, _) = upstream.enter("p", None).unwrap();
     let (second, _) = upstream.enter("p", Some("a")).unwrap();
     assert_eq!(upstream.enter("p", None).unwrap_err(), NoSlot::Busy);
@@ -35,7 +35,7 @@ fn places_run_out_and_come_back() {
 
 #[test]
 fn a_job_of_an_earlier_process_has_its_place_whatever_the_limit() {
-    let upstream = pool(&Hand::at(0), &[("a", "concurrency = 1")]);
+    let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 1")]);
     let places = [upstream.resume("p", "a").unwrap(), upstream.resume("p", "a").unwrap()];
     assert!(upstream.resume("p", "gone").is_none() && upstream.resume("q", "a").is_none());
     assert_eq!(name(&upstream), Err(NoSlot::Busy));
@@ -45,7 +45,7 @@ fn a_job_of_an_earlier_process_has_its_place_whatever_the_limit() {
 
 #[test]
 fn what_is_not_configured_is_unknown() {
-    let upstream = pool(&Hand::at(0), &[("a", "")]);
+    let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "")]);
     assert_eq!(upstream.enter("q", None).unwrap_err(), NoSlot::Unknown);
     assert_eq!(upstream.enter("p", Some("b")).unwrap_err(), NoSlot::Unknown);
     assert!(upstream.knows("p") && !upstream.knows("q"));
@@ -53,8 +53,10 @@ fn what_is_not_configured_is_unknown() {
 
 #[test]
 fn a_lower_priority_number_goes_first() {
-    let upstream =
-        pool(&Hand::at(0), &[("spare", "priority = 5"), ("first", "priority = 1\nconcurrency = 1")]);
+    let upstream = pool(
+        &TestClock::skipping_pauses_at(0),
+        &[("spare", "priority = 5"), ("first", "priority = 1\nconcurrency = 1")],
+    );
     let (held, _) = upstream.enter("p", None).unwrap();
     assert_eq!(held.account(), "first");
     assert_eq!(name(&upstream).unwrap(), "spare");
@@ -64,7 +66,7 @@ fn a_lower_priority_number_goes_first() {
 
 #[test]
 fn equal_priorities_share_by_weight() {
-    let upstream = pool(&Hand::at(0), &[("a", "weight = 1"), ("b", "weight = 3")]);
+    let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "weight = 1"), ("b", "weight = 3")]);
     let mut shares = BTreeMap::new();
     for _ in 0..400 {
         *shares.entry(name(&upstream).unwrap()).or_insert(0) += 1;
@@ -74,30 +76,30 @@ fn equal_priorities_share_by_weight() {
 
 #[test]
 fn a_rate_names_the_moment_of_the_next_call() {
-    let clock = Hand::at(1000);
+    let clock = TestClock::skipping_pauses_at(1000);
     let upstream = pool(&clock, &[("a", "rate_per_second = 2.0")]);
     assert!(name(&upstream).is_ok() && name(&upstream).is_ok());
     let Err(NoSlot::Until(moment)) = name(&upstream) else { panic!("two calls a second are enough") };
     assert_eq!(moment, UnixMs(1500));
-    clock.advance(500);
+    clock.advance_ms(500);
     assert!(name(&upstream).is_ok());
 }
 
 #[test]
 fn too_many_calls_pause_the_account() {
     for (asked, pause) in [(Some(7), 7000), (Some(0), 1000), (Some(86_400), 600_000)] {
-        let clock = Hand::at(1000);
+        let clock = TestClock::skipping_pauses_at(1000);
         let upstream = pool(&clock, &[("a", "")]);
         upstream.enter("p", None).unwrap().1.judge(Sign::TooMany(asked));
         assert_eq!(name(&upstream), Err(NoSlot::Until(UnixMs(1000 + pause))), "{asked:?}");
-        clock.advance(pause);
+        clock.advance_ms(pause);
         assert!(name(&upstream).is_ok());
     }
 }
 
 #[test]
 fn pauses_without_a_number_grow_until_a_call_goes_well() {
-    let clock = Hand::at(1000);
+    let clock = TestClock::skipping_pauses_at(1000);
     let upstream = pool(&clock, &[("a", "")]);
     let mut pauses = vec![];
     for sign in
@@ -107,7 +109,7 @@ fn pauses_without_a_number_grow_until_a_call_goes_well() {
         if let Err(NoSlot::Until(moment)) = name(&upstream) {
             let pause = moment.since(clock.now()).as_millis() as u64;
             pauses.push(pause);
-            clock.advance(pause);
+            clock.advance_ms(pause);
         }
     }
     let [first, second, third, after] = pauses[..] else { panic!("{pauses:?}") };
@@ -117,7 +119,7 @@ fn pauses_without_a_number_grow_until_a_call_goes_well() {
 
 #[test]
 fn an_account_in_trouble_is_passed_over_while_another_is_whole() {
-    let clock = Hand::at(0);
+    let clock = TestClock::skipping_pauses_at(0);
     let upstream = pool(&clock, &[("a", "priority = 1"), ("b", "priority = 2\nconcurrency = 1")]);
     upstream.enter("p", Some("a")).unwrap().1.judge(Sign::Trouble);
     let (held, _) = upstream.enter("p", None).unwrap();
@@ -127,26 +129,26 @@ fn an_account_in_trouble_is_passed_over_while_another_is_whole() {
     // What is bound to it still goes there.
     assert_eq!(upstream.enter("p", Some("a")).unwrap().0.account(), "a");
     drop(held);
-    clock.advance(300_000);
+    clock.advance_ms(300_000);
     assert_eq!(name(&upstream).unwrap(), "a");
 }
 
 #[test]
 fn a_lone_account_in_trouble_is_still_used() {
-    let upstream = pool(&Hand::at(0), &[("a", "")]);
+    let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "")]);
     upstream.enter("p", None).unwrap().1.judge(Sign::Trouble);
     assert_eq!(name(&upstream).unwrap(), "a");
 }
 
 #[test]
 fn failures_open_the_breaker_and_one_trial_closes_it() {
-    let clock = Hand::at(0);
+    let clock = TestClock::skipping_pauses_at(0);
     let upstream = pool(&clock, &[("a", "")]);
     for _ in 0..5 {
         upstream.enter("p", None).unwrap().1.judge(Sign::Failing);
     }
     let Err(NoSlot::Until(moment)) = name(&upstream) else { panic!("five failures open it") };
-    clock.advance(moment.0);
+    clock.advance_ms(moment.0);
     let (_place, trial) = upstream.enter("p", None).unwrap();
     assert_eq!(name(&upstream), Err(NoSlot::Until(clock.now().plus(Duration::from_secs(1)))));
     // A trial that told nothing makes room for the next.
@@ -157,7 +159,7 @@ fn failures_open_the_breaker_and_one_trial_closes_it() {
 
 #[test]
 fn an_open_breaker_sends_calls_to_the_spare() {
-    let upstream = pool(&Hand::at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
+    let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
     for _ in 0..5 {
         upstream.enter("p", None).unwrap().1.judge(Sign::Failing);
     }

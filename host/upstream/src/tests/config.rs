@@ -42,7 +42,7 @@ min_bytes_per_second = 1
 fn build(text: &str, secret: &str) -> Result<Upstream, String> {
     let config: Config = toml::from_str(text).map_err(|error| error.message().to_owned())?;
     let secrets = |_: &SecretRef| Ok(Secret::new(secret.to_owned()));
-    let (clock, seed) = (Hand::at(0), Arc::new(Counting::default()));
+    let (clock, seed) = (TestClock::skipping_pauses_at(0), Arc::new(TestSeed::default()));
     Upstream::new(&config, &secrets, clock, seed, Arc::new(SystemResolver)).map_err(|error| error.to_string())
 }
 
@@ -190,7 +190,7 @@ fn a_bad_secret_is_told_without_its_value() {
     assert!(build(&config, " trimmed\n").is_ok());
     let config = toml::from_str(&config).unwrap();
     let missing = |_: &SecretRef| Err("the environment variable KEY is not set".to_owned());
-    let (clock, seed) = (Hand::at(0), Arc::new(Counting::default()));
+    let (clock, seed) = (TestClock::skipping_pauses_at(0), Arc::new(TestSeed::default()));
     let error = Upstream::new(&config, &missing, clock, seed, Arc::new(SystemResolver)).err().unwrap();
     assert_eq!(
         error.to_string(),

@@ -32,7 +32,7 @@ async fn urls_that_lead_to_private_places_are_refused() {
         ("empty.test", vec![]),
     ]);
     let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with("", Hand::at(0), resolver);
+    let upstream = upstream_with("", TestClock::skipping_pauses_at(0), resolver);
     let bad = FetchError::BadUrl;
     let closed = |host: &str| FetchError::NotPublic(host.to_owned());
     for (url, expected) in [
@@ -74,12 +74,12 @@ async fn urls_that_lead_to_private_places_are_refused() {
 
 #[tokio::test]
 async fn a_host_the_operator_named_may_be_private() {
-    let server = serve(|_| answer(200, &[("content-type", "Image/PNG; x=y")], "bytes")).await;
+    let server = Provider::start(|_| reply(200, &[("content-type", "Image/PNG; x=y")], "bytes")).await;
     let port = server.address.port();
     let names = HashMap::from([("cdn.internal", vec!["127.0.0.1".parse().unwrap()])]);
     let resolver = Arc::new(Table { names, ..Table::default() });
     let config = format!("[fetch]\nallow_private = [\"cdn.internal:{port}\", \"other.internal\"]\n");
-    let upstream = upstream_with(&config, Hand::at(0), resolver.clone());
+    let upstream = upstream_with(&config, TestClock::skipping_pauses_at(0), resolver.clone());
     let fetched = upstream.fetch(&format!("http://cdn.internal:{port}/a#b"), &user(10)).await.unwrap();
     assert_eq!(fetched.mime(), Some("image/png"));
     assert_eq!(fetched.collect().await.unwrap(), "bytes");
@@ -98,17 +98,17 @@ async fn a_host_the_operator_named_may_be_private() {
 
 #[tokio::test]
 async fn redirects_are_judged_like_the_first_url() {
-    let server = serve(|seen| {
-        let to = |location: &str| answer(302, &[("location", location)], "");
+    let server = Provider::start(|seen| {
+        let to = |location: &str| reply(302, &[("location", location)], "");
         match seen.target.strip_prefix('/').unwrap() {
-            "file" => answer(200, &[], "file"),
+            "file" => reply(200, &[], "file"),
             "metadata" => to("http://169.254.169.254/latest/"),
             "port" => to("http://127.0.0.1:1/"),
             "scheme" => to("ftp://example.com/"),
             "userinfo" => to("http://a:b@example.com/"),
             "garbage" => to("http://[/"),
-            "nowhere" => answer(302, &[], ""),
-            "304" => answer(304, &[], ""),
+            "nowhere" => reply(302, &[], ""),
+            "304" => reply(304, &[], ""),
             "1" => to("file"),
             number => to(&format!("/{}", number.parse::<u32>().unwrap() - 1)),
         }
@@ -137,17 +137,21 @@ async fn redirects_are_judged_like_the_first_url() {
 
 #[tokio::test]
 async fn results_come_from_the_providers_media_origins_only() {
-    let other = serve(|_| answer(200, &[], "elsewhere")).await;
+    let other = Provider::start(|_| reply(200, &[], "elsewhere")).await;
     let away = format!("{}/x", other.url());
-    let server = serve(move |seen| match seen.target.as_str() {
-        "/away" => answer(302, &[("location", &away)], ""),
-        _ => answer(200, &[], "result"),
+    let server = Provider::start(move |seen| match seen.target.as_str() {
+        "/away" => reply(302, &[("location", &away)], ""),
+        _ => reply(200, &[], "result"),
     })
     .await;
     let more = format!("media_origins = [\"{}\", \"https://*.bfl.ai\"]", server.url());
     let names = HashMap::from([("delivery.bfl.ai", vec!["10.1.2.3".parse().unwrap()])]);
     let resolver = Arc::new(Table { names, ..Table::default() });
-    let upstream = upstream_with(&provider("https://api.example.com", &more), Hand::at(0), resolver);
+    let upstream = upstream_with(
+        &provider("https://api.example.com", &more),
+        TestClock::skipping_pauses_at(0),
+        resolver,
+    );
     let results = Policy::new(Origins::Results("p"), 100, PATIENCE);
     let from = |url: String| fetch_owned(&upstream, url, results);
     assert_eq!(from(format!("{}/r", server.url())).await.unwrap(), "result");
@@ -164,7 +168,7 @@ async fn results_come_from_the_providers_media_origins_only() {
         from("https://delivery.bfl.ai/".to_owned()).await,
         Err(FetchError::NotPublic("delivery.bfl.ai".to_owned()))
     );
-    assert!(other.seen().is_empty());
+    assert!(other.received().is_empty());
     let unknown = Policy::new(Origins::Results("q"), 100, PATIENCE);
     assert_eq!(
         fetch_owned(&upstream, server.url(), unknown).await,
@@ -178,7 +182,9 @@ async fn fetch_owned(upstream: &Upstream, url: String, policy: Policy<'_>) -> Re
 
 #[tokio::test]
 async fn a_body_has_limits() {
-    let big = serve(|seen| answer(if seen.target == "/gone" { 404 } else { 200 }, &[], vec![1; 1000])).await;
+    let big =
+        Provider::start(|seen| reply(if seen.target == "/gone" { 404 } else { 200 }, &[], vec![1; 1000]))
+            .await;
     let upstream = allowing(&[big.address.to_string()]);
     assert_eq!(fetch(&upstream, &big.url(), &user(1000)).await.unwrap().len(), 1000);
     assert_eq!(fetch(&upstream, &big.url(), &user(999)).await, Err(FetchError::TooLarge(999)));
@@ -220,11 +226,11 @@ async fn a_trickle_is_cut_off() {
         stream.readable().await.unwrap();
     })
     .await;
-    let clock = Hand::at(0);
+    let clock = TestClock::skipping_pauses_at(0);
     let config = format!("[fetch]\nallow_private = [\"{address}\"]\n");
     let upstream = upstream_with(&config, clock.clone(), Arc::new(SystemResolver));
     let mut fetched = upstream.fetch(&format!("http://{address}/"), &user(1000)).await.unwrap();
-    clock.advance(11_000);
+    clock.advance_ms(11_000);
     assert_eq!(fetched.next().await, Err(FetchError::Timeout));
 }
 

@@ -25,21 +25,28 @@ async fn a_closed_port_is_unreachable() {
 
 #[tokio::test]
 async fn a_name_without_address_is_unreachable() {
-    let upstream =
-        upstream_with(&provider("https://nowhere.test", ""), Hand::at(0), Arc::new(Table::default()));
+    let upstream = upstream_with(
+        &provider("https://nowhere.test", ""),
+        TestClock::skipping_pauses_at(0),
+        Arc::new(Table::default()),
+    );
     assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Unreachable));
 }
 
 #[tokio::test]
 async fn an_address_behind_a_pattern_must_be_public() {
-    let server = serve(|_| answer(200, &[], "")).await;
+    let server = Provider::start(|_| reply(200, &[], "")).await;
     let names = HashMap::from([("evil.bfl.ai", vec!["127.0.0.1".parse().unwrap()])]);
     let more = format!("origins = [\"https://*.bfl.ai:{}\"]", server.address.port());
     let config = provider("https://api.example.com", &more);
-    let upstream = upstream_with(&config, Hand::at(0), Arc::new(Table { names, ..Table::default() }));
+    let upstream = upstream_with(
+        &config,
+        TestClock::skipping_pauses_at(0),
+        Arc::new(Table { names, ..Table::default() }),
+    );
     let url = format!("https://evil.bfl.ai:{}/", server.address.port());
     assert_eq!(outcome(&upstream, &get(Target::Url(url)), NEVER).await, Err(Outage::Unreachable));
-    assert!(server.seen().is_empty());
+    assert!(server.received().is_empty());
 }
 
 #[tokio::test]
@@ -67,10 +74,10 @@ async fn half_an_answer_in_time_is_a_timeout_too() {
 
 #[tokio::test]
 async fn a_deadline_that_is_over_sends_nothing() {
-    let server = serve(|_| answer(200, &[], "")).await;
+    let server = Provider::start(|_| reply(200, &[], "")).await;
     let upstream = upstream(&provider(&server.url(), ""));
     assert_eq!(outcome(&upstream, &post("{}"), UnixMs(0)).await, Err(Outage::Unreachable));
-    assert!(server.seen().is_empty());
+    assert!(server.received().is_empty());
 }
 
 #[tokio::test]
@@ -117,8 +124,8 @@ async fn answers_tell_the_account_what_to_do() {
         (404, vec![], 9, None),
         (402, vec![], 9, None),
     ] {
-        let server = serve(move |_| answer(status, &headers, "")).await;
-        let clock = Hand::at(1_000_000);
+        let server = Provider::start(move |_| reply(status, &headers, "")).await;
+        let clock = TestClock::skipping_pauses_at(1_000_000);
         let upstream = upstream_with(&provider(&server.url(), ""), clock.clone(), Arc::new(SystemResolver));
         for _ in 0..calls {
             assert_eq!(outcome(&upstream, &get(path("/")), NEVER).await, Ok(status));
@@ -130,7 +137,7 @@ async fn answers_tell_the_account_what_to_do() {
 
 #[tokio::test]
 async fn five_server_errors_or_outages_open_the_breaker() {
-    let failing = serve(|_| answer(503, &[], "")).await;
+    let failing = Provider::start(|_| reply(503, &[], "")).await;
     let gone = closed_port().await;
     for base in [failing.url(), gone] {
         let upstream = upstream(&provider(&base, ""));

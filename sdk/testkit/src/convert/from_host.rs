@@ -102,7 +102,7 @@ fn part(part: host::Part) -> Part {
         filename: part.filename,
         mime: part.mime,
         data: match part.data {
-            host::Body::Inline(bytes) => Body::Inline(bytes),
+            host::Body::Inline(bytes) => Body::Inline(bytes.into()),
             host::Body::Blob(id) => Body::Blob(id),
         },
     }

@@ -11,7 +11,7 @@ use super::to_host::facts;
 pub(crate) fn inquiry(request: &TextRequest) -> host::TextRequest {
     host::TextRequest {
         surface: request.surface.clone(),
-        body: request.body.clone().into_bytes(),
+        body: request.body.clone().into(),
         headers: request
             .headers
             .iter()
@@ -34,7 +34,7 @@ pub(crate) fn inquiry(request: &TextRequest) -> host::TextRequest {
 /// A body stays text, whether it was handed over as a value or written already.
 pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
     let written = match &prepared.call.body {
-        host::Payload::Json(body) => Some(String::from_utf8(body.clone()).expect("JSON is UTF-8")),
+        host::Payload::Json(body) => Some(String::from_utf8(body.to_vec()).expect("JSON is UTF-8")),
         _ => None,
     };
     let mut call = call(prepared.call);

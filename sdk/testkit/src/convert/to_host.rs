@@ -28,7 +28,7 @@ pub(crate) fn context(cx: &Context) -> host::Context {
 pub(crate) fn submission(request: &Submission) -> host::Submission {
     host::Submission {
         surface: request.surface.clone(),
-        body: json(&request.body),
+        body: json(&request.body).into(),
         parent: request.parent.as_ref().map(parent),
         blobs: request.blobs.iter().map(facts).collect(),
     }
@@ -84,7 +84,7 @@ pub(crate) fn reply(reply: &Reply) -> host::Reply {
         status: reply.status,
         headers: reply.headers.iter().map(header).collect(),
         body: match &reply.body {
-            Body::Inline(bytes) => host::Body::Inline(bytes.clone()),
+            Body::Inline(bytes) => host::Body::Inline(bytes.clone().into()),
             Body::Blob(id) => host::Body::Blob(id.clone()),
         },
     }

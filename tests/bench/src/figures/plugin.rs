@@ -68,7 +68,7 @@ async fn call(families: &PluginService, version: &Arc<Version>) {
     };
     let submission = Submission {
         surface: "images.generate".to_owned(),
-        body: house::request().into_bytes(),
+        body: house::request().into(),
         parent: None,
         blobs: Vec::new(),
     };

@@ -1,5 +1,6 @@
 //! Submissions: the receipt, the parts of a path, refusals, and bodies.
 
+use gatehouse_driver::SubmitRequest;
 use gatehouse_model::TaskId;
 use serde_json::json;
 
@@ -17,8 +18,9 @@ async fn a_submission_is_answered_with_a_receipt() {
         r#"{"code":200,"data":[{"status":"submitted","task_id":"task_000000000000000000000SG000"}]}"#
     );
     let asked = edge.backend.submitted.lock().unwrap();
-    assert_eq!((asked[0].surface, asked[0].model, asked[0].parent), ("images.generate", None, None));
-    assert_eq!((&asked[0].body[..], asked[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
+    let SubmitRequest { surface, parent, body: sent, .. } = &asked[0];
+    assert_eq!((*surface, sent.model(), *parent), ("images.generate", Some("ctx-pro"), None));
+    assert_eq!((&sent.bytes()[..], asked[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
 }
 
 #[tokio::test]
@@ -38,7 +40,7 @@ async fn the_path_gives_surface_model_and_parent() {
     ] {
         assert_eq!(ask(&edge, edge.post(&path, "{}")).await.status, 200);
         let asked = edge.backend.submitted.lock().unwrap().pop().unwrap();
-        assert_eq!((asked.surface, asked.model, asked.parent), (surface, model, follows));
+        assert_eq!((asked.surface, asked.body.model(), asked.parent), (surface, model, follows));
     }
     let reply = ask(&edge, edge.post("/v1/clip2/private-avatar", "{}")).await;
     let id = "task_000000000000000000000SG000";

@@ -91,6 +91,9 @@ async fn tasks_are_listed_and_filtered() {
     assert_eq!((page["data"].as_array().unwrap().len(), &page["has_more"]), (1, &json!(true)));
     let filter = edge.backend.filters.lock().unwrap().pop().unwrap();
     assert_eq!((filter.limit, filter.status, filter.after), (1, Some(Status::Completed), Some(first)));
+    let page = ask(&edge, edge.get("/v1/tasks?model=unused", "")).await;
+    let expected = format!(r#"{{"code":200,"data":[],"has_more":true,"first_id":null,"last_id":"{first}"}}"#);
+    assert_eq!(page.body, expected, "an empty page that has a cursor");
     let reply = ask(&edge, edge.get("/v1/tasks?limit=many", "")).await;
     assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("limit")));
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
-    Request, StoreError, SubmitError, TaskFilter, TextError,
+    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -31,7 +31,7 @@ pub(crate) struct ScriptedBackend {
     pub(crate) keys: Mutex<Vec<Key>>,
     pub(crate) generation: AtomicU64,
     pub(crate) look_ups: AtomicUsize,
-    pub(crate) submitted: Mutex<Vec<Request>>,
+    pub(crate) submitted: Mutex<Vec<SubmitRequest>>,
     pub(crate) filters: Mutex<Vec<TaskFilter>>,
     pub(crate) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
     pub(crate) ready: AtomicBool,
@@ -179,12 +179,13 @@ impl Backend for ScriptedBackend {
     fn keys_generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
-    async fn submit(&self, request: Request) -> Result<Receipt, SubmitError> {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         self.submitted.lock().unwrap().push(request);
         match body["refuse"].as_str() {
             Some("hang") => std::future::pending().await,
-            Some("panic") => panic!("a bug in the backend"),
+            // What the driver makes of a panic; it runs a submission on a task of its own.
+            Some("panic") => Err(SubmitError::Internal("a bug".to_owned())),
             Some(word) => Err(refusal(word)),
             None => {
                 let task = self.put(0x0198_0000, |task| task.progress = 10);
@@ -192,8 +193,8 @@ impl Backend for ScriptedBackend {
             }
         }
     }
-    async fn ask(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         let rejected = |obstacle| TextError::Rejected {
             obstacle,
             message: "the provider's words".to_owned(),
@@ -238,11 +239,15 @@ impl Backend for ScriptedBackend {
         let _ = self.tasks.subscribe().wait_for(over).await;
         self.task(key, id)
     }
-    fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<(Vec<Task>, bool), StoreError> {
+    async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        let page = tasks.values().rev().take(filter.limit).cloned().collect();
-        self.working((page, tasks.len() > filter.limit))
+        // A model nobody used: the page ends at its limit of rows before the first match.
+        let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
+        let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
+        let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));
+        let next = cursor.filter(|_| tasks.len() > page.len());
+        self.working(TaskPage { rows_read: tasks.len(), tasks: page, next })
     }
     async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;

@@ -69,7 +69,7 @@ async fn a_real_listener_on_loopback_is_reached_by_its_name_alone() {
     let pattern = format!("[\"https://*.cdn.test:{port}\", \"http://named.internal:{port}\"]");
     let more = format!("origins = {pattern}\nmedia_origins = {pattern}");
     let text = provider("https://api.test", &more);
-    let upstream = upstream_with(&text, Hand::at(1_000_000), resolver);
+    let upstream = upstream_with(&text, TestClock::skipping_pauses_at(1_000_000), resolver);
     let slot = upstream.acquire("p", "main").unwrap();
     let policy = Policy::new(RESULT, 1000, PATIENCE);
     for host in ["loop", "mapped", "zero", "mixed"] {

@@ -82,7 +82,7 @@ async fn urls_lead_where_their_table_says() {
     }
     assert_all(rows.len() * 2, &wrong);
     // What did leave carried nobody's name.
-    for seen in stage.seen() {
+    for seen in stage.received() {
         assert_eq!((seen.header("authorization"), seen.header("cookie")), (None, None));
     }
 }
@@ -191,5 +191,5 @@ async fn another_address_that_answers_is_told_nothing() {
             assert!(found.ends_with(" unreachable"), "{url} {origins:?}: {found}");
         }
     }
-    assert!(stage.seen().is_empty());
+    assert!(stage.received().is_empty());
 }

@@ -22,7 +22,7 @@ pub(super) struct Stage {
     pub(super) names: Arc<Names>,
     pub(super) dials: Arc<Dials>,
     script: Script,
-    server: Server,
+    server: Provider,
     folder: tempfile::TempDir,
 }
 
@@ -39,11 +39,11 @@ impl Stage {
         let acceptor = acceptor(&made.cert.pem(), &made.signing_key.serialize_pem());
         let script = Script::default();
         let lines = Arc::clone(&script);
-        let server = serve_over(
+        let server = Provider::start_over(
             move |_| match lines.lock().unwrap().pop_front() {
                 // Closed after each answer, so that each hop has to connect and shows.
-                Some((status, to)) => answer(status, &[("location", &to), ("connection", "close")], "moved"),
-                None => answer(200, &[("connection", "close")], "file"),
+                Some((status, to)) => reply(status, &[("location", &to), ("connection", "close")], "moved"),
+                None => reply(200, &[("connection", "close")], "file"),
             },
             move |stream| plain_or_tls(stream, acceptor.clone()),
         )
@@ -56,7 +56,7 @@ impl Stage {
     pub(super) fn upstream(&self, providers: &str, fetch: &str) -> Upstream {
         let roots = self.folder.path().join("roots.pem");
         let text = format!("{providers}\n[fetch]\nextra_roots_file = {roots:?}\n{fetch}\n");
-        let (clock, seed) = (Hand::at(1_000_000), Arc::new(Counting::default()));
+        let (clock, seed) = (TestClock::skipping_pauses_at(1_000_000), Arc::new(TestSeed::default()));
         let (names, dials) = (Arc::clone(&self.names) as _, Arc::clone(&self.dials) as _);
         Upstream::dialling(&config(&text), &secrets, clock, seed, names, dials).unwrap()
     }
@@ -77,8 +77,8 @@ impl Stage {
     }
 
     /// Every request that reached the server.
-    pub(super) fn seen(&self) -> Vec<Seen> {
-        self.server.seen()
+    pub(super) fn received(&self) -> Vec<Received> {
+        self.server.received()
     }
 }
 

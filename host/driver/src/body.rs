@@ -1,0 +1,238 @@
+//! A request body, looked at once: one JSON object in shared bytes, and the model it names.
+//!
+//! The only place of the host that parses a client's body. Whoever needs the bytes later (the cut of embedded
+//! media, the plugin) shares them. How deep a body may nest is for its plugin to say: nothing here recurses.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use crate::errors::SubmitError;
+
+/// Characters of a bad `model` that an error repeats.
+const SHOWN: usize = 200;
+
+/// The body of a submission or of a text request: one JSON object.
+#[derive(Clone, Debug)]
+pub struct CheckedBody {
+    bytes: Bytes,
+    model: Option<String>,
+}
+
+impl CheckedBody {
+    /// Checks a body. The route may imply the model; then the body's own `model` does not count.
+    ///
+    /// # Errors
+    /// [`SubmitError::Invalid`]: the bytes are not one JSON object, or its `model` is no name.
+    pub fn parse(bytes: Bytes, implied: Option<&str>) -> Result<Self, SubmitError> {
+        if bytes.trim_ascii().is_empty() {
+            return Err(whole("the request body is empty, expected a JSON object".to_owned()));
+        }
+        let text = str::from_utf8(&bytes).map_err(|error| {
+            whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
+        })?;
+        let Head(model) = serde_json::from_str(text)
+            .map_err(|error| whole(format!("the request body is not JSON: {error}")))?;
+        let model = match (implied, model) {
+            (_, Model::NoObject) => {
+                return Err(whole("the request body must be a JSON object".to_owned()));
+            }
+            (Some(implied), _) => Some(implied.to_owned()),
+            (None, Model::Field(None | Some(Value::Null))) => None,
+            (None, Model::Field(Some(Value::String(model)))) if !model.trim().is_empty() => Some(model),
+            (None, Model::Field(Some(other))) => return Err(SubmitError::bad_model(&other)),
+        };
+        Ok(Self { bytes, model })
+    }
+
+    /// The bytes as they came.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The id or alias of the model asked for.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+}
+
+fn whole(message: String) -> SubmitError {
+    SubmitError::Invalid { field: None, message }
+}
+
+impl SubmitError {
+    pub(crate) fn no_model() -> Self {
+        model_error("expected the id of a model, nothing came")
+    }
+
+    fn bad_model(found: &Value) -> Self {
+        let found: String = found.to_string().chars().take(SHOWN).collect();
+        model_error(&format!("expected the id of a model as a string, got {found}"))
+    }
+}
+
+fn model_error(message: &str) -> SubmitError {
+    SubmitError::Invalid { field: Some("model".to_owned()), message: format!("model: {message}") }
+}
+
+/// All that one pass over the text keeps of it.
+struct Head(Model);
+
+enum Model {
+    /// The text is another JSON value.
+    NoObject,
+    /// The object's `model`, if it has one.
+    Field(Option<Value>),
+}
+
+impl<'de> Deserialize<'de> for Head {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(HeadVisitor)
+    }
+}
+
+struct HeadVisitor;
+
+impl<'de> Visitor<'de> for HeadVisitor {
+    type Value = Head;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Head, A::Error> {
+        let mut model = None;
+        while let Some(Key(is_model)) = fields.next_key()? {
+            if !is_model {
+                fields.next_value::<IgnoredAny>()?;
+            } else if model.replace(fields.next_value()?).is_some() {
+                return Err(A::Error::duplicate_field("model"));
+            }
+        }
+        Ok(Head(Model::Field(model)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Head, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Head(Model::NoObject))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Head, E> {
+        Ok(Head(Model::NoObject))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Head, E> {
+        Ok(Head(Model::NoObject))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Head, E> {
+        Ok(Head(Model::NoObject))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Head, E> {
+        Ok(Head(Model::NoObject))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Head, E> {
+        Ok(Head(Model::NoObject))
+    }
+
+    fn visit_unit<E>(self) -> Result<Head, E> {
+        Ok(Head(Model::NoObject))
+    }
+}
+
+/// Whether a field's name is `model`. Escapes count: `"mod\u0065l"` is the same name.
+struct Key(bool);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field's name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Key, E> {
+        Ok(Key(name == "model"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &[u8], implied: Option<&str>) -> Result<Option<String>, (Option<String>, String)> {
+        match CheckedBody::parse(Bytes::copy_from_slice(text), implied) {
+            Ok(body) => Ok(body.model),
+            Err(SubmitError::Invalid { field, message }) => Err((field, message)),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_model_is_read_from_the_body_unless_the_route_implies_it() {
+        for (text, implied, expected) in [
+            (r#"{"model": "m"}"#, None, Some("m")),
+            (r#" {"a": [{"model": 1}], "mod\u0065l": "m", "b": "\ud83d\ude00"} "#, None, Some("m")),
+            (r#"{"model": null}"#, None, None),
+            ("{}", None, None),
+            (r#"{"model": "m"}"#, Some("n"), Some("n")),
+            (r#"{"model": 7}"#, Some("n"), Some("n")),
+            ("{}", Some("n"), Some("n")),
+        ] {
+            assert_eq!(parse(text.as_bytes(), implied), Ok(expected.map(str::to_owned)), "{text}");
+        }
+        let nested = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(parse(nested.as_bytes(), None), Ok(None));
+    }
+
+    #[test]
+    fn what_is_not_one_json_object_is_refused_with_its_position() {
+        for (text, expected) in [
+            (&b""[..], "the request body is empty, expected a JSON object"),
+            (b" \r\n", "the request body is empty, expected a JSON object"),
+            (b"{\n \"a\": }", "line 2 column 7"),
+            (b"{} {}", "line 1 column 4"),
+            (b"[1, }", "line 1 column 5"),
+            (b"{\"a\": \"\xff\"}", "the request body is not UTF-8 after byte 7"),
+            (b"\xef\xbb\xbf{}", "line 1 column 1"),
+            (b"{\"model\": \"a\", \"model\": \"b\"}", "duplicate field `model`"),
+            (b" [1, {\"a\": null}] ", "the request body must be a JSON object"),
+            (b"\"{}\"", "the request body must be a JSON object"),
+            (b"-1", "the request body must be a JSON object"),
+            (b"1.5", "the request body must be a JSON object"),
+            (b"null", "the request body must be a JSON object"),
+            (b"true", "the request body must be a JSON object"),
+        ] {
+            for implied in [None, Some("m")] {
+                let (field, message) = parse(text, implied).unwrap_err();
+                assert!(field.is_none() && message.contains(expected), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_no_name_is_refused() {
+        for (text, found) in [
+            (r#"{"model": 7}"#.to_owned(), "7".to_owned()),
+            (r#"{"model": " "}"#.to_owned(), "\" \"".to_owned()),
+            (r#"{"model": {"id": "m"}}"#.to_owned(), r#"{"id":"m"}"#.to_owned()),
+            (format!("{{\"model\": [\"{}\"]}}", "x".repeat(1000)), format!("[\"{}", "x".repeat(198))),
+        ] {
+            let message = format!("model: expected the id of a model as a string, got {found}");
+            assert_eq!(parse(text.as_bytes(), None), Err((Some("model".to_owned()), message)));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The one place that detaches work from the connection of the client that asked for it.
+
+use bytes::Bytes;
+
+use crate::errors::SubmitError;
+
+/// Runs `work` on a task of its own, to its end, even if its caller goes away meanwhile.
+///
+/// `received` is held until then: the edge counts the memory of a request by these bytes, and what is made of
+/// them while the work lasts takes no more than they do.
+pub(crate) async fn detached<T: Send + 'static, E: From<SubmitError> + Send + 'static>(
+    received: Bytes,
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T, E> {
+    let running = tokio::spawn(async move {
+        let outcome = work.await;
+        drop(received);
+        outcome
+    });
+    running.await.unwrap_or_else(|error| Err(SubmitError::Internal(error.to_string()).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_runs_to_its_end_without_its_caller_and_keeps_the_body() {
+        let (begun, go_on, body) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(vec![1]));
+        let bytes = Bytes::from_owner(Owner(Arc::clone(&body)));
+        let (at_work, held_up) = (Arc::clone(&begun), Arc::clone(&go_on));
+        let work = async move {
+            at_work.notify_one();
+            held_up.notified().await;
+            Ok::<_, SubmitError>(())
+        };
+        let caller = tokio::spawn(detached(bytes, work));
+        begun.notified().await;
+        caller.abort();
+        assert!(caller.await.is_err());
+        assert_eq!(Arc::strong_count(&body), 2, "still counted");
+        go_on.notify_one();
+        while Arc::strong_count(&body) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_internal_error() {
+        let work = async { if true { panic!("a bug") } else { Ok::<(), SubmitError>(()) } };
+        assert!(matches!(detached(Bytes::new(), work).await, Err(SubmitError::Internal(_))));
+    }
+
+    struct Owner(Arc<Vec<u8>>);
+
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+}

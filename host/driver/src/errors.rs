@@ -1,0 +1,107 @@
+//! Why a start, a submission or a cancel failed, for the caller to act on.
+//!
+//! A message here may be shown to a client, except where a variant says that it is for the log.
+
+use gatehouse_model::{Credits, Status};
+use gatehouse_store::StoreError;
+
+/// Why a driver could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The price table cannot be used.
+    #[error("prices: {0}")]
+    Prices(String),
+    /// The table of text models cannot be used.
+    #[error("models.{path}: {why}")]
+    Models {
+        /// Below `models`.
+        path: String,
+        /// What was expected and what came.
+        why: String,
+    },
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a submission was not accepted. Nothing was charged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// A bad body or field.
+    #[error("{message}")]
+    Invalid {
+        /// JSON path, `None` for the body as a whole.
+        field: Option<String>,
+        /// What was expected and what came.
+        message: String,
+    },
+    /// No model of that name on this surface.
+    #[error("unknown model {0:?}")]
+    UnknownModel(String),
+    /// The key may not use the model.
+    #[error("this key may not use model {0:?}")]
+    ModelForbidden(String),
+    /// Something the request names does not exist (for this caller).
+    #[error("{0}")]
+    NotFound(String),
+    /// Something the request names may not be used.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The account cannot pay.
+    #[error("insufficient balance: this request needs {needed} credits, {available} are available")]
+    InsufficientBalance {
+        /// The hold.
+        needed: Credits,
+        /// What the account has.
+        available: Credits,
+    },
+    /// The key's quota does not allow it.
+    #[error("key quota exceeded: this request needs {needed} credits, {remaining} remain")]
+    QuotaExceeded {
+        /// The hold.
+        needed: Credits,
+        /// What the key has left.
+        remaining: Credits,
+    },
+    /// The same idempotency key came with another body.
+    #[error("this Idempotency-Key was used with a different request")]
+    IdempotencyConflict,
+    /// The key was revoked or has expired between look-up and commit.
+    #[error("this key is no longer valid")]
+    KeyGone,
+    /// Too much is going on; nothing was started.
+    #[error("the gateway is busy, retry in a moment")]
+    Busy,
+    /// The process is shutting down.
+    #[error("the gateway is restarting, retry in a moment")]
+    Draining,
+    /// The model's plugin misbehaved; how is for the log.
+    #[error("the plugin of model {0:?} failed on this request")]
+    Plugin(String),
+    /// The operator's configuration is short. The text is for the log.
+    #[error("{0}")]
+    Internal(String),
+    /// The store failed; the process is about to stop.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a cancel did not happen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CancelError {
+    /// No such task for this caller.
+    #[error("no such task")]
+    NotFound,
+    /// It has already ended.
+    #[error("the task has already ended: {}", .0.as_str())]
+    Over(Status),
+    /// It was sent, and its provider cannot take it back.
+    #[error("the task is already running at its provider and cannot be stopped there")]
+    Running,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

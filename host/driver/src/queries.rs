@@ -1,0 +1,138 @@
+//! What callers may read: their tasks, the models they may use, results and media links.
+//!
+//! Every look-up is by (owner, id). Reads use the store's own snapshots and never wait for the writer.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gatehouse_media::{MediaFile, MediaRefusal};
+use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
+use gatehouse_store::{StoreError, TaskPage, TaskQuery};
+
+use crate::api::{ModelListing, TaskFilter};
+use crate::driver::Driver;
+use crate::result;
+use crate::state::ShutdownState;
+use crate::submit::may_use;
+
+impl Driver {
+    /// The key of this digest, straight from the store. Callers cache, and drop what they cached
+    /// whenever [`Driver::keys_generation`] has moved.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        self.state.store.key_by_digest(digest)
+    }
+
+    /// Moves whenever a key is made, changed or revoked.
+    #[must_use]
+    pub fn keys_generation(&self) -> u64 {
+        self.state.keys_generation.load(Ordering::Acquire)
+    }
+
+    /// Tells caches that a key was made, changed or revoked.
+    pub fn keys_changed(&self) {
+        self.state.keys_generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// One of the caller's tasks. Another customer's task is as unknown as one that never existed.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+        Ok(self.state.store.task(id)?.filter(|task| task.customer == key.customer))
+    }
+
+    /// The same, once it has ended or `patience` is over.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn task_when_over(
+        &self,
+        key: &Key,
+        id: TaskId,
+        patience: Duration,
+    ) -> Result<Option<Task>, StoreError> {
+        // Registered before the read, so that an end in between is not missed.
+        let end = self.state.live.wait_for_end(id);
+        let task = self.task(key, id)?;
+        let Some(end) = end.filter(|_| task.as_ref().is_some_and(|task| !task.status.is_final())) else {
+            return Ok(task);
+        };
+        let mut shutdown = self.state.shutdown.subscribe();
+        tokio::select! {
+            biased;
+            _ = end => {}
+            () = self.state.clock.pause(patience) => {}
+            // A shutdown does not wait for a client that only waits.
+            _ = shutdown.wait_for(|shutdown| *shutdown >= ShutdownState::LameDuck) => {}
+        }
+        self.task(key, id)
+    }
+
+    /// A page of the caller's tasks, newest first.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+        let query = TaskQuery {
+            status: filter.status,
+            model: filter.model.as_deref().map(|model| self.canonical(model)),
+            after: filter.after,
+            limit: filter.limit,
+        };
+        self.state.store.list_tasks(&key.customer, query).await
+    }
+
+    /// The client's `result` of a completed task as JSON; links begin with `base` (no trailing slash).
+    #[must_use]
+    pub fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+        result::render(task, |media| self.state.media.link(base, media))
+    }
+
+    /// Models this key may use, aliases included.
+    #[must_use]
+    pub fn models(&self, key: &Key) -> Vec<ModelListing> {
+        let registry = self.state.plugins.registry();
+        let jobs = registry.models().into_iter().map(|row| {
+            let listing =
+                ModelListing { id: row.id, family: row.family, surfaces: row.surfaces, since: row.since };
+            (listing, row.model)
+        });
+        let surfaces = registry.text_surfaces();
+        let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
+        let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
+        let texts = self.state.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
+            let family = self.state.models.provider(id);
+            let listing = ModelListing { id: name.to_owned(), family, surfaces: served.clone(), since };
+            (listing, id.to_owned())
+        });
+        let mut models: Vec<ModelListing> = jobs
+            .chain(texts)
+            .filter(|(listing, model)| may_use(key, &listing.id, model))
+            .map(|(listing, _)| listing)
+            .collect();
+        models.sort_by(|a, b| a.id.cmp(&b.id));
+        models
+    }
+
+    /// Opens a signed link: `/v1/media/<name>?expires=<unix s>&signature=<hex>`.
+    ///
+    /// # Errors
+    /// Why the link is not served.
+    pub async fn media(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        self.state.media.open_link(name, expires, signature, range).await
+    }
+
+    fn canonical(&self, model: &str) -> String {
+        let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == model);
+        listed.map_or_else(|| model.to_owned(), |entry| entry.model)
+    }
+}

@@ -1,0 +1,241 @@
+//! When each live task is due: one heap of due times, and the tasks parked until a permit at a provider is free.
+//!
+//! Soft state, rebuilt from the store at every start; pure, so it runs under any clock. It holds ids only: a
+//! task's row is read when the task is due. It never decides what a step does.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use gatehouse_model::{TaskId, UnixMs};
+
+/// Due times of live tasks. Arming a task again replaces its earlier due time.
+#[derive(Default)]
+pub(crate) struct DueHeap {
+    heap: BinaryHeap<Reverse<(UnixMs, u64, TaskId)>>,
+    /// Each task's current generation; a heap entry of another generation is dead.
+    timers: HashMap<TaskId, TimerEntry>,
+    parked: HashMap<String, VecDeque<TaskId>>,
+    /// Generations given out; never reused, so that a forgotten task's heap entries stay dead.
+    generations: u64,
+}
+
+struct TimerEntry {
+    generation: u64,
+    armed: bool,
+    /// A wake-up came while the task's step was running; it is due again as soon as that ends.
+    woken: bool,
+    /// It waits in a queue for a permit.
+    parked: bool,
+}
+
+impl DueHeap {
+    /// Makes a task due at `due`; an earlier due time does not count any more.
+    pub(crate) fn arm(&mut self, task: TaskId, due: UnixMs) {
+        let timer = self.timers.entry(task).or_insert(TimerEntry {
+            generation: 0,
+            armed: false,
+            woken: false,
+            parked: false,
+        });
+        self.generations += 1;
+        timer.generation = self.generations;
+        timer.armed = true;
+        timer.woken = false;
+        self.heap.push(Reverse((due, timer.generation, task)));
+        self.prune();
+    }
+
+    /// The same at the end of a step, unless the task was woken meanwhile: then it is due at `now`.
+    pub(crate) fn rearm(&mut self, task: TaskId, due: UnixMs, now: UnixMs) {
+        let woken = self.timers.get(&task).is_some_and(|timer| timer.woken);
+        self.arm(task, if woken { now } else { due });
+    }
+
+    /// Makes a known task due at `now`; if its step is running, it is due again right after it.
+    pub(crate) fn wake(&mut self, task: TaskId, now: UnixMs) {
+        match self.timers.get_mut(&task) {
+            Some(timer) if timer.armed => self.arm(task, now),
+            Some(timer) => timer.woken = true,
+            None => {}
+        }
+    }
+
+    /// Forgets a task that has ended.
+    pub(crate) fn forget(&mut self, task: TaskId) {
+        self.timers.remove(&task);
+    }
+
+    /// The next task due at `now`, and when it was due. It is not armed until [`DueHeap::rearm`].
+    pub(crate) fn take_due(&mut self, now: UnixMs) -> Option<(TaskId, UnixMs)> {
+        while let Some(&Reverse((due, generation, task))) = self.heap.peek() {
+            let current =
+                self.timers.get_mut(&task).filter(|timer| timer.armed && timer.generation == generation);
+            let Some(timer) = current else {
+                self.heap.pop();
+                continue;
+            };
+            if due > now {
+                return None;
+            }
+            timer.armed = false;
+            self.heap.pop();
+            return Some((task, due));
+        }
+        None
+    }
+
+    /// When the next task is due.
+    pub(crate) fn next_due(&mut self) -> Option<UnixMs> {
+        while let Some(&Reverse((due, generation, task))) = self.heap.peek() {
+            if self.timers.get(&task).is_some_and(|timer| timer.armed && timer.generation == generation) {
+                return Some(due);
+            }
+            self.heap.pop();
+        }
+        None
+    }
+
+    /// Queues a task for a free permit at `provider`; its due time stays as a fallback.
+    pub(crate) fn park(&mut self, provider: &str, task: TaskId) {
+        // A task that asks again by itself keeps its one position in the queue.
+        match self.timers.get_mut(&task) {
+            Some(timer) if !timer.parked => timer.parked = true,
+            _ => return,
+        }
+        match self.parked.get_mut(provider) {
+            Some(queue) => queue.push_back(task),
+            None => {
+                self.parked.insert(provider.to_owned(), VecDeque::from([task]));
+            }
+        }
+    }
+
+    /// The task has got a permit by itself; the next free one is for another task.
+    pub(crate) fn leave_queue(&mut self, task: TaskId) {
+        if let Some(timer) = self.timers.get_mut(&task) {
+            timer.parked = false;
+        }
+    }
+
+    /// A permit at `provider` is free: the task that has waited longest is due now.
+    pub(crate) fn unpark(&mut self, provider: &str, now: UnixMs) {
+        let Some(queue) = self.parked.get_mut(provider) else { return };
+        while let Some(task) = queue.pop_front() {
+            if let Some(timer) = self.timers.get_mut(&task).filter(|timer| timer.parked) {
+                timer.parked = false;
+                self.wake(task, now);
+                return;
+            }
+        }
+    }
+
+    /// Re-arming leaves dead entries behind; rebuild once they are the majority.
+    fn prune(&mut self) {
+        if self.heap.len() > 64 && self.heap.len() > 3 * self.timers.len() {
+            let timers = &self.timers;
+            self.heap.retain(|Reverse((_, generation, task))| {
+                timers.get(task).is_some_and(|timer| timer.armed && timer.generation == *generation)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u128) -> TaskId {
+        TaskId::from_bits(n)
+    }
+
+    #[test]
+    fn tasks_come_in_order_of_due_time() {
+        let mut heap = DueHeap::default();
+        for (task, due) in [(1, 30), (2, 10), (3, 20)] {
+            heap.arm(id(task), UnixMs(due));
+        }
+        assert_eq!(heap.next_due(), Some(UnixMs(10)));
+        assert_eq!(heap.take_due(UnixMs(9)), None);
+        assert_eq!(heap.take_due(UnixMs(25)), Some((id(2), UnixMs(10))));
+        assert_eq!(heap.take_due(UnixMs(25)), Some((id(3), UnixMs(20))));
+        assert_eq!(heap.take_due(UnixMs(25)), None);
+    }
+
+    #[test]
+    fn arming_again_replaces_the_due_time() {
+        let mut heap = DueHeap::default();
+        heap.arm(id(1), UnixMs(10));
+        heap.arm(id(1), UnixMs(50));
+        assert_eq!(heap.take_due(UnixMs(20)), None);
+        assert_eq!(heap.take_due(UnixMs(50)), Some((id(1), UnixMs(50))));
+        assert_eq!(heap.take_due(UnixMs(99)), None, "a taken task is not taken twice");
+    }
+
+    #[test]
+    fn a_wake_during_a_step_is_not_lost() {
+        let mut heap = DueHeap::default();
+        heap.arm(id(1), UnixMs(10));
+        assert!(heap.take_due(UnixMs(10)).is_some());
+        heap.wake(id(1), UnixMs(11));
+        heap.rearm(id(1), UnixMs(500), UnixMs(12));
+        assert_eq!(heap.take_due(UnixMs(12)), Some((id(1), UnixMs(12))));
+    }
+
+    #[test]
+    fn a_free_slot_wakes_whoever_waited_longest_and_still_lives() {
+        let mut heap = DueHeap::default();
+        for task in [1, 2, 3] {
+            heap.arm(id(task), UnixMs(1_000));
+            heap.park("bfl", id(task));
+            heap.park("bfl", id(task));
+        }
+        heap.forget(id(1));
+        heap.unpark("bfl", UnixMs(5));
+        heap.unpark("other", UnixMs(5));
+        assert_eq!(heap.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
+        assert_eq!(heap.take_due(UnixMs(5)), None);
+        heap.unpark("bfl", UnixMs(6));
+        assert_eq!(heap.take_due(UnixMs(6)), Some((id(3), UnixMs(6))), "parked once, however often it asked");
+        heap.unpark("bfl", UnixMs(7));
+        assert_eq!(heap.take_due(UnixMs(7)), None);
+    }
+
+    #[test]
+    fn a_task_that_left_the_queue_is_not_woken_from_it() {
+        let mut heap = DueHeap::default();
+        for task in [1, 2] {
+            heap.arm(id(task), UnixMs(1_000));
+            heap.park("bfl", id(task));
+        }
+        heap.leave_queue(id(1));
+        heap.unpark("bfl", UnixMs(5));
+        assert_eq!(heap.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_armed_task_comes_once_and_never_early(
+            moves in proptest::collection::vec((0_u128..20, 0_u64..100, proptest::bool::ANY), 1..400),
+        ) {
+            let mut heap = DueHeap::default();
+            let mut truth: std::collections::BTreeMap<TaskId, u64> = std::collections::BTreeMap::new();
+            for (at, (task, due, forget)) in moves.into_iter().enumerate() {
+                if forget {
+                    heap.forget(id(task));
+                    truth.remove(&id(task));
+                } else {
+                    heap.arm(id(task), UnixMs(due));
+                    truth.insert(id(task), due);
+                }
+                if at % 7 == 0 {
+                    while let Some((task, due)) = heap.take_due(UnixMs(50)) {
+                        proptest::prop_assert_eq!(truth.remove(&task), Some(due.0));
+                        proptest::prop_assert!(due.0 <= 50);
+                    }
+                    proptest::prop_assert!(truth.values().all(|&due| due > 50));
+                }
+            }
+            proptest::prop_assert_eq!(heap.next_due().map(|due| due.0), truth.values().min().copied());
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Housekeeping: expired idempotency rows and holds, old history, expired media links, unused blobs.
+//!
+//! Nothing here is on a request's path, and every sweep is bounded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_tasks::Command;
+
+use crate::state::DriverState;
+
+/// Between two sweeps.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// Rows deleted by one command: few enough that other commands do not wait for the writer.
+const BATCH: usize = 1_000;
+/// Media are swept once in this many sweeps.
+const SWEEPS_PER_MEDIA_SWEEP: u64 = 15;
+
+impl DriverState {
+    pub(crate) async fn run_housekeeping(self: Arc<Self>) {
+        let mut sweeps = 0_u64;
+        loop {
+            self.clock.pause(INTERVAL).await;
+            sweeps += 1;
+            let now = self.now();
+            let before_day = now.day().saturating_sub(self.config.history_days);
+            for command in [
+                Command::Sweep { now, limit: BATCH },
+                Command::SweepHolds { now, limit: BATCH },
+                Command::DropHistory { before_day },
+            ] {
+                match self.store.execute(command).await {
+                    Ok(Ok(_)) => {}
+                    Ok(Err(rejection)) => {
+                        tracing::error!(?rejection, "the store rejected a housekeeping command")
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "housekeeping stopped");
+                        return;
+                    }
+                }
+            }
+            if sweeps.is_multiple_of(SWEEPS_PER_MEDIA_SWEEP)
+                && let Err(error) = self.media.sweep().await
+            {
+                tracing::warn!(%error, "media sweep failed, will be tried again");
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What the process keeps of live tasks besides their rows: due times, pinned versions, account permits, and the
+//! requests that wait for a task's end.
+//!
+//! One lock, held for moments and never across an await. Soft state: a restart rebuilds all of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gatehouse_model::{Digest, TaskId, UnixMs, metric};
+use gatehouse_runtime::Version;
+use gatehouse_upstream::Place;
+use tokio::sync::{Notify, oneshot};
+
+use crate::scheduler::due_heap::DueHeap;
+
+/// The live tasks of this process.
+#[derive(Default)]
+pub(crate) struct LiveTasks {
+    state: Mutex<LiveTasksState>,
+    /// Notified when a task became due earlier than the scheduler loop knows.
+    pub(crate) changed: Notify,
+}
+
+#[derive(Default)]
+struct LiveTasksState {
+    due: DueHeap,
+    resources: HashMap<TaskId, TaskResources>,
+    waiters: HashMap<TaskId, Vec<oneshot::Sender<()>>>,
+}
+
+/// What is held for one task as long as it lives.
+#[derive(Default)]
+struct TaskResources {
+    /// Keeps the admitting version loaded.
+    version: Option<Arc<Version>>,
+    /// The task's permit at its provider account.
+    account_permit: Option<Arc<Place>>,
+    /// Steps its plugin has taken in this process.
+    steps: u32,
+    /// The version that could not read the task's state; it is not asked again.
+    unread_by: Option<Digest>,
+}
+
+impl LiveTasks {
+    /// Adds a task: its version stays loaded, and it is due at `due`.
+    pub(crate) fn add(
+        &self,
+        task: TaskId,
+        version: Option<Arc<Version>>,
+        account_permit: Option<Arc<Place>>,
+        due: UnixMs,
+    ) {
+        let mut state = self.lock();
+        state.resources.insert(task, TaskResources { version, account_permit, ..TaskResources::default() });
+        state.due.arm(task, due);
+        self.publish(&state);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Pins another version, after a migration.
+    pub(crate) fn pin(&self, task: TaskId, version: Arc<Version>) {
+        if let Some(resources) = self.lock().resources.get_mut(&task) {
+            resources.version = Some(version);
+        }
+    }
+
+    /// Counts a step of the task's plugin; gives the number of its steps so far.
+    pub(crate) fn count_step(&self, task: TaskId) -> u32 {
+        self.lock().resources.get_mut(&task).map_or(0, |resources| {
+            resources.steps = resources.steps.saturating_add(1);
+            resources.steps
+        })
+    }
+
+    /// Whether that version has failed to read the task's state before.
+    pub(crate) fn is_unread_by(&self, task: TaskId, digest: Digest) -> bool {
+        self.lock().resources.get(&task).is_some_and(|resources| resources.unread_by == Some(digest))
+    }
+
+    /// Remembers that a version cannot read the task's state.
+    pub(crate) fn mark_unread(&self, task: TaskId, digest: Digest) {
+        if let Some(resources) = self.lock().resources.get_mut(&task) {
+            resources.unread_by = Some(digest);
+        }
+    }
+
+    /// The task's permit, if it has one.
+    pub(crate) fn account_permit(&self, task: TaskId) -> Option<Arc<Place>> {
+        self.lock().resources.get(&task).and_then(|resources| resources.account_permit.clone())
+    }
+
+    /// Keeps a permit for the task until it ends.
+    pub(crate) fn keep_account_permit(&self, task: TaskId, permit: Arc<Place>) {
+        if let Some(resources) = self.lock().resources.get_mut(&task) {
+            resources.account_permit = Some(permit);
+        }
+    }
+
+    /// Takes the next due task.
+    pub(crate) fn take_due(&self, now: UnixMs) -> Option<(TaskId, UnixMs)> {
+        self.lock().due.take_due(now)
+    }
+
+    /// When the next task is due.
+    pub(crate) fn next_due(&self) -> Option<UnixMs> {
+        self.lock().due.next_due()
+    }
+
+    /// A step ended without ending its task.
+    pub(crate) fn rearm(&self, task: TaskId, due: UnixMs, now: UnixMs) {
+        self.lock().due.rearm(task, due, now);
+        self.changed.notify_one();
+    }
+
+    /// Makes a task due now.
+    pub(crate) fn wake(&self, task: TaskId, now: UnixMs) {
+        self.lock().due.wake(task, now);
+        self.changed.notify_one();
+    }
+
+    /// Queues a task for a free permit.
+    pub(crate) fn park(&self, provider: &str, task: TaskId) {
+        self.lock().due.park(provider, task);
+    }
+
+    /// Takes a task out of the queue for a permit.
+    pub(crate) fn leave_queue(&self, task: TaskId) {
+        self.lock().due.leave_queue(task);
+    }
+
+    /// Forgets an ended task: its version may unload, its permit goes to the task that has waited longest, and
+    /// the requests that wait for the end are answered.
+    pub(crate) fn end(&self, task: TaskId, now: UnixMs) {
+        let mut state = self.lock();
+        state.due.forget(task);
+        // Version and permit first: they are free when a request learns of the end.
+        if let Some(permit) = state.resources.remove(&task).and_then(|resources| resources.account_permit) {
+            let provider = permit.provider().to_owned();
+            drop(permit);
+            state.due.unpark(&provider, now);
+        }
+        for waiter in state.waiters.remove(&task).unwrap_or_default() {
+            // The client may have disconnected.
+            let _ = waiter.send(());
+        }
+        self.publish(&state);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// A receiver that is notified when the task ends; `None` when it is not live.
+    pub(crate) fn wait_for_end(&self, task: TaskId) -> Option<oneshot::Receiver<()>> {
+        let mut state = self.lock();
+        if !state.resources.contains_key(&task) {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        let waiters = state.waiters.entry(task).or_default();
+        waiters.retain(|waiter| !waiter.is_closed());
+        waiters.push(sender);
+        Some(receiver)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a gauge")]
+    fn publish(&self, state: &LiveTasksState) {
+        metrics::gauge!(metric::TASKS_LIVE).set(state.resources.len() as f64);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LiveTasksState> {
+        // Every change under the lock is complete before anything can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,57 @@
+//! Recovery at a start: every live task gets its version, its account permit and its due time again.
+//!
+//! It reads the store and changes nothing in it: the task's own next step resolves an ambiguous call. First steps
+//! are spread out, so that a restart does not stampede the providers (goal G10).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{Phase, Task, UnixMs};
+use gatehouse_store::StoreError;
+
+use crate::state::DriverState;
+
+/// First steps of tasks that wait for their provider are spread over at least this and at most [`SPREAD_MAX`],
+/// by the pace at which such tasks are polled anyway.
+const SPREAD_MIN: Duration = Duration::from_secs(2);
+const SPREAD_MAX: Duration = Duration::from_secs(30);
+
+impl DriverState {
+    pub(crate) async fn recover(&self) -> Result<(), StoreError> {
+        let now = self.now();
+        let (mut live, mut without_version) = (0_u64, 0_u64);
+        for task in self.store.live_tasks() {
+            let task = task?;
+            live += 1;
+            let version = match self.plugins.version(&task.digest) {
+                Ok(version) => Some(version),
+                Err(missing) => {
+                    without_version += 1;
+                    tracing::error!(task = %task.id, family = task.family, %missing, "task waits for its plugin version");
+                    None
+                }
+            };
+            // The provider already works on the task, so it counts there even above the limit.
+            let permit = task
+                .assignment
+                .as_ref()
+                .and_then(|assignment| self.upstream.resume(&assignment.provider, &assignment.account));
+            let due = self.first_run(&task, now);
+            self.live.add(task.id, version, permit.map(Arc::new), due);
+        }
+        if live > 0 {
+            tracing::info!(live, without_version, "recovered live tasks");
+        }
+        Ok(())
+    }
+
+    /// At once for the host's own work; spread out for a poll of a provider.
+    fn first_run(&self, task: &Task, now: UnixMs) -> UnixMs {
+        let Phase::Wait(until) = task.phase else { return now };
+        if until > now {
+            return until.min(task.deadline);
+        }
+        let pace = (now.since(task.created) / 8).clamp(SPREAD_MIN, SPREAD_MAX);
+        now.plus(pace.mul_f64(self.seed.unit())).min(task.deadline)
+    }
+}

@@ -1,0 +1,65 @@
+//! The scheduler loop: takes due tasks and starts their steps, as many at once as the configuration allows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{TaskId, UnixMs, metric};
+
+use crate::state::{DriverState, ShutdownState};
+
+/// The loop sleeps no longer than this at a time: the wall clock may be set meanwhile, and time limits follow it.
+const MAX_SLEEP: Duration = Duration::from_secs(5);
+/// How long a task rests after a panic in its step.
+const PANIC_PAUSE: Duration = Duration::from_secs(30);
+
+impl DriverState {
+    pub(crate) async fn run_loop(self: Arc<Self>) {
+        loop {
+            let Ok(permit) = Arc::clone(&self.step_permits).acquire_owned().await else { return };
+            let (task, due) = self.next_due().await;
+            metrics::histogram!(metric::LATENESS_SECONDS).record(self.now().since(due).as_secs_f64());
+            let in_progress = self.in_progress.begin_step();
+            let state = Arc::clone(&self);
+            tokio::spawn(async move {
+                // Dropped last, so that a shutdown finds the task scheduled again.
+                let _in_progress = in_progress;
+                let mut step = StepGuard { state: &state, task, has_ended: false };
+                state.drive(task, permit).await;
+                step.has_ended = true;
+            });
+        }
+    }
+
+    async fn next_due(&self) -> (TaskId, UnixMs) {
+        loop {
+            let draining = self.has_reached(ShutdownState::Draining);
+            if !draining && let Some(due) = self.live.take_due(self.now()) {
+                return due;
+            }
+            match self.live.next_due().filter(|_| !draining) {
+                Some(due) => tokio::select! {
+                    biased;
+                    () = self.clock.pause(due.since(self.now()).min(MAX_SLEEP)) => {}
+                    () = self.live.changed.notified() => {}
+                },
+                None => self.live.changed.notified().await,
+            }
+        }
+    }
+}
+
+/// Schedules the task again when its step panics.
+struct StepGuard<'a> {
+    state: &'a DriverState,
+    task: TaskId,
+    has_ended: bool,
+}
+
+impl Drop for StepGuard<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let now = self.state.now();
+            self.state.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What every part of the driver shares, and how far a shutdown has come.
+//!
+//! Never holds a lock across an await.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use gatehouse_media::MediaStore;
+use gatehouse_model::{Clock, Seed, UnixMs};
+use gatehouse_runtime::PluginService;
+use gatehouse_store::Store;
+use gatehouse_tasks::PriceBook;
+use gatehouse_upstream::Upstream;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::in_progress::InProgress;
+use crate::scheduler::live_tasks::LiveTasks;
+use crate::text::models::TextModels;
+
+/// How far a shutdown has come. Each state includes the restrictions of the ones before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ShutdownState {
+    /// No shutdown has begun.
+    Serving,
+    /// Not ready any more, and a wait for a task's end is answered at once. New work is taken and done.
+    LameDuck,
+    /// No step begins. What is submitted is kept for the next process.
+    Draining,
+    /// New work is refused.
+    Stopped,
+}
+
+/// The driver's parts and its soft state.
+pub(crate) struct DriverState {
+    pub(crate) store: Store,
+    pub(crate) plugins: PluginService,
+    pub(crate) upstream: Upstream,
+    pub(crate) media: MediaStore,
+    pub(crate) config: Config,
+    pub(crate) prices: PriceBook,
+    pub(crate) models: TextModels,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seed: Arc<dyn Seed>,
+    pub(crate) live: LiveTasks,
+    pub(crate) shutdown: watch::Sender<ShutdownState>,
+    /// Moves with every change of a key.
+    pub(crate) keys_generation: AtomicU64,
+    /// One for each step that may run at the same time.
+    pub(crate) step_permits: Arc<Semaphore>,
+    pub(crate) in_progress: Arc<InProgress>,
+    /// The scheduler loop and housekeeping.
+    pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl DriverState {
+    pub(crate) fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+
+    pub(crate) fn has_reached(&self, shutdown: ShutdownState) -> bool {
+        *self.shutdown.borrow() >= shutdown
+    }
+}

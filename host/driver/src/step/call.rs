@@ -1,0 +1,168 @@
+//! The call phase: a permit of an account, the durable attempt, the bytes, the durable reply.
+//!
+//! A `safe` call is not journalled: after a crash the plugin asks for it again. Any other call leaves a
+//! `Sent` record before its bytes leave, and its reply is on disk before a plugin sees it. A `Sent` record
+//! without a reply is ambiguous; the call's own policy resolves it, with an audit record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{
+    AccountAssignment, BlobId, Body, Call, Event, Outage, Phase, Replay, Reply, Status, Task, UnixMs, metric,
+};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
+use gatehouse_upstream::{NoSlot, Slot};
+
+use crate::state::{DriverState, ShutdownState};
+use crate::step::run_context::{RunContext, StepOutcome};
+
+/// A parked task tries again by itself after this long, in case nothing wakes it.
+const PARKED_PAUSE: Duration = Duration::from_secs(30);
+/// The longest `Retry-After` of a provider that counts, in seconds.
+const MAX_RETRY_AFTER_S: u64 = 600;
+
+impl DriverState {
+    pub(super) async fn call(&self, run: &mut RunContext, call: Call) -> Result<StepOutcome, StoreError> {
+        let is_journalled = call.replay != Replay::Safe;
+        if is_journalled && self.has_reached(ShutdownState::Draining) {
+            // A call that must not be cut short does not begin: it is durable, and the next process makes it.
+            return self.queue(run, call, self.now()).await;
+        }
+        let slot = match self.permit_or_park(run, &call) {
+            Ok(slot) => slot,
+            Err(NoSlot::Unknown) => return self.refuse(run, &call).await,
+            Err(NoSlot::Until(due)) => return self.queue(run, call, due).await,
+            Err(NoSlot::Busy) => return self.queue(run, call, self.now().plus(PARKED_PAUSE)).await,
+        };
+        let _in_progress = is_journalled.then(|| self.in_progress.begin_call());
+        run.task.assignment = Some(AccountAssignment {
+            provider: slot.provider().to_owned(),
+            account: slot.account().to_owned(),
+        });
+        if is_journalled {
+            run.task.phase = Phase::Sent { call: call.clone(), at: self.now() };
+            if let Some(outcome) = self.commit(run, None).await? {
+                return Ok(outcome);
+            }
+        }
+        // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
+        run.step_permit = None;
+        let event = self.send(&slot, &call, &mut run.task).await;
+        if let Event::Reply(reply) = &event {
+            run.not_before = retry_after(reply, self.now());
+        }
+        run.task.phase = Phase::Run(event);
+        if is_journalled {
+            return self.commit_then(run, StepOutcome::Continue).await;
+        }
+        Ok(StepOutcome::Continue)
+    }
+
+    /// A permit now, or a position in the queue for one. Tries a second time from within the queue: a permit
+    /// that became free between the first try and the parking has woken no task.
+    fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<Slot, NoSlot> {
+        match self.permit(run, call) {
+            Err(NoSlot::Busy) => {
+                self.live.park(&call.provider, run.task.id);
+                let again = self.permit(run, call);
+                if again.is_ok() {
+                    self.live.leave_queue(run.task.id);
+                }
+                again
+            }
+            other => other,
+        }
+    }
+
+    /// The permission to send now. The task takes its permit at the account with its first call and keeps it
+    /// until it ends: a provider counts jobs in flight, not connections.
+    fn permit(&self, run: &mut RunContext, call: &Call) -> Result<Slot, NoSlot> {
+        let declared = self.plugins.version(&run.task.digest);
+        if !declared.is_ok_and(|version| version.about().providers.contains(&call.provider)) {
+            return Err(NoSlot::Unknown);
+        }
+        if let Some(held) = run.account_permit.as_ref().filter(|held| held.provider() == call.provider) {
+            return self.upstream.acquire(&call.provider, held.account());
+        }
+        let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
+        let account = assigned.map(|assigned| assigned.account.as_str());
+        let (permit, slot) = self.upstream.enter(&call.provider, account)?;
+        let permit = Arc::new(permit);
+        self.live.keep_account_permit(run.task.id, Arc::clone(&permit));
+        run.account_permit = Some(permit);
+        Ok(slot)
+    }
+
+    /// The plugin did not declare the provider, or the operator did not configure it: waiting does not help.
+    async fn refuse(&self, run: &mut RunContext, call: &Call) -> Result<StepOutcome, StoreError> {
+        tracing::error!(task = %run.task.id, provider = call.provider, "no such provider or account is configured");
+        run.task.phase = Phase::Run(Event::Outage(Outage::Refused));
+        self.commit_then(run, StepOutcome::Continue).await
+    }
+
+    /// Waits for a permit: visible as `pending`, and durable, so that a restart goes on from here.
+    async fn queue(&self, run: &mut RunContext, call: Call, due: UnixMs) -> Result<StepOutcome, StoreError> {
+        run.task.status = run.task.status.max(Status::Pending);
+        let due = due.min(run.task.deadline);
+        if call.replay == Replay::Safe {
+            // The plugin asks for it again when the time comes; the durable phase still leads here.
+            return Ok(StepOutcome::Until(due));
+        }
+        run.task.phase = Phase::Call(call);
+        self.commit_then(run, StepOutcome::Until(due)).await
+    }
+
+    async fn send(&self, slot: &Slot, call: &Call, task: &mut Task) -> Event {
+        let blobs = self.media.blobs_of(task.blobs.iter().copied());
+        let outcome = self.upstream.call(slot, call, &blobs, task.deadline).await;
+        match outcome {
+            Ok(reply) => {
+                task.blobs.extend(reply_blob(&reply));
+                Event::Reply(reply)
+            }
+            Err(outage) => Event::Outage(outage),
+        }
+    }
+
+    /// Resolves a `Sent` record without a reply: the process stopped in between.
+    pub(super) async fn resolve_ambiguous(
+        &self,
+        run: &mut RunContext,
+        call: Call,
+        at: UnixMs,
+    ) -> Result<StepOutcome, StoreError> {
+        let verdict = after_crash(&call);
+        metrics::counter!(metric::AMBIGUOUS, "policy" => verdict.as_str()).increment(1);
+        let audit = format!(
+            "ambiguous {} to {} begun at {at} (account {}): {}",
+            call.method,
+            call.provider,
+            run.task.assignment.as_ref().map_or("none", |assigned| assigned.account.as_str()),
+            verdict.as_str(),
+        );
+        tracing::warn!(task = %run.task.id, audit, "call outcome unknown after a restart");
+        match verdict {
+            AfterCrash::Resend => {
+                run.task.phase = Phase::Call(call);
+                let instead = self.commit(run, Some(audit)).await?;
+                Ok(instead.unwrap_or(StepOutcome::Continue))
+            }
+            AfterCrash::Refund => self.finish(run, Ending::Failed(lost_answer()), Some(audit)).await,
+        }
+    }
+}
+
+/// The blob of a reply's body; from now on it is the task's.
+fn reply_blob(reply: &Reply) -> Option<BlobId> {
+    match &reply.body {
+        Body::Blob(name) => name.strip_prefix("blob:")?.parse().ok(),
+        Body::Inline(_) => None,
+    }
+}
+
+/// The moment of a reply's `Retry-After` (in seconds).
+fn retry_after(reply: &Reply, now: UnixMs) -> Option<UnixMs> {
+    let seconds: u64 = reply.header("retry-after")?.trim().parse().ok()?;
+    Some(now.plus(Duration::from_secs(seconds.min(MAX_RETRY_AFTER_S))))
+}

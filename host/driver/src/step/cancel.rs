@@ -1,0 +1,96 @@
+//! Cancelling: at once while nothing has been sent, otherwise only if the family can stop the provider.
+//!
+//! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
+//! is not cancelled here; the error tells the caller that it goes on.
+
+use gatehouse_model::{Action, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
+use gatehouse_runtime::Route;
+use gatehouse_tasks::{Command, Ending, Rejection};
+
+use crate::driver::Driver;
+use crate::errors::CancelError;
+use crate::state::DriverState;
+use crate::step::run_context::RunContext;
+
+/// A cancel that keeps losing the race against the task's own steps gives up after this many tries.
+const TRIES: usize = 8;
+
+impl Driver {
+    /// Stops a task if it can be stopped; it then is `failed` and refunded.
+    ///
+    /// # Errors
+    /// [`CancelError`]; the task goes on.
+    pub async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+        let state = &self.state;
+        for _ in 0..TRIES {
+            let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
+            if task.status.is_final() {
+                return Err(CancelError::Over(task.status));
+            }
+            if !state.may_stop(&task).await? {
+                return Err(CancelError::Running);
+            }
+            let failure =
+                TaskFailure { kind: FailureKind::Cancelled, message: "cancelled by the client".to_owned() };
+            let command = Command::Finish {
+                id,
+                revision: task.revision,
+                ending: Ending::Failed(failure),
+                audit: None,
+                at: state.now(),
+            };
+            match state.store.execute(command).await? {
+                Ok(_) => {
+                    state.media.drop_blobs(&task.blobs).await;
+                    state.live.end(id, state.now());
+                    return self.task(key, id)?.ok_or(CancelError::NotFound);
+                }
+                Err(Rejection::Stale { .. }) => {}
+                Err(_) => return Err(CancelError::NotFound),
+            }
+        }
+        Err(CancelError::Running)
+    }
+}
+
+impl DriverState {
+    /// Whether ending the task here leaves nothing running at its provider.
+    async fn may_stop(&self, task: &Task) -> Result<bool, CancelError> {
+        if is_unsent(task) {
+            return Ok(true);
+        }
+        // Only a task that waits can be cancelled through its plugin: the plugin's state does not include a call
+        // in flight, or a reply that is on record and not yet delivered.
+        if !matches!(task.phase, Phase::Call(_) | Phase::Wait(_)) {
+            return Ok(false);
+        }
+        let Ok(Route::Run(version)) = self.plugins.route(&task.family, &task.digest, task.state_version)
+        else {
+            return Ok(false);
+        };
+        let step = self
+            .plugins
+            .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel)
+            .await;
+        match step.map(|step| (step.next, step.state)) {
+            Ok((Action::Fail(_), _)) => Ok(true),
+            Ok((Action::Call(call), state)) => {
+                // The family can stop its provider: that call becomes the task's next one.
+                let mut run = RunContext::new(task.clone(), None);
+                run.task.state = state;
+                run.task.phase = Phase::Call(call);
+                if self.commit(&mut run, None).await?.is_none() {
+                    self.live.wake(task.id, self.now());
+                }
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// No call that a provider would act on has begun.
+fn is_unsent(task: &Task) -> bool {
+    // The account assignment becomes durable with the first attempt, before its bytes leave.
+    task.assignment.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_))
+}

@@ -1,0 +1,131 @@
+//! Makes what a run decided durable: one compare-and-set per commit, and the one way a task ends.
+//!
+//! Nothing else in this crate changes a task. A step waits in the writer's queue: giving up there would lose a
+//! reply already in hand. A command that comes back stale lost a race for the task; the run then starts over from
+//! the store.
+
+use std::time::Duration;
+
+use gatehouse_model::{Phase, Status, UnixMs, metric};
+use gatehouse_store::{Durability, StoreError};
+use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection};
+
+use crate::state::DriverState;
+use crate::step::run_context::{RunContext, StepOutcome};
+
+/// A wait shorter than this is durable before it begins.
+const SHORT_WAIT: Duration = Duration::from_millis(500);
+/// How long a task rests after the store rejected a change that should be valid.
+const REJECTED_PAUSE: Duration = Duration::from_secs(5);
+
+impl DriverState {
+    /// Makes the run's task durable. `None` when it is; otherwise what follows instead.
+    pub(super) async fn commit(
+        &self,
+        run: &mut RunContext,
+        audit: Option<String>,
+    ) -> Result<Option<StepOutcome>, StoreError> {
+        if audit.is_none() && is_same(run) {
+            return Ok(None);
+        }
+        let durability = durability(run, audit.is_some(), self.now());
+        let command = Command::Advance {
+            id: run.task.id,
+            revision: run.durable.revision,
+            change: Box::new(change(run, audit)),
+            at: self.now(),
+        };
+        match self.store.execute_when_free(command, durability).await? {
+            Ok(Applied::Task(durable)) => {
+                run.task.revision = durable.revision;
+                run.durable = *durable;
+                Ok(None)
+            }
+            other => Ok(Some(self.lost_race(run, &other))),
+        }
+    }
+
+    /// Makes the run's task durable; then `outcome` follows.
+    pub(super) async fn commit_then(
+        &self,
+        run: &mut RunContext,
+        outcome: StepOutcome,
+    ) -> Result<StepOutcome, StoreError> {
+        self.commit(run, None).await.map(|instead| instead.unwrap_or(outcome))
+    }
+
+    /// Ends the task: its hold is settled or released in the same transaction.
+    pub(super) async fn finish(
+        &self,
+        run: &mut RunContext,
+        ending: Ending,
+        audit: Option<String>,
+    ) -> Result<StepOutcome, StoreError> {
+        let task = &run.task;
+        let (status, reason) = match &ending {
+            Ending::Completed { .. } => (Status::Completed, String::new()),
+            Ending::Failed(failure) => (Status::Failed, failure.message.clone()),
+        };
+        let command =
+            Command::Finish { id: task.id, revision: run.durable.revision, ending, audit, at: self.now() };
+        match self.store.execute_when_free(command, Durability::Immediate).await? {
+            Ok(_) => {
+                tracing::info!(task = %task.id, model = task.model, status = status.as_str(), reason, "task ended");
+                metrics::counter!(metric::TASKS_ENDED, "model" => task.model.clone(), "outcome" => status.as_str())
+                    .increment(1);
+                self.media.drop_blobs(&task.blobs).await;
+                Ok(StepOutcome::Ended)
+            }
+            other => Ok(self.lost_race(run, &other)),
+        }
+    }
+
+    fn lost_race(&self, run: &RunContext, answer: &Result<Applied, Rejection>) -> StepOutcome {
+        match answer {
+            Err(Rejection::Final(_) | Rejection::NoTask(_)) => StepOutcome::Ended,
+            Err(Rejection::Stale { .. }) => StepOutcome::Until(self.now()),
+            other => {
+                // The driver broke a rule of `tasks`: loud, and not in a tight loop.
+                tracing::error!(task = %run.task.id, ?other, "the store rejected a change");
+                StepOutcome::Until(self.now().plus(REJECTED_PAUSE))
+            }
+        }
+    }
+}
+
+/// A wait can be lost: what led to it is on record, or is a safe call that is made again. A wait that ends soon is
+/// made durable, since the next run reads it.
+fn durability(run: &RunContext, has_audit: bool, now: UnixMs) -> Durability {
+    match run.task.phase {
+        Phase::Wait(due) if !has_audit && due.since(now) >= SHORT_WAIT => Durability::Deferred,
+        _ => Durability::Immediate,
+    }
+}
+
+/// Whether a restart would miss nothing: all is equal except the moment of the next wake-up.
+fn is_same(run: &RunContext) -> bool {
+    let (new, old) = (&run.task, &run.durable);
+    let both_wait = matches!((&new.phase, &old.phase), (Phase::Wait(_), Phase::Wait(_)));
+    (both_wait || new.phase == old.phase)
+        && new.status == old.status
+        && new.progress == old.progress
+        && new.state == old.state
+        && new.digest == old.digest
+        && new.assignment == old.assignment
+        && new.blobs == old.blobs
+}
+
+fn change(run: &RunContext, audit: Option<String>) -> Change {
+    let (new, old) = (&run.task, &run.durable);
+    Change {
+        status: new.status,
+        progress: new.progress,
+        phase: new.phase.clone(),
+        state: (new.state != old.state || new.state_version != old.state_version)
+            .then(|| (new.state_version, new.state.clone())),
+        digest: (new.digest != old.digest).then_some(new.digest),
+        assignment: (new.assignment != old.assignment).then(|| new.assignment.clone()).flatten(),
+        blobs: (new.blobs != old.blobs).then(|| new.blobs.clone()),
+        audit,
+    }
+}

@@ -1,0 +1,106 @@
+//! The media phases: facts for a plugin, and copies of its results.
+//!
+//! Both are harmless to repeat, so neither is journalled. `Save` itself is durable, so a restart does not lose
+//! results that a provider has handed over. A task completes only after every copy is on disk (invariant I15).
+
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use gatehouse_media::Probed;
+use gatehouse_model::{Credits, Event, Media, Outcome, Phase, Probe, Product, Task};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::Ending;
+
+use crate::state::DriverState;
+use crate::step::run_context::{RunContext, StepOutcome};
+
+/// Tries to copy one product; then the plugin gets the event `Lost`.
+const COPY_TRIES: u32 = 3;
+/// How long a step waits after the media store failed; the disk may be full for a while.
+const STORE_PAUSE: Duration = Duration::from_secs(5);
+
+impl DriverState {
+    pub(super) async fn probe(
+        &self,
+        run: &mut RunContext,
+        probes: Vec<Probe>,
+    ) -> Result<StepOutcome, StoreError> {
+        run.step_permit = None;
+        let owner = self.media.blobs_of(run.task.blobs.iter().copied());
+        let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner)));
+        let found = tokio::select! {
+            biased;
+            found = found => found,
+            () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await,
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::error!(task = %run.task.id, %error, "the media store failed during a probe, will be tried again");
+                return Ok(StepOutcome::Until(self.now().plus(STORE_PAUSE)));
+            }
+        };
+        let mut findings = Vec::with_capacity(found.len());
+        for Probed { finding, kept } in found {
+            findings.push(finding);
+            run.task.blobs.extend(kept);
+        }
+        run.task.phase = Phase::Run(Event::Probed(findings));
+        Ok(StepOutcome::Continue)
+    }
+
+    pub(super) async fn save(
+        &self,
+        run: &mut RunContext,
+        outcome: Outcome,
+    ) -> Result<StepOutcome, StoreError> {
+        // Before anything is copied: no task owns the copies of a task that then fails.
+        let Some(cost) = cost(&run.task, &outcome) else {
+            tracing::error!(task = %run.task.id, settle = ?outcome.settle, "a plugin asked to bill more than was held");
+            return self.fail_internally(run, "the model's plugin billed more than was agreed").await;
+        };
+        run.step_permit = None;
+        let mut media = Vec::with_capacity(outcome.products.len());
+        for product in &outcome.products {
+            let copy = tokio::select! {
+                biased;
+                copy = self.copy(run, product) => copy,
+                () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await,
+            };
+            match copy {
+                Ok(copied) => media.push(copied),
+                Err(reason) => {
+                    tracing::warn!(task = %run.task.id, reason, "a result could not be copied");
+                    run.task.phase = Phase::Run(Event::Lost { source: product.source.clone(), reason });
+                    return self.commit_then(run, StepOutcome::Continue).await;
+                }
+            }
+        }
+        let ending = Ending::Completed { public: outcome.public, private: outcome.private, media, cost };
+        self.finish(run, ending, None).await
+    }
+
+    async fn copy(&self, run: &RunContext, product: &Product) -> Result<Media, String> {
+        let blobs = self.media.blobs_of(run.task.blobs.iter().copied());
+        let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
+        let mut tries = 1;
+        loop {
+            match self.media.save(product, provider, &blobs).await {
+                Ok(media) => return Ok(media),
+                Err(error) if error.is_passing() && tries < COPY_TRIES => {
+                    self.clock.pause(Duration::from_millis(500 << tries)).await;
+                    tries += 1;
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+/// The units of the outcome at the price frozen in the hold; `None` when that is more than was held.
+fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
+    match &outcome.settle {
+        None => Some(task.held),
+        Some(charge) => task.unit_price.checked_times(charge.quantity).filter(|cost| *cost <= task.held),
+    }
+}

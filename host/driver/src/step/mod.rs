@@ -1,0 +1,21 @@
+//! The step protocol: what a due task does until it has to wait or has ended.
+//!
+//! ```text
+//! load -> [ overdue? doomed? -> finish ]
+//!      -> Run(event)  plugin decides: call | probe | wait | done | fail
+//!      -> Call        permit, commit Sent (unless safe), bytes leave, commit the reply (unless safe)
+//!      -> Probe       facts for the plugin
+//!      -> Save        copies, then finish
+//! ```
+//! What a crash may not lose is committed before the next thing happens; what can be derived again (a
+//! safe call, a probe, a wait) is not. Every commit names the revision it is based on, so a run that lost a race
+//! (a cancel, a deadline) changes nothing and starts over.
+
+mod call;
+mod cancel;
+mod commit;
+mod media;
+mod plugin;
+mod run;
+mod run_context;
+mod version;

@@ -1,0 +1,93 @@
+//! One run of a due task: phase after phase until it has to wait or has ended.
+
+use std::time::Duration;
+
+use gatehouse_model::{AccountAssignment, Event, FailureKind, Phase, Task, TaskFailure, TaskId};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{Ending, is_overdue, timed_out};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::state::DriverState;
+use crate::step::run_context::{RunContext, StepOutcome};
+
+/// How long a step waits when the plugin threads are all busy.
+pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+impl DriverState {
+    /// Runs a due task and schedules it again, or forgets it once it has ended.
+    pub(crate) async fn drive(&self, id: TaskId, permit: OwnedSemaphorePermit) {
+        match self.run_task(id, permit).await {
+            Ok(StepOutcome::Ended) => self.live.end(id, self.now()),
+            Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.now()),
+            Ok(StepOutcome::Continue) => self.live.rearm(id, self.now(), self.now()),
+            // The process stops with its store; the next start finds the task as it was.
+            Err(error) => tracing::error!(task = %id, %error, "step stopped"),
+        }
+    }
+
+    async fn run_task(&self, id: TaskId, permit: OwnedSemaphorePermit) -> Result<StepOutcome, StoreError> {
+        let Some(task) = self.store.task(id)?.filter(|task| !task.status.is_final()) else {
+            return Ok(StepOutcome::Ended);
+        };
+        if self.is_crowded(&task) {
+            return Ok(StepOutcome::Until(self.now().plus(BUSY_PAUSE)));
+        }
+        let mut run = RunContext::new(task, self.live.account_permit(id));
+        run.step_permit = Some(permit);
+        loop {
+            match self.run_phase(&mut run).await? {
+                StepOutcome::Continue => {}
+                outcome => return Ok(outcome),
+            }
+        }
+    }
+
+    /// Whether half of all steps already wait for the plugin of this task's family. The task then comes again
+    /// later: a slow family may not hold the steps of all others.
+    fn is_crowded(&self, task: &Task) -> bool {
+        let must_end = task.failure.is_some() || is_overdue(task, self.now());
+        !must_end && self.plugins.waiting(&task.family) > self.config.concurrency / 2
+    }
+
+    async fn run_phase(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+        if let Some(failure) = run.task.failure.clone() {
+            return self.finish(run, Ending::Failed(failure), None).await;
+        }
+        let now = self.now();
+        if is_overdue(&run.task, now) {
+            return self.time_out(run).await;
+        }
+        // Taken out, and put back where it is kept: replies may be large.
+        match std::mem::replace(&mut run.task.phase, Phase::Over) {
+            Phase::Run(event) => self.run_plugin(run, event).await,
+            Phase::Call(call) => self.call(run, call).await,
+            Phase::Sent { call, at } => self.resolve_ambiguous(run, call, at).await,
+            Phase::Probe(probes) => self.probe(run, probes).await,
+            Phase::Wait(until) if now >= until => {
+                run.task.phase = Phase::Run(Event::Timer);
+                Ok(StepOutcome::Continue)
+            }
+            Phase::Wait(until) => Ok(StepOutcome::Until(until.min(run.task.deadline))),
+            Phase::Save(outcome) => self.save(run, outcome).await,
+            Phase::Over => Ok(StepOutcome::Ended),
+        }
+    }
+
+    /// Fails the task with a full refund. An audit record notes once that its provider may still go on: the
+    /// operator pays for that.
+    pub(super) async fn time_out(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+        let audit = run.durable.assignment.as_ref().map(|AccountAssignment { provider, account }| {
+            format!("out of time: what {provider}/{account} may still make of it is the operator's cost")
+        });
+        self.finish(run, Ending::Failed(timed_out()), audit).await
+    }
+
+    pub(super) async fn fail_internally(
+        &self,
+        run: &mut RunContext,
+        message: &str,
+    ) -> Result<StepOutcome, StoreError> {
+        let failure = TaskFailure { kind: FailureKind::Internal, message: message.to_owned() };
+        self.finish(run, Ending::Failed(failure), None).await
+    }
+}

@@ -1,0 +1,36 @@
+//! What one run of a due task carries along, and what follows each of its phases.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Task, UnixMs};
+use gatehouse_upstream::Place;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A task in progress: as the store has it, and as it is becoming.
+pub(super) struct RunContext {
+    pub(super) durable: Task,
+    pub(super) task: Task,
+    pub(super) account_permit: Option<Arc<Place>>,
+    /// A provider asked for no call before this moment.
+    pub(super) not_before: Option<UnixMs>,
+    /// Given back before a wait for the network, where other limits hold.
+    pub(super) step_permit: Option<OwnedSemaphorePermit>,
+    /// Steps its plugin has taken in this run.
+    pub(super) steps: u32,
+}
+
+impl RunContext {
+    pub(super) fn new(task: Task, account_permit: Option<Arc<Place>>) -> Self {
+        Self { durable: task.clone(), task, account_permit, not_before: None, step_permit: None, steps: 0 }
+    }
+}
+
+/// What follows a phase.
+pub(super) enum StepOutcome {
+    /// The next phase.
+    Continue,
+    /// The task is due again at this moment.
+    Until(UnixMs),
+    /// The task has ended.
+    Ended,
+}

@@ -1,0 +1,67 @@
+//! Which plugin version takes a task's next step: the active one if it reads the task's state, else the one that
+//! admitted the task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{Task, UnixMs};
+use gatehouse_runtime::{Fault as PluginFault, Missing, Route, StateBefore, Version};
+
+use crate::state::DriverState;
+use crate::step::run::BUSY_PAUSE;
+use crate::step::run_context::RunContext;
+
+/// How long a task waits for a missing plugin version before the next look-up.
+const MISSING_PAUSE: Duration = Duration::from_secs(30);
+
+/// A version, and the state before a migration for it.
+type Found = (Arc<Version>, Option<StateBefore>);
+
+impl DriverState {
+    /// The version for the next step. Migrates the state where the active version reads it. The error is the
+    /// moment of the next look-up: a task without its version waits, and never fails silently.
+    pub(super) async fn version_for(&self, run: &mut RunContext) -> Result<Found, UnixMs> {
+        let task = &run.task;
+        match self.plugins.route(&task.family, &task.digest, task.state_version) {
+            Ok(Route::Run(version)) => Ok((version, None)),
+            Ok(Route::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
+                self.migrate(run, active).await
+            }
+            Ok(Route::Migrate(_)) => self.pinned(task),
+            Err(missing) => Err(self.without_version(task, &missing)),
+        }
+    }
+
+    /// Rewrites the state for the active version, or stays with the pinned one where that fails.
+    async fn migrate(&self, run: &mut RunContext, active: Arc<Version>) -> Result<Found, UnixMs> {
+        let task = &mut run.task;
+        let writer = self.plugins.version(&task.digest);
+        let migrated = self.plugins.migrate(&active, task.state_version, task.state.clone()).await;
+        let reason = match migrated {
+            Ok(Ok(state)) => {
+                let before = std::mem::replace(&mut task.state, state);
+                task.state_version = active.about().state_version;
+                task.digest = active.digest();
+                self.live.pin(task.id, Arc::clone(&active));
+                return Ok((active, writer.ok().map(|by| StateBefore { by, state: before })));
+            }
+            Ok(Err(reason)) => reason,
+            Err(PluginFault::Busy) => return Err(self.now().plus(BUSY_PAUSE)),
+            Err(fault) => fault.to_string(),
+        };
+        // Tried once: a version that fails slowly would otherwise slow down every step of the task.
+        self.live.mark_unread(task.id, active.digest());
+        tracing::warn!(task = %task.id, family = task.family, reason, "state not migrated, staying on the pinned version");
+        self.pinned(task)
+    }
+
+    fn pinned(&self, task: &Task) -> Result<Found, UnixMs> {
+        let pinned = self.plugins.version(&task.digest);
+        pinned.map(|version| (version, None)).map_err(|missing| self.without_version(task, &missing))
+    }
+
+    fn without_version(&self, task: &Task, missing: &Missing) -> UnixMs {
+        tracing::error!(task = %task.id, family = task.family, digest = %task.digest, %missing, "task waits for its plugin version");
+        self.now().plus(MISSING_PAUSE)
+    }
+}

@@ -1,0 +1,261 @@
+//! Submission: a request becomes a durable task, or is refused with nothing charged.
+//!
+//! The receipt means that task, hold and intent are on disk; the provider is called only after it. One snapshot of
+//! the registry decides model, version and price key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_media::{Cut, CutError};
+use gatehouse_model::{
+    Accepted, BlobId, Context, Digest, Event, Key, Parent, Phase, Refusal, Status, Submission, Task,
+    TaskFailure, TaskId, UnixMs,
+};
+use gatehouse_runtime::{Fault, Resolved, ServedBy};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
+
+use crate::api::{Receipt, SubmitRequest};
+use crate::detached::detached;
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+use crate::state::{DriverState, ShutdownState};
+
+impl Driver {
+    /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
+    /// client disconnects meanwhile: a submission must not be cut in half.
+    ///
+    /// # Errors
+    /// [`SubmitError`]; nothing was charged and nothing will happen.
+    pub async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        if self.state.has_reached(ShutdownState::Stopped) {
+            return Err(SubmitError::Draining);
+        }
+        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+        detached(body, async move { state.submit(request).await }).await
+    }
+}
+
+impl DriverState {
+    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+        let now = self.now();
+        let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
+        let found = self.resolve(&request)?;
+        let cut = self.cut(request.body.bytes().clone()).await?;
+        let parent = self.parent(&request)?;
+        let seed = self.seed.next_u64();
+        let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
+        // The plugin may choose another of its models; the key's list holds for that one too.
+        if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
+            return Err(SubmitError::ModelForbidden(accepted.model));
+        }
+        let task = self.new_task(&request, &resolved, accepted, seed, now)?;
+        let idempotency =
+            request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
+                key: request.key.id.clone(),
+                token: Digest::of(token.as_bytes()),
+                fingerprint,
+                expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
+            });
+        self.media.keep(&blobs).await.map_err(|error| SubmitError::Internal(error.to_string()))?;
+        let kept: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+        let model = task.model.clone();
+        let task = Box::new(Task { blobs: kept.clone(), ..task });
+        let outcome =
+            self.store.execute(Command::Submit { task, idempotency }).await.map_err(|error| match error {
+                StoreError::Busy => SubmitError::Busy,
+                error => error.into(),
+            })?;
+        match outcome {
+            Ok(Applied::Submitted(id)) => {
+                self.live.add(id, Some(resolved.version), None, now);
+                metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
+                Ok(Receipt { task: id, repeated: false })
+            }
+            Ok(Applied::Repeated(task)) => {
+                self.media.drop_blobs(&kept).await;
+                Ok(Receipt { task, repeated: true })
+            }
+            other => {
+                self.media.drop_blobs(&kept).await;
+                Err(rejection_error(&other))
+            }
+        }
+    }
+
+    pub(crate) async fn cut(&self, body: Bytes) -> Result<Cut, SubmitError> {
+        self.media.cut(body).await.map_err(|error| match error {
+            CutError::Interrupted => SubmitError::Draining,
+            error => SubmitError::Invalid { field: None, message: error.to_string() },
+        })
+    }
+
+    fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
+        let registry = self.plugins.registry();
+        let (asked, resolved) = match request.body.model() {
+            Some(asked) => {
+                let resolved = registry.resolve(request.surface, asked);
+                let asked = asked.to_owned();
+                (asked.clone(), resolved.ok_or(SubmitError::UnknownModel(asked))?)
+            }
+            None => {
+                let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
+                (resolved.model.clone(), resolved)
+            }
+        };
+        if !may_use(&request.key, &asked, &resolved.model) {
+            return Err(SubmitError::ModelForbidden(asked));
+        }
+        Ok(resolved)
+    }
+
+    fn parent(&self, request: &SubmitRequest) -> Result<Option<Parent>, SubmitError> {
+        let Some(id) = request.parent else { return Ok(None) };
+        let task = self
+            .store
+            .task(id)?
+            .filter(|task| task.customer == request.key.customer)
+            .ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))?;
+        Ok(Some(Parent {
+            task: task.id,
+            model: task.model,
+            completed: task.status == Status::Completed,
+            public: task.public,
+            private: task.private,
+        }))
+    }
+
+    /// The task belongs to the version that accepted it: the standby, where the version found faulted.
+    async fn judge(
+        &self,
+        request: &SubmitRequest,
+        found: Resolved,
+        parent: Option<Parent>,
+        cut: Cut,
+        seed: u64,
+        now: UnixMs,
+    ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), SubmitError> {
+        let context = Context {
+            now,
+            seed,
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(self.time_limit(&found.model)),
+            settings: self.plugins.settings(found.version.family()),
+        };
+        let submission = Submission {
+            surface: request.surface.to_owned(),
+            body: cut.json,
+            parent,
+            blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
+        };
+        match self.plugins.judge(&found, request.surface, context, submission).await {
+            Ok(ServedBy { by, answer: Ok(accepted) }) => {
+                Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
+            }
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
+            Err(fault) => Err(fault_error(fault, |fault| {
+                tracing::error!(family = found.version.family(), %fault, "plugin fault in a submission");
+                SubmitError::Plugin(found.model)
+            })),
+        }
+    }
+
+    fn new_task(
+        &self,
+        request: &SubmitRequest,
+        resolved: &Resolved,
+        accepted: Accepted,
+        seed: u64,
+        now: UnixMs,
+    ) -> Result<Task, SubmitError> {
+        let quote = self.prices.quote(&accepted.charge).map_err(|error| {
+            tracing::error!(model = accepted.model, %error, "a model has no usable price");
+            SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
+        })?;
+        Ok(Task {
+            id: TaskId::new(now, &*self.seed),
+            revision: 0,
+            customer: request.key.customer.clone(),
+            key: request.key.id.clone(),
+            family: resolved.version.family().to_owned(),
+            digest: resolved.version.digest(),
+            state_version: resolved.version.about().state_version,
+            state: accepted.state,
+            seed,
+            deadline: now.plus(self.time_limit(&accepted.model)),
+            model: accepted.model,
+            surface: request.surface.to_owned(),
+            status: accepted.stage.into(),
+            progress: accepted.progress,
+            created: now,
+            finished: None,
+            expected_ms: accepted.expected_ms,
+            phase: Phase::Run(Event::Start),
+            assignment: None,
+            blobs: Vec::new(),
+            charge: accepted.charge,
+            unit_price: quote.unit,
+            held: quote.total,
+            cost: None,
+            public: Vec::new(),
+            private: Vec::new(),
+            media: Vec::new(),
+            failure: accepted.doomed.map(TaskFailure::from),
+        })
+    }
+
+    fn time_limit(&self, model: &str) -> Duration {
+        let config = &self.config;
+        let seconds = config.time_limit_s_by_model.get(model).copied().unwrap_or(config.time_limit_s);
+        Duration::from_secs(u64::from(seconds))
+    }
+}
+
+/// A key's model list may name a model by its own id or by any alias.
+pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
+    key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
+}
+
+pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
+    match refusal {
+        Refusal::Invalid { field, message } => SubmitError::Invalid { field, message },
+        Refusal::NotFound(message) => SubmitError::NotFound(message),
+        Refusal::Forbidden(message) => SubmitError::Forbidden(message),
+    }
+}
+
+/// Why a plugin gave no answer about a request; `plugin` handles the faults that are its own.
+pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitError) -> SubmitError {
+    match fault {
+        Fault::Busy => SubmitError::Busy,
+        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } => {
+            SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
+        }
+        fault => plugin(fault),
+    }
+}
+
+/// A digest of everything that makes two submissions the same request.
+fn fingerprint(request: &SubmitRequest) -> Digest {
+    let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
+    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), request.body.bytes()])
+}
+
+/// Why a submission or a hold is not in the store.
+pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitError {
+    match *outcome {
+        Err(Rejection::InsufficientBalance { needed, available }) => {
+            SubmitError::InsufficientBalance { needed, available }
+        }
+        Err(Rejection::QuotaExceeded { needed, remaining }) => {
+            SubmitError::QuotaExceeded { needed, remaining }
+        }
+        Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
+        Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
+            SubmitError::KeyGone
+        }
+        ref other => SubmitError::Internal(format!("the store answered a submission with {other:?}")),
+    }
+}

@@ -1,0 +1,89 @@
+//! The types of text requests: what `edge` hands in, what it gets back, and why there is no answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{Header, Key, Obstacle, RequestId, Sse};
+use tokio::sync::mpsc;
+
+use crate::body::CheckedBody;
+use crate::errors::SubmitError;
+
+/// A text request of an authenticated caller.
+pub struct CompletionRequest {
+    /// Its id, under which its money is held.
+    pub id: RequestId,
+    /// The caller's key.
+    pub key: Arc<Key>,
+    /// "messages.create" or "chat.completions".
+    pub surface: &'static str,
+    /// What the client sent.
+    pub body: CheckedBody,
+    /// Those of the client's headers that a family may see.
+    pub headers: Vec<Header>,
+}
+
+/// What a text request is answered with.
+#[derive(Debug)]
+pub enum CompletionResponse {
+    /// The client's body, JSON.
+    Whole(Vec<u8>),
+    /// Its events.
+    Stream(TextStream),
+}
+
+/// One batch of a stream, or the error that ends it.
+type StreamItem = Result<Vec<Sse>, TextError>;
+
+/// A stream's events in batches. Dropping it means that the client has disconnected.
+#[derive(Debug)]
+pub struct TextStream(mpsc::Receiver<StreamItem>);
+
+impl From<mpsc::Receiver<StreamItem>> for TextStream {
+    fn from(events: mpsc::Receiver<StreamItem>) -> Self {
+        Self(events)
+    }
+}
+
+impl TextStream {
+    /// The next events; `None` after the terminal one. An error is the last item.
+    pub fn poll_next(&mut self, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<StreamItem>> {
+        self.0.poll_recv(cx)
+    }
+}
+
+/// Why a text request has no answer, or a stream no end. Nothing is charged except for what a cut stream had
+/// delivered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextError {
+    /// Not accepted.
+    #[error(transparent)]
+    Refused(#[from] SubmitError),
+    /// No provider account answered.
+    #[error("{message}")]
+    Rejected {
+        /// What stood in the way.
+        obstacle: Obstacle,
+        /// For the client.
+        message: String,
+        /// When another try makes sense.
+        retry_after: Option<Duration>,
+    },
+    /// The provider took too long.
+    #[error("the provider did not answer in time")]
+    Timeout,
+    /// No account may be used at present.
+    #[error("no account of the model's provider can take a request at present, retry in a moment")]
+    Unavailable {
+        /// When another try makes sense.
+        retry_after: Option<Duration>,
+    },
+}
+
+impl TextError {
+    /// A failure of the provider, in words for the client.
+    pub(crate) fn upstream(message: impl Into<String>) -> Self {
+        Self::Rejected { obstacle: Obstacle::Upstream, message: message.into(), retry_after: None }
+    }
+}

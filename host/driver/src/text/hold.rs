@@ -1,0 +1,106 @@
+//! The money of one text request: reserved before the call, settled or released at its end.
+//!
+//! No end waits for the disk; a hold that nothing ends expires.
+
+use std::time::Duration;
+
+use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
+use gatehouse_store::Durability;
+use gatehouse_tasks::{Command, Rejection};
+
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::submit::rejection_error;
+use crate::text::api::{CompletionRequest, TextError};
+use crate::text::bill::Bill;
+use crate::text::models::TextModel;
+
+/// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// A request's reserved money.
+pub(super) struct TextHold {
+    pub(super) bill: Bill,
+    id: RequestId,
+    amount: Credits,
+    model: String,
+}
+
+impl DriverState {
+    pub(super) async fn reserve(
+        &self,
+        request: &CompletionRequest,
+        model: &TextModel,
+        prepared: &Prepared,
+    ) -> Result<TextHold, SubmitError> {
+        let bill = Bill::new(model.prices, prepared);
+        let amount = bill.max_cost().ok_or_else(|| {
+            SubmitError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
+        })?;
+        let now = self.now();
+        let command = Command::Hold {
+            id: request.id,
+            key: request.key.id.clone(),
+            amount,
+            unit_price: model.prices.output,
+            expires: now.plus(self.max_duration(prepared.streaming)),
+            at: now,
+        };
+        match self.store.execute_deferred(command).await? {
+            Ok(_) => Ok(TextHold { id: request.id, amount, bill, model: model.route.model.clone() }),
+            rejected => Err(rejection_error(&rejected)),
+        }
+    }
+
+    /// More than a request can take altogether: a hold that expires before its settlement is lost money.
+    fn max_duration(&self, streaming: bool) -> Duration {
+        let text = &self.config.text;
+        let stream = if streaming { text.stream() + text.drain() } else { Duration::ZERO };
+        text.time_limit() + stream + GRACE
+    }
+
+    /// Spends the cost of the tokens and gives the rest back.
+    pub(super) async fn settle(
+        &self,
+        held: &TextHold,
+        usage: Usage,
+        estimated: bool,
+    ) -> Result<(), TextError> {
+        let amount = held.bill.cost(&usage, held.amount);
+        for (kind, tokens) in usage.kinds() {
+            metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
+                .increment(tokens);
+        }
+        let memo = memo(&held.model, &usage, estimated);
+        let command = Command::Settle { id: held.id, amount, memo, at: self.now() };
+        self.end_hold(held, command).await
+    }
+
+    /// Gives everything back.
+    pub(super) async fn release(&self, held: &TextHold) {
+        let command = Command::Release { id: held.id, at: self.now() };
+        // `end_hold` logs a failure, and the hold then expires.
+        let _ = self.end_hold(held, command).await;
+    }
+
+    async fn end_hold(&self, held: &TextHold, command: Command) -> Result<(), TextError> {
+        match self.store.execute_when_free(command, Durability::Deferred).await.map_err(SubmitError::from)? {
+            Ok(_) => Ok(()),
+            Err(Rejection::NoHold(_)) => {
+                tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");
+                Ok(())
+            }
+            Err(rejection) => {
+                let why = format!("the store answered the end of {} with {rejection:?}", held.id);
+                tracing::error!(request = %held.id, ?rejection, "a hold could not be resolved");
+                Err(SubmitError::Internal(why).into())
+            }
+        }
+    }
+}
+
+fn memo(model: &str, usage: &Usage, estimated: bool) -> String {
+    let Usage { input, output, cached, cache_write } = usage;
+    let mark = if estimated { ", estimated" } else { "" };
+    format!("{model}: {input} in, {output} out, {cached} cached, {cache_write} cache written{mark}")
+}

@@ -1,0 +1,200 @@
+//! One text request from its body to its answer: prepared, paid for in advance, served, settled.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use gatehouse_model::{Context, Prepared, TextRequest};
+use gatehouse_runtime::{ServedBy, Version};
+use tokio::sync::mpsc;
+
+use crate::detached::detached;
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+use crate::in_progress::InProgressGuard;
+use crate::state::{DriverState, ShutdownState};
+use crate::submit::{fault_error, may_use, refusal_error};
+use crate::text::api::{CompletionRequest, CompletionResponse, TextError};
+use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
+use crate::text::blobs::RequestBlobs;
+use crate::text::hold::TextHold;
+use crate::text::models::TextModel;
+use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
+
+impl Driver {
+    /// Answers a text request. Runs to its end even if the client disconnects meanwhile.
+    ///
+    /// # Errors
+    /// [`TextError`]; nothing was charged.
+    pub async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
+        if self.state.has_reached(ShutdownState::Stopped) {
+            return Err(SubmitError::Draining.into());
+        }
+        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+        let in_progress = state.in_progress.begin_text();
+        detached(body, async move { state.complete(request, in_progress).await }).await
+    }
+}
+
+impl DriverState {
+    async fn complete(
+        self: Arc<Self>,
+        mut request: CompletionRequest,
+        in_progress: InProgressGuard,
+    ) -> Result<CompletionResponse, TextError> {
+        let (model, version) = self.text_model(&request)?;
+        let cut = self.cut(request.body.bytes().clone()).await?;
+        let cx = self.text_context(&version);
+        let text_request = TextRequest {
+            surface: request.surface.to_owned(),
+            body: cut.json,
+            headers: std::mem::take(&mut request.headers),
+            blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
+            route: model.route.clone(),
+        };
+        let (version, prepared) = self.prepare(&version, &cx, text_request).await?;
+        let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
+        let streaming = prepared.streaming;
+        let run = TextRun { version, cx, prepared, blobs: RequestBlobs(cut.blobs), model };
+        let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
+        let answer = async move {
+            if streaming {
+                state.stream(in_progress, of_run, run).await
+            } else {
+                state.whole(&of_run, run).await
+            }
+        };
+        self.release_on_panic(&held, answer).await?
+    }
+
+    /// One body, however long it takes.
+    async fn whole(&self, held: &TextHold, run: TextRun) -> Result<CompletionResponse, TextError> {
+        match self.serve(&run).await.and_then(ProviderAnswer::into_whole) {
+            Ok(answered) => {
+                let guess = held.bill.guess(answered.output_bytes.into());
+                self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
+                Ok(CompletionResponse::Whole(answered.body))
+            }
+            Err(error) => {
+                self.release(held).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// A stream. If no account has answered within the time a client waits for its head, the client gets the
+    /// stream at once. The work behind it stays the same: it goes on trying accounts.
+    async fn stream(
+        self: Arc<Self>,
+        in_progress: InProgressGuard,
+        held: Arc<TextHold>,
+        run: TextRun,
+    ) -> Result<CompletionResponse, TextError> {
+        let (client, stream) = mpsc::channel(MAX_QUEUED_BATCHES);
+        let state = Arc::clone(&self);
+        let mut serving =
+            Box::pin(async move { state.serve(&run).await.and_then(ProviderAnswer::into_stream) });
+        let pump = {
+            let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
+            move |opened| Pump::new(state, held, opened, client)
+        };
+        tokio::select! {
+            biased;
+            opened = &mut serving => match opened {
+                Ok(opened) => self.spawn_stream(in_progress, held, client, pump(opened).run()),
+                Err(error) => {
+                    self.release(&held).await;
+                    return Err(error);
+                }
+            },
+            () = self.clock.pause(self.config.text.head()) => {
+                let (state, of_work, to_client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
+                let work = async move {
+                    match serving.await {
+                        Ok(opened) => pump(opened).run().await,
+                        Err(error) => {
+                            state.release(&of_work).await;
+                            // The client may have disconnected.
+                            let _ = to_client.send(Err(error)).await;
+                        }
+                    }
+                };
+                self.spawn_stream(in_progress, held, client, work);
+            }
+        }
+        Ok(CompletionResponse::Stream(stream.into()))
+    }
+
+    /// Runs the rest of a stream on a task of its own. A panic there ends the stream with an error.
+    fn spawn_stream(
+        self: Arc<Self>,
+        in_progress: InProgressGuard,
+        held: Arc<TextHold>,
+        client: Client,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        tokio::spawn(async move {
+            if let Err(error) = self.release_on_panic(&held, work).await {
+                // The client may have disconnected.
+                let _ = client.send(Err(error)).await;
+            }
+            drop(in_progress);
+        });
+    }
+
+    /// Does the work of a request. A panic in it releases the hold; where it was settled before, that changes
+    /// nothing.
+    async fn release_on_panic<T>(
+        &self,
+        held: &TextHold,
+        work: impl Future<Output = T> + Send,
+    ) -> Result<T, TextError> {
+        let outcome = AssertUnwindSafe(work).catch_unwind().await;
+        if outcome.is_err() {
+            self.release(held).await;
+        }
+        outcome.map_err(|_| SubmitError::Internal("a text request panicked".to_owned()).into())
+    }
+
+    /// The model the body names, or the surface's own, and the version that translates for it.
+    fn text_model(&self, request: &CompletionRequest) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
+        let version = self.plugins.registry().text(request.surface);
+        let default = || {
+            let surfaces = &version.as_ref()?.about().surfaces;
+            surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
+        };
+        let asked = request.body.model().map(str::to_owned).or_else(default);
+        let asked = asked.ok_or_else(SubmitError::no_model)?;
+        let model = self.models.find(&asked).ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
+        let version = version.ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
+        if !may_use(&request.key, &asked, &model.route.model) {
+            return Err(SubmitError::ModelForbidden(asked));
+        }
+        Ok((Arc::clone(model), version))
+    }
+
+    fn text_context(&self, version: &Version) -> Context {
+        let now = self.now();
+        Context {
+            now,
+            seed: self.seed.next_u64(),
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(self.config.text.time_limit()),
+            settings: version.settings(),
+        }
+    }
+
+    async fn prepare(
+        &self,
+        version: &Arc<Version>,
+        cx: &Context,
+        request: TextRequest,
+    ) -> Result<(Arc<Version>, Prepared), SubmitError> {
+        match self.plugins.prepare_text(version, cx.clone(), request).await {
+            Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
+            Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),
+        }
+    }
+}

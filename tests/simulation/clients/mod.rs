@@ -1,0 +1,5 @@
+//! Clients and operators: what they do, and what they may expect of each answer.
+
+pub(crate) mod actions;
+pub(crate) mod tasks;
+pub(crate) mod texts;

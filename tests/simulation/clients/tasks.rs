@@ -1,0 +1,249 @@
+//! Task clients: what they send, and what they may expect of each answer. An answer after a crash was not received.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_driver::{CancelError, CheckedBody, SubmitError, SubmitRequest, TaskFilter};
+use gatehouse_model::{Status, Task, TaskId};
+use serde_json::json;
+
+use crate::customers::{KEY_COUNT, keys, payer};
+use crate::oracle::ends::opens;
+use crate::oracle::memory::{Promise, Seen, brief};
+use crate::plan::requests::{Submission, SubmissionKind};
+use crate::simulation::Simulation;
+use crate::system::under_test::System;
+
+fn request(submission: &Submission) -> SubmitRequest {
+    let body = match submission.kind {
+        SubmissionKind::Good(model) => json!({"model": model, "prompt": submission.prompt}),
+        SubmissionKind::Doomed => {
+            json!({"model": "ctx-pro", "prompt": submission.prompt, "safety_tolerance": 9})
+        }
+        SubmissionKind::Invalid => json!({"model": "ctx-pro"}),
+        SubmissionKind::Unknown => json!({"model": "ctx-none", "prompt": submission.prompt}),
+    };
+    SubmitRequest {
+        key: Arc::clone(&keys()[submission.key]),
+        surface: "images.generate",
+        parent: None,
+        body: CheckedBody::parse(Bytes::from(body.to_string()), None).expect("a JSON object"),
+        idempotency: submission.token.clone(),
+    }
+}
+
+/// Submits; the task if the client received a receipt.
+pub(crate) async fn submit(system: &System, submission: Submission) -> Result<Option<TaskId>, String> {
+    let simulation = &system.simulation;
+    let was_revoked = simulation.oracle().revoked.contains(&submission.key);
+    let outcome = system.driver.submit(request(&submission)).await;
+    if !system.is_open() {
+        simulation.count("the answer to a submission was lost in a crash");
+        return Ok(None);
+    }
+    simulation.log(format_args!("client: {:?} -> {outcome:?}", submission.prompt));
+    match outcome {
+        Ok(receipt) => {
+            if !matches!(submission.kind, SubmissionKind::Good(_) | SubmissionKind::Doomed) {
+                return Err(format!("{submission:?} was accepted"));
+            }
+            if was_revoked && !receipt.repeated {
+                return Err(format!("{submission:?} was accepted although its key is revoked"));
+            }
+            accepted(simulation, submission, receipt.task, receipt.repeated)?;
+            return Ok(Some(receipt.task));
+        }
+        Err(SubmitError::Invalid { .. }) if submission.kind == SubmissionKind::Invalid => {}
+        Err(SubmitError::UnknownModel(_)) if submission.kind == SubmissionKind::Unknown => {}
+        Err(SubmitError::KeyGone | SubmitError::Draining | SubmitError::Store(_)) => {}
+        Err(SubmitError::IdempotencyConflict) if submission.token.is_some() => {
+            simulation.count("a token was reused for another request");
+        }
+        Err(SubmitError::InsufficientBalance { needed, available }) if needed > available => {
+            simulation.count("an account could not pay");
+        }
+        Err(SubmitError::QuotaExceeded { needed, remaining }) if needed > remaining => {
+            simulation.count("a quota was used up");
+        }
+        Err(error) => return Err(format!("{submission:?} was refused: {error}")),
+    }
+    Ok(None)
+}
+
+/// A client has its receipt: from now on the task is promised (I9), and its token stands for it (I5).
+fn accepted(
+    simulation: &Simulation,
+    submission: Submission,
+    task: TaskId,
+    repeated: bool,
+) -> Result<(), String> {
+    let mut oracle = simulation.oracle();
+    if !oracle.seen.contains_key(&task) {
+        return Err(format!("I9: {task} was promised before it was durable"));
+    }
+    if let Some(token) = submission.token {
+        let first = *oracle.tokens.entry((submission.key, token.clone())).or_insert(task);
+        if first != task {
+            return Err(format!("I5: {token:?} made {first} and then {task}"));
+        }
+        if repeated {
+            simulation.count("a submission was repeated");
+        }
+    }
+    if let Some(seen) = oracle.seen.get_mut(&task) {
+        if seen.prompt.as_ref().is_some_and(|prompt| *prompt != submission.prompt) {
+            return Err(format!(
+                "{task} was promised for {:?} and is about {:?}",
+                submission.prompt, seen.prompt
+            ));
+        }
+        seen.prompt.get_or_insert_with(|| submission.prompt.clone());
+    }
+    let known = oracle.promises.entry(submission.prompt).or_insert(Promise { task, key: submission.key });
+    // Without a token, or with another key, it is another task; the first one is followed.
+    if repeated && known.task != task && known.key == submission.key {
+        return Err(format!("I5: {} and {task} are the same submission", known.task));
+    }
+    Ok(())
+}
+
+/// What its owner reads: at least as new as what was seen on disk, and hidden from other customers (I9-I11).
+pub(crate) fn read_task(system: &System, promise: &Promise) -> Result<Task, String> {
+    let Promise { task: id, key } = promise;
+    let owner = payer(*key);
+    let mut found = None;
+    for other in 0..KEY_COUNT {
+        let read = system.driver.task(&keys()[other], *id).map_err(|error| error.to_string())?;
+        match (read, payer(other) == owner) {
+            (Some(task), true) => found = Some(task),
+            (None, false) => {}
+            (None, true) => return Err(format!("I9: {id} was promised and cannot be read")),
+            (Some(_), false) => return Err(format!("I9: {id} can be read by key {other}")),
+        }
+    }
+    let task = found.ok_or("no owner")?;
+    let oracle = system.simulation.oracle();
+    match oracle.seen.get(id) {
+        Some(seen) if seen.task.revision > task.revision || seen.task.status > task.status => {
+            Err(format!("I11: {id} was read older than it had been seen: {:?}", task.status))
+        }
+        _ => Ok(task),
+    }
+}
+
+pub(crate) fn promise(system: &System, prompt: &str) -> Option<Promise> {
+    system.simulation.oracle().promises.get(prompt).cloned()
+}
+
+pub(crate) fn read(system: &System, prompt: &str) -> Result<(), String> {
+    let Some(promise) = promise(system, prompt) else { return Ok(()) };
+    read_task(system, &promise).map(|_| ())
+}
+
+pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> Result<(), String> {
+    let Some(promise) = promise(system, prompt) else { return Ok(()) };
+    let simulation = &system.simulation;
+    let before = simulation.clock.elapsed();
+    let found = system.driver.task_when_over(&keys()[promise.key], promise.task, patience).await;
+    if !system.is_open() {
+        return Ok(());
+    }
+    let task =
+        found.map_err(|error| error.to_string())?.ok_or_else(|| format!("I9: {} is gone", promise.task))?;
+    let waited = u128::from(simulation.clock.elapsed() - before);
+    if !task.status.is_final() && waited < patience.as_millis() && system.driver.is_ready() {
+        return Err(format!("a wait for {} ended after {waited} ms with {:?}", task.id, task.status));
+    }
+    read_task(system, &promise).map(|_| ())
+}
+
+pub(crate) async fn list(system: &System, key: usize) -> Result<(), String> {
+    let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
+    let page = system.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
+    let (tasks, more) = (page.tasks, page.next.is_some());
+    let oracle = system.simulation.oracle();
+    let mine = |seen: &&Seen| seen.task.customer == keys()[key].customer;
+    let expected = oracle.seen.values().filter(mine).count();
+    if more || tasks.len() != expected || tasks.iter().any(|task| task.customer != keys()[key].customer) {
+        return Err(format!("I9: key {key} lists {} tasks of {expected}", tasks.len()));
+    }
+    Ok(())
+}
+
+pub(crate) async fn cancel(system: &System, prompt: &str) -> Result<(), String> {
+    let Some(promise) = promise(system, prompt) else { return Ok(()) };
+    let simulation = &system.simulation;
+    let stranger = keys().iter().find(|key| key.customer != keys()[promise.key].customer);
+    let theirs = system.driver.cancel(stranger.ok_or("one account only")?, promise.task).await;
+    if system.is_open() && !matches!(theirs, Err(CancelError::NotFound)) {
+        return Err(format!("I9: a stranger's cancel was answered {theirs:?}"));
+    }
+    let outcome = system.driver.cancel(&keys()[promise.key], promise.task).await;
+    if !system.is_open() {
+        return Ok(());
+    }
+    let shown = outcome.as_ref().map(|task| task.status).map_err(ToString::to_string);
+    simulation.log(format_args!("client: cancel {prompt:?} -> {shown:?}"));
+    let task = read_task(system, &promise)?;
+    match outcome {
+        Ok(ended) if ended.status == Status::Failed && task == ended => Ok(()),
+        Ok(ended) => Err(format!("cancelled as {:?}", ended.status)),
+        Err(CancelError::Over(_)) if task.status.is_final() => Ok(()),
+        Err(CancelError::Running) => {
+            simulation.count("a cancel came too late");
+            Ok(())
+        }
+        Err(CancelError::Store(_)) => Ok(()),
+        Err(error) => Err(format!("a cancel of {} was refused: {error}", promise.task)),
+    }
+}
+
+/// At the end the system still works: one more task succeeds.
+pub(crate) async fn last_task(system: &System) -> Result<(), String> {
+    let simulation = &system.simulation;
+    let prompt = format!("the last one, at {}", simulation.clock.elapsed());
+    let submission =
+        Submission { key: 0, kind: SubmissionKind::Good("ctx-pro"), prompt: prompt.clone(), token: None };
+    let task = submit(system, submission).await?;
+    wait(system, &prompt, Duration::from_secs(100)).await?;
+    let status = task.and_then(|task| simulation.oracle().seen.get(&task).map(|seen| seen.task.status));
+    match status {
+        Some(Status::Completed) => Ok(()),
+        _ if !system.is_open() => Ok(()),
+        other => Err(format!("I19: at the end a task is {other:?} instead of completed")),
+    }
+}
+
+/// Every promise and every end once more, as its owner reads it.
+pub(crate) fn read_everything(system: &System) -> Result<(), String> {
+    let simulation = &system.simulation;
+    let (promises, seen) = {
+        let oracle = simulation.oracle();
+        (oracle.promises.values().cloned().collect::<Vec<_>>(), oracle.seen.clone())
+    };
+    for promise in &promises {
+        read_task(system, promise)?;
+    }
+    let now = simulation.clock.elapsed();
+    for (id, seen) in seen {
+        let task = system.driver.store().task(id).map_err(|error| error.to_string())?;
+        let task = task.ok_or_else(|| format!("I9: {id} is gone"))?;
+        if task != seen.task || !task.status.is_final() {
+            return Err(format!(
+                "I10, I14: it was last seen as {}, and is {}",
+                brief(&seen.task),
+                brief(&task)
+            ));
+        }
+        if task.status == Status::Completed {
+            let expired = task.media.iter().any(|media| media.expires <= simulation.clock.now());
+            if !expired {
+                opens(&system.driver, &task).map_err(|what| format!("I15: {id}: {what}"))?;
+            }
+        } else if seen.prompt.is_some_and(|prompt| simulation.provider().success(&prompt, now).is_some()) {
+            simulation.count("a success came too late");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! The customers of a simulation, and a disk that holds their balances and keys. Every simulation begins with a copy of
+//! that disk.
+
+use std::sync::{Arc, OnceLock};
+
+use gatehouse_model::{ApiKey, Credits, CustomerId, Key, Pepper, UnixMs};
+use gatehouse_store::fault_injection::Disk;
+use gatehouse_store::{Config, Store};
+use gatehouse_tasks::Command;
+
+use crate::random::Random;
+
+/// Deposits in credits: a customer that can pay anything, one that cannot, and a third.
+pub(crate) const CUSTOMERS: [(&str, i64); 3] = [("rich", 1_000), ("poor", 14), ("other", 500)];
+/// How many keys there are.
+pub(crate) const KEY_COUNT: usize = KEYS.len();
+/// Keys by customer, the second of them with a quota in credits.
+const KEYS: [(usize, Option<i64>); 4] = [(0, None), (0, Some(12)), (1, None), (2, None)];
+
+pub(crate) fn pepper() -> Pepper {
+    Pepper::new([7; 32])
+}
+
+pub(crate) fn customer(number: usize) -> CustomerId {
+    CustomerId::from(CUSTOMERS[number].0)
+}
+
+/// The customer of a key.
+pub(crate) fn payer(key: usize) -> usize {
+    KEYS[key].0
+}
+
+/// The keys as they were created.
+pub(crate) fn keys() -> &'static [Arc<Key>] {
+    static MADE: OnceLock<Vec<Arc<Key>>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let seed = Random::new(3);
+        let make = |(number, (owner, quota)): (usize, &(usize, Option<i64>))| {
+            let secret = ApiKey::mint(&seed);
+            Arc::new(Key {
+                id: secret.id(),
+                customer: customer(*owner),
+                name: format!("key {number}"),
+                digest: secret.digest(&pepper()),
+                created: UnixMs(1),
+                quota: quota.map(credits),
+                used: Credits::ZERO,
+                models: Vec::new(),
+                networks: Vec::new(),
+                expires: None,
+                revoked: None,
+                chat_format: gatehouse_model::ChatFormat::Wrapped,
+            })
+        };
+        KEYS.iter().enumerate().map(make).collect()
+    })
+}
+
+pub(crate) fn credits(whole: i64) -> Credits {
+    Credits(whole * Credits::UNIT)
+}
+
+/// A disk that holds the customers, their deposits and their keys.
+pub(crate) fn first_disk() -> Vec<u8> {
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    MADE.get_or_init(make_disk).clone()
+}
+
+fn make_disk() -> Vec<u8> {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).expect("a store");
+    let at = UnixMs(1);
+    let mut commands = Vec::new();
+    for (number, (_, paid)) in CUSTOMERS.iter().enumerate() {
+        let (id, amount) = (customer(number), credits(*paid));
+        commands.push(Command::AddCustomer { id: id.clone(), at });
+        commands.push(Command::Deposit { customer: id, amount, memo: String::new(), at });
+    }
+    commands.extend(keys().iter().map(|key| Command::AddKey { key: Box::new(Key::clone(key)) }));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    for command in commands {
+        runtime.block_on(store.execute(command)).expect("a store that works").expect("an allowed command");
+    }
+    store.close();
+    disk.bytes()
+}

@@ -1,0 +1,24 @@
+//! The simulation: the system from the driver down, with its real crates and the real plugins, in one thread under
+//! a virtual clock, on a disk that can crash, against a provider with a record of its own.
+//!
+//! - `scenarios/crashes` crashes the process at every single operation of a handful of scenarios.
+//! - `scenarios/seeds` runs plans made from numbers, with faults of every kind.
+//! - `splits` runs text streams whose bytes arrive in pieces of every kind.
+//!
+//! After every commit the oracle checks the invariants of the reliability reference. The same seed gives the same log
+//! (I20). To run one seed again: `GATEHOUSE_SEED=<n>`; to run more or fewer: `GATEHOUSE_SEEDS=<n>`.
+
+mod clients;
+mod clock;
+mod crash_switch;
+mod customers;
+mod oracle;
+mod panics;
+mod plan;
+mod plugins;
+mod provider;
+mod random;
+mod scenarios;
+mod simulation;
+mod splits;
+mod system;

@@ -1,0 +1,99 @@
+//! How tasks end: status, cost, audit record, and links that open (I4, I12, I13, I14, I15).
+
+use futures_util::FutureExt;
+use gatehouse_driver::Driver;
+use gatehouse_model::{Credits, FailureKind, Status, Task};
+use gatehouse_store::Store;
+use gatehouse_tasks::lost_answer;
+
+use crate::oracle::memory::Oracle;
+use crate::simulation::Simulation;
+
+impl Oracle {
+    /// Checks every end that is seen for the first time.
+    pub(super) fn check_endings(
+        &mut self,
+        simulation: &Simulation,
+        store: &Store,
+        driver: Option<&Driver>,
+    ) -> Result<(), String> {
+        for seen in self.seen.values_mut().filter(|seen| seen.task.status.is_final() && !seen.end_checked) {
+            let Some(driver) = driver else { return Ok(()) };
+            seen.end_checked = true;
+            let taken = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().taken(prompt));
+            let task = &seen.task;
+            check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
+            let lost = task.failure.as_ref() == Some(&lost_answer());
+            let notes = store.audit(Some(task.id), 1_000).map_err(|error| error.to_string())?;
+            if lost && notes.is_empty() {
+                return Err(format!("I13: {} was given up without an audit record", task.id));
+            }
+            let late = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Timeout)
+                && taken > 0;
+            let recorded = notes.iter().filter(|note| note.text.ends_with("is the operator's cost")).count();
+            if late && recorded != 1 {
+                return Err(format!("I14: {} is late and recorded {recorded} times: {notes:?}", task.id));
+            }
+            simulation.count(match &task.failure {
+                _ if lost => "an ambiguous call was given up",
+                None => "a task was completed",
+                Some(failure) => match failure.kind {
+                    FailureKind::Cancelled => "a task was cancelled",
+                    FailureKind::Timeout => "a task ran out of time",
+                    FailureKind::Request => "a task was doomed",
+                    FailureKind::Moderation => "a picture was moderated",
+                    FailureKind::Upstream => "a task failed at its provider",
+                    FailureKind::Internal => return Err(format!("{}: {failure:?}", task.id)),
+                },
+            });
+            if task.status == Status::Completed {
+                opens(driver, task).map_err(|what| format!("I15: {}: {what}", task.id))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What every end must fulfil (I4, I12 the earlier half, I13).
+fn check_end(task: &Task, taken: usize) -> Result<(), String> {
+    let Some(finished) = task.finished else { return Err("it has no end time".to_owned()) };
+    match (&task.status, &task.failure) {
+        (Status::Completed, None) => {
+            if task.cost != Some(task.held) {
+                return Err(format!("I4: it cost {:?} of {} held", task.cost, task.held));
+            }
+            if task.media.is_empty() {
+                return Err("I15: it is completed without media".to_owned());
+            }
+        }
+        (Status::Failed, Some(failure)) => {
+            if task.cost != Some(Credits::ZERO) {
+                return Err(format!("I4: it failed and cost {:?}", task.cost));
+            }
+            if failure.kind == FailureKind::Timeout && finished < task.deadline {
+                return Err(format!("I12: out of time at {finished}, before {}", task.deadline));
+            }
+            if failure.kind == FailureKind::Cancelled && taken > 0 {
+                return Err("it was cancelled while its provider works on it".to_owned());
+            }
+        }
+        other => return Err(format!("it ended as {other:?}")),
+    }
+    Ok(())
+}
+
+/// I15: the links of a completed task open, now.
+pub(crate) fn opens(driver: &Driver, task: &Task) -> Result<(), String> {
+    let result = driver.result(task, "http://gateway").ok_or("no result")?;
+    let result: serde_json::Value = serde_json::from_slice(&result).map_err(|error| error.to_string())?;
+    let link = result["images"][0]["url"][0].as_str().ok_or_else(|| format!("no link in {result}"))?;
+    let (name, query) = link.rsplit_once('/').and_then(|(_, file)| file.split_once('?')).ok_or("no query")?;
+    let value = |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)).unwrap_or_default();
+    let file = driver.media(name, value("expires="), value("signature="), None).now_or_never();
+    match file {
+        Some(Ok(file)) if file.length == task.media[0].bytes && file.length > 0 => Ok(()),
+        Some(Ok(file)) => Err(format!("{link} has {} bytes", file.length)),
+        Some(Err(error)) => Err(format!("{link}: {error}")),
+        None => Err(format!("{link} does not open at once")),
+    }
+}

@@ -1,0 +1,104 @@
+//! The oracle's memory, across every crash: what was promised to which client, and how each task was last seen. The
+//! checks are in the files beside this one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatehouse_model::{Credits, Phase, RequestId, Task, TaskId, UnixMs};
+use gatehouse_tasks::EntryKind;
+
+use crate::plan::requests::TextCall;
+
+/// A receipt that reached its client.
+#[derive(Clone, Debug)]
+pub(crate) struct Promise {
+    pub(crate) task: TaskId,
+    pub(crate) key: usize,
+}
+
+/// A task as it was last seen on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) task: Task,
+    /// The prompt it belongs to, where that is known.
+    pub(crate) prompt: Option<String>,
+    /// Its end was checked.
+    pub(crate) end_checked: bool,
+}
+
+/// A text request that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct TextRecord {
+    pub(crate) text: TextCall,
+    pub(crate) sent: UnixMs,
+    /// The client received the whole answer.
+    pub(crate) received: bool,
+    /// How its hold ended.
+    pub(crate) ended: Option<EntryKind>,
+}
+
+/// Everything that was promised and seen, and the checks.
+#[derive(Default)]
+pub(crate) struct Oracle {
+    /// By prompt.
+    pub(crate) promises: BTreeMap<String, Promise>,
+    /// By key and idempotency token: the task of the first answer.
+    pub(crate) tokens: BTreeMap<(usize, String), TaskId>,
+    /// Keys whose revocation was confirmed.
+    pub(crate) revoked: BTreeSet<usize>,
+    pub(crate) seen: BTreeMap<TaskId, Seen>,
+    /// Text requests that were sent.
+    pub(crate) texts: BTreeMap<RequestId, TextRecord>,
+    /// What open texts hold, by customer.
+    pub(crate) held_by_texts: Vec<Credits>,
+    /// Ledger rows at the last check.
+    pub(crate) rows: u64,
+    /// How often everything was checked.
+    pub(crate) checks: usize,
+}
+
+impl Oracle {
+    /// The task of that prompt, promised or only seen on disk.
+    pub(crate) fn task_of(&self, prompt: &str) -> Option<&Seen> {
+        self.seen.values().find(|seen| seen.prompt.as_deref() == Some(prompt))
+    }
+
+    /// A submission reaches the provider: the attempt must be on disk by now.
+    ///
+    /// # Errors
+    /// What the disk says instead.
+    pub(crate) fn arrival(&self, prompt: &str) -> Result<(), String> {
+        match self.task_of(prompt).map(|seen| &seen.task.phase) {
+            Some(Phase::Sent { .. }) => Ok(()),
+            other => Err(format!("{prompt:?} reached the provider while the disk says {other:?}")),
+        }
+    }
+}
+
+/// The prompt of a task; its state holds it until the task is sent.
+pub(crate) fn prompt_of(task: &Task) -> Option<String> {
+    fn find(value: &serde_json::Value) -> Option<&str> {
+        match value {
+            serde_json::Value::Object(fields) => fields
+                .get("prompt")
+                .and_then(serde_json::Value::as_str)
+                .or_else(|| fields.values().find_map(find)),
+            _ => None,
+        }
+    }
+    let state: serde_json::Value = serde_json::from_slice(&task.state).ok()?;
+    find(&state).map(str::to_owned)
+}
+
+/// The sum of these credits.
+pub(crate) fn sum(amounts: impl Iterator<Item = Credits>) -> Credits {
+    amounts.fold(Credits::ZERO, |sum, amount| sum.checked_add(amount).expect("a small sum"))
+}
+
+/// A task in a line.
+pub(crate) fn brief(task: &Task) -> String {
+    let Task { id, revision, status, progress, phase, failure, cost, finished, .. } = task;
+    format!(
+        "{id} rev {revision} {} {progress}% {phase:?} {failure:?} cost {cost:?} finished {finished:?}",
+        status.as_str()
+    )
+}

@@ -1,0 +1,195 @@
+//! The invariants of tasks and money, checked after every commit against the store's own reads and the provider's
+//! record: I1-I4, I6, I8 (the doctor, and sums of our own), I9, I10, I12-I15.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gatehouse_driver::Driver;
+use gatehouse_model::{Credits, Phase, Replay, Task, TaskId};
+use gatehouse_store::Store;
+
+use crate::customers::{CUSTOMERS, credits, customer};
+use crate::oracle::memory::{Oracle, Seen, brief, prompt_of, sum};
+use crate::plugins::reads;
+use crate::provider::endpoints::ACCOUNT_LIMITS;
+use crate::simulation::Simulation;
+
+/// How late a time limit may be noticed (goal G9).
+const LATE: Duration = Duration::from_secs(10);
+/// The same after the wall clock was set: a poll under way measures its own time, and so does a submission.
+const LATE_AFTER_JUMP: Duration = Duration::from_secs(45);
+const LATE_WHILE_SENT: Duration = Duration::from_secs(130);
+
+impl Oracle {
+    /// Checks everything that may have changed.
+    ///
+    /// # Errors
+    /// The first broken invariant.
+    pub(crate) fn check(
+        &mut self,
+        simulation: &Simulation,
+        store: &Store,
+        driver: Option<&Driver>,
+    ) -> Result<(), String> {
+        self.checks += 1;
+        let unreadable = |error: gatehouse_store::StoreError| format!("the store cannot be read: {error}");
+        let report = store.examine().map_err(unreadable)?;
+        if !report.is_clean() {
+            return Err(format!("the doctor finds {:?}, imbalance {}", report.findings, report.imbalance));
+        }
+        if report.entries < self.rows {
+            return Err(format!("I6: the ledger had {} rows and has {}", self.rows, report.entries));
+        }
+        let grown = report.entries > self.rows;
+        self.rows = report.entries;
+        let live: Vec<Task> = store.live_tasks().collect::<Result<_, _>>().map_err(unreadable)?;
+        if grown {
+            self.check_texts(simulation, store).map_err(|what| format!("text: {what}"))?;
+        }
+        check_balances(store, &live, &self.held_by_texts).map_err(|what| format!("money: {what}"))?;
+        let gone: Vec<TaskId> = self
+            .seen
+            .values()
+            .filter(|seen| !seen.task.status.is_final() && !live.iter().any(|task| task.id == seen.task.id))
+            .map(|seen| seen.task.id)
+            .collect();
+        for id in gone {
+            let task = store.task(id).map_err(unreadable)?.ok_or_else(|| format!("I9: {id} is gone"))?;
+            self.observe(simulation, task)?;
+        }
+        for task in live {
+            self.observe(simulation, task)?;
+        }
+        self.check_endings(simulation, store, driver)?;
+        let provider = simulation.provider();
+        for prompt in provider.arrivals.keys() {
+            let (repeated, audited) = (provider.repeated(prompt), self.resends(store, prompt));
+            if repeated > audited {
+                let all = &provider.arrivals[prompt];
+                return Err(format!("I13: {prompt:?} was sent again, audited {audited} times: {all:?}"));
+            }
+            if provider.taken(prompt) > 1 {
+                return Err(format!("I13: {prompt:?} was taken {} times", provider.taken(prompt)));
+            }
+        }
+        Ok(())
+    }
+
+    /// How often the audit record says that this prompt's call is sent again.
+    fn resends(&self, store: &Store, prompt: &str) -> usize {
+        let Some(id) = self.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
+        let notes = store.audit(None, 1_000).unwrap_or_default();
+        notes.iter().filter(|note| note.task == Some(id) && note.text.ends_with(": resend")).count()
+    }
+
+    /// A task as the disk has it now.
+    fn observe(&mut self, simulation: &Simulation, task: Task) -> Result<(), String> {
+        let id = task.id;
+        if let Some(seen) = self.seen.get_mut(&id) {
+            if task == seen.task {
+                return on_time(simulation, &task);
+            }
+            follows(&seen.task, &task).map_err(|what| format!("{id}: {what}"))?;
+            if seen.task.digest != task.digest {
+                simulation.count("a state was migrated");
+                if seen.prompt.as_ref().is_some_and(|prompt| prompt.ends_with(['1', '3', '5', '7', '9'])) {
+                    return Err(format!("{id}: its state cannot be read by its present version"));
+                }
+            }
+            if seen.task.status != task.status {
+                simulation.log(format_args!(
+                    "system: {id} {} -> {}",
+                    seen.task.status.as_str(),
+                    task.status.as_str()
+                ));
+            }
+            seen.task = task;
+        } else {
+            let price = simulation.prices().get(&task.model).copied().unwrap_or(Credits::ZERO);
+            let limit = Duration::from_secs(simulation.plan.limit_s.into());
+            if task.held != price || task.unit_price != price {
+                return Err(format!("{id}: {} credits are held at a price of {price}", task.held));
+            }
+            if task.deadline != task.created.plus(limit) {
+                return Err(format!("I8: {id} was made at {} and ends at {}", task.created, task.deadline));
+            }
+            simulation.log(format_args!("system: {id} is created"));
+            let prompt = prompt_of(&task);
+            self.seen.insert(id, Seen { task, prompt, end_checked: false });
+        }
+        let task = &self.seen[&id].task;
+        on_time(simulation, task)
+    }
+}
+
+/// Balances against deposits and live tasks (I1, I2, I4).
+fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(), String> {
+    for (number, (name, deposit)) in CUSTOMERS.iter().enumerate() {
+        let id = customer(number);
+        let found = store.customer(&id).map_err(|error| error.to_string())?;
+        let found = found.ok_or_else(|| format!("customer {name} is gone"))?;
+        let tasks = live.iter().filter(|task| task.customer == id).map(|task| task.held);
+        let held = sum(tasks.chain([texts[number]]));
+        let whole = sum([found.available, found.reserved, found.spent].into_iter());
+        if found.available < Credits::ZERO || found.reserved != held || whole != credits(*deposit) {
+            return Err(format!("{found:?} with {held} held by live tasks and texts"));
+        }
+    }
+    let mut assigned = BTreeMap::<&str, usize>::new();
+    for assignment in live.iter().filter_map(|task| task.assignment.as_ref()) {
+        *assigned.entry(&assignment.account).or_default() += 1;
+    }
+    match ACCOUNT_LIMITS.iter().find(|(name, limit)| assigned.get(name).is_some_and(|tasks| tasks > limit)) {
+        Some((name, limit)) => Err(format!("{} tasks at {name}, whose limit is {limit}", assigned[name])),
+        None => Ok(()),
+    }
+}
+
+/// Whether the task may have become that (I10), one durable step at a time.
+fn follows(old: &Task, new: &Task) -> Result<(), String> {
+    let steady = old.customer == new.customer
+        && old.key == new.key
+        && old.created == new.created
+        && old.deadline == new.deadline
+        && old.held == new.held
+        && old.unit_price == new.unit_price
+        && old.model == new.model
+        && old.seed == new.seed
+        // A task ends on the version that admitted it, or on one that reads its state.
+        && ((old.digest == new.digest && old.state_version == new.state_version)
+            || reads(&old.digest, &new.digest));
+    if !steady {
+        return Err(format!("a constant field has changed: {} -> {}", brief(old), brief(new)));
+    }
+    if old.status.is_final() {
+        return Err(format!("I10, I14: it had ended: {} -> {}", brief(old), brief(new)));
+    }
+    if new.status < old.status || new.progress < old.progress || new.revision <= old.revision {
+        let show = |task: &Task| (task.status, task.progress, task.revision);
+        return Err(format!("I10: it went back: {:?} -> {:?}", show(old), show(new)));
+    }
+    match (&old.phase, &new.phase) {
+        // The outcome of a call is recorded before a plugin sees it, and nothing is sent without a record.
+        (Phase::Sent { .. }, Phase::Run(_) | Phase::Over) => Ok(()),
+        // Only a call its provider recognises is sent again.
+        (Phase::Sent { .. }, Phase::Call(call)) if call.replay == Replay::Token => Ok(()),
+        (Phase::Sent { .. }, other) => Err(format!("from Sent to {other:?}")),
+        _ => Ok(()),
+    }
+}
+
+/// I12, the later half: no task lives much longer than its limit.
+fn on_time(simulation: &Simulation, task: &Task) -> Result<(), String> {
+    let (now, last_set) = (simulation.clock.now(), simulation.clock.last_set());
+    let late = match task.phase {
+        _ if last_set.0 == 0 => LATE,
+        Phase::Sent { .. } | Phase::Run(_) => LATE_WHILE_SENT,
+        _ => LATE_AFTER_JUMP,
+    };
+    let due = task.deadline.max(last_set).max(simulation.process_start());
+    let end = task.finished.unwrap_or(now);
+    if task.status.is_final() || end <= due.plus(late) {
+        return Ok(());
+    }
+    Err(format!("I12: {} should have ended at {} and is {:?} at {now}", task.id, task.deadline, task.status))
+}

@@ -1,0 +1,104 @@
+//! The money of texts: every hold ends once, and costs what was delivered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use gatehouse_model::Credits;
+use gatehouse_store::Store;
+use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
+
+use crate::customers::{CUSTOMERS, customer};
+use crate::oracle::memory::{Oracle, TextRecord, sum};
+use crate::simulation::Simulation;
+
+/// More rows than any customer of a simulation has.
+const MAX_ROWS: usize = 100_000;
+/// The cost of a whole answer: 32 input tokens and 37 output tokens.
+const WHOLE_ANSWER: Credits = Credits(32 * 3_000 + 37 * 15_000);
+/// The least age of an expired hold: the limit of an answer that is not a stream, and a minute.
+const EXPIRY: Duration = Duration::from_secs(60 + 60);
+
+/// The customer's ledger rows, oldest first.
+pub(crate) fn ledger_rows(store: &Store, number: usize) -> Result<Vec<JournalEntry>, String> {
+    let mut rows = store.journal_of(&customer(number), MAX_ROWS).map_err(|error| error.to_string())?;
+    rows.reverse();
+    Ok(rows)
+}
+
+impl Oracle {
+    /// Checks the money of every text, and records what the open ones hold.
+    ///
+    /// # Errors
+    /// The first wrong row.
+    pub(crate) fn check_texts(&mut self, simulation: &Simulation, store: &Store) -> Result<(), String> {
+        for (prompt, all) in &simulation.provider().text_answers {
+            let again = all.len().checked_sub(1).map(|last| &all[..last]).unwrap_or_default();
+            if again.iter().any(|answer| !answer.refuses()) {
+                return Err(format!("{prompt:?} was sent again: {all:?}"));
+            }
+        }
+        let held =
+            (0..CUSTOMERS.len()).map(|number| self.check_rows(simulation, ledger_rows(store, number)?));
+        self.held_by_texts = held.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    fn check_rows(&mut self, simulation: &Simulation, rows: Vec<JournalEntry>) -> Result<Credits, String> {
+        let (mut open, mut ended) = (BTreeMap::new(), BTreeSet::new());
+        for row in rows {
+            let Some(HoldId::Request(id)) = row.hold else { continue };
+            let known = self.texts.get_mut(&id).ok_or_else(|| format!("no client sent {id}"))?;
+            if row.kind == EntryKind::Hold {
+                if ended.contains(&id) || open.insert(id, row.movement.reserved).is_some() {
+                    return Err(format!("{known:?} is held twice"));
+                }
+                continue;
+            }
+            let held = open.remove(&id).ok_or_else(|| format!("{known:?} ended twice"))?;
+            ended.insert(id);
+            if known.ended.is_none() {
+                known.ended = Some(row.kind);
+                check_text_end(simulation, known, &row, held).map_err(|what| format!("{known:?}: {what}"))?;
+            }
+        }
+        Ok(sum(open.into_values()))
+    }
+}
+
+/// The end of a hold, seen for the first time.
+fn check_text_end(
+    simulation: &Simulation,
+    known: &TextRecord,
+    row: &JournalEntry,
+    held: Credits,
+) -> Result<(), String> {
+    let provider = simulation.provider();
+    let answers = provider.text_answers.get(&known.text.prompt).map(Vec::as_slice).unwrap_or_default();
+    if answers.len() > 1 {
+        simulation.count("a text went to another account");
+    }
+    let cost = row.movement.spent;
+    if row.kind == EntryKind::Release {
+        let expired = row.at >= known.sent.plus(EXPIRY);
+        simulation.count(if expired {
+            "a hold of a text ended by its expiry"
+        } else {
+            "a hold of a text was released"
+        });
+        return if cost == Credits::ZERO && !known.received {
+            Ok(())
+        } else {
+            Err(format!("{cost} was charged"))
+        };
+    }
+    let answer = answers.last().filter(|answer| known.text.is_delivered(**answer));
+    let Some(answer) = answer else { return Err(format!("it cost {cost} after {answers:?}")) };
+    let stayed = known.text.leaves.is_none();
+    let right =
+        if answer.is_whole() && stayed { cost == WHOLE_ANSWER } else { cost > Credits::ZERO && cost <= held };
+    if !right {
+        return Err(format!("it cost {cost} of {held} after {answers:?}"));
+    }
+    simulation.count(if answer.is_whole() { "a text was paid for" } else { "a stream was cut and paid for" });
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! A plan: actions of clients and operators with their times, the provider's outcomes by prompt, and outages. A
+//! scenario writes it out; [`crate::plan::generate`] makes it from a seed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use gatehouse_model::Credits;
+
+use crate::plan::requests::{Submission, SubmissionKind, TextCall};
+use crate::provider::outcomes::{Outages, TaskOutcome};
+use crate::provider::text_outcomes::TextOutcome;
+
+/// One action of a client or an operator.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// A client submits.
+    Submit(Submission),
+    /// A client sends a text request.
+    Text(TextCall),
+    /// A client reads the task of that prompt.
+    Read(String),
+    /// A client waits so many ms for the end of that prompt's task.
+    Await(String, u64),
+    /// A client lists its tasks.
+    List(usize),
+    /// A client cancels the task of that prompt.
+    Cancel(String),
+    /// An operator activates a version.
+    Activate(usize),
+    /// An operator rolls a family back.
+    RollBack(&'static str),
+    /// An operator revokes a key.
+    Revoke(usize),
+    /// The wall clock is set by so many ms.
+    SetClock(i64),
+    /// The link to that prompt's picture has expired, and the picture is deleted.
+    ExpectExpired(String),
+    /// The system is stopped and started again, with other prices.
+    Restart(i64),
+}
+
+/// Everything that happens in a simulation.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// When, in elapsed milliseconds, and what; in order.
+    pub(crate) actions: Vec<(u64, Action)>,
+    pub(crate) task_outcomes: BTreeMap<String, TaskOutcome>,
+    /// How the provider answers each text request, by prompt.
+    pub(crate) text_outcomes: BTreeMap<String, VecDeque<TextOutcome>>,
+    pub(crate) outages: Outages,
+    /// Whether the dice inject faults.
+    pub(crate) faults: bool,
+    /// The seed of the system's own randomness.
+    pub(crate) seed: u64,
+    /// Time limit of a task, s.
+    pub(crate) limit_s: u32,
+}
+
+impl Plan {
+    /// One task with that outcome, submitted at once.
+    pub(crate) fn of(outcome: TaskOutcome) -> Self {
+        Self::bare().with_task(100, "one", outcome)
+    }
+
+    /// One task of the scribe with that prompt and outcome.
+    pub(crate) fn of_scribe(prompt: &str, outcome: TaskOutcome) -> Self {
+        Self::bare().with_task_of("scribe-1", 100, prompt, outcome)
+    }
+
+    fn bare() -> Self {
+        Self {
+            actions: Vec::new(),
+            task_outcomes: BTreeMap::new(),
+            text_outcomes: BTreeMap::new(),
+            outages: Outages::default(),
+            faults: false,
+            seed: 1,
+            limit_s: 120,
+        }
+    }
+
+    pub(crate) fn with_task(self, at: u64, prompt: &str, outcome: TaskOutcome) -> Self {
+        self.with_task_of("ctx-pro", at, prompt, outcome)
+    }
+
+    fn with_task_of(mut self, model: &'static str, at: u64, prompt: &str, outcome: TaskOutcome) -> Self {
+        self.task_outcomes.insert(prompt.to_owned(), outcome);
+        let submission = Submission {
+            key: 0,
+            kind: SubmissionKind::Good(model),
+            prompt: prompt.to_owned(),
+            token: Some(prompt.to_owned()),
+        };
+        self.with(at, Action::Submit(submission))
+    }
+
+    pub(crate) fn with(mut self, at: u64, act: Action) -> Self {
+        self.actions.push((at, act));
+        self.actions.sort_by_key(|(at, _)| *at);
+        self
+    }
+
+    /// The price list, raised by so many credits, or lowered.
+    #[expect(clippy::unused_self, reason = "a plan may come to have its own")]
+    pub(crate) fn prices(&self, raise: i64) -> BTreeMap<String, Credits> {
+        let price =
+            |(model, credits): (&str, i64)| (model.to_owned(), Credits((credits + raise) * Credits::UNIT));
+        [("ctx-pro", 4), ("ctx-max", 8), ("scribe-1", 3)].map(price).into()
+    }
+
+    /// One text request, with those answers in turn.
+    pub(crate) fn of_text(text: TextCall, outcomes: impl IntoIterator<Item = TextOutcome>) -> Self {
+        let mut plan = Self::bare();
+        plan.text_outcomes.insert(text.prompt.clone(), outcomes.into_iter().collect());
+        plan.with(100, Action::Text(text))
+    }
+}

@@ -1,0 +1,88 @@
+//! The requests of a plan: submissions of tasks, and text requests of both client APIs.
+
+use gatehouse_driver::CheckedBody;
+use gatehouse_model::Protocol;
+use serde_json::json;
+
+use crate::provider::text_outcomes::TextOutcome;
+
+/// A submission.
+#[derive(Clone, Debug)]
+pub(crate) struct Submission {
+    pub(crate) key: usize,
+    pub(crate) kind: SubmissionKind,
+    /// Identifies the task; the provider reads it too.
+    pub(crate) prompt: String,
+    /// The `Idempotency-Key`.
+    pub(crate) token: Option<String>,
+}
+
+/// What kind of submission it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubmissionKind {
+    Good(&'static str),
+    /// Accepted, and fails later.
+    Doomed,
+    /// Refused.
+    Invalid,
+    /// For a model that does not exist.
+    Unknown,
+}
+
+/// The API a text client uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    Messages,
+    Chat,
+}
+
+pub(crate) const CLIENTS: [Client; 2] = [Client::Messages, Client::Chat];
+
+impl Client {
+    pub(crate) fn surface(self) -> &'static str {
+        match self {
+            Self::Messages => "messages.create",
+            Self::Chat => "chat.completions",
+        }
+    }
+
+    pub(crate) fn body(self, model: &str, prompt: &str, streaming: bool) -> CheckedBody {
+        let mut body = json!({
+            "model": model, "max_tokens": 400, "stream": streaming,
+            "messages": [{"role": "user", "content": prompt}],
+        });
+        if self == Self::Chat && streaming {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        CheckedBody::parse(body.to_string().into(), None).expect("a JSON object")
+    }
+
+    /// Whether an event tells the client that its answer is complete.
+    pub(crate) fn is_last(self, name: Option<&str>, data: &str) -> bool {
+        match self {
+            Self::Messages => name == Some("message_stop"),
+            Self::Chat => data == "[DONE]",
+        }
+    }
+}
+
+/// A text request of a client.
+#[derive(Clone, Debug)]
+pub(crate) struct TextCall {
+    pub(crate) key: usize,
+    /// Identifies the request; the provider reads it too.
+    pub(crate) prompt: String,
+    pub(crate) client: Client,
+    /// The protocol of the model's provider.
+    pub(crate) protocol: Protocol,
+    pub(crate) streaming: bool,
+    /// The client leaves after so many milliseconds.
+    pub(crate) leaves: Option<u64>,
+}
+
+impl TextCall {
+    /// Whether such an answer delivers anything that must be paid.
+    pub(crate) fn is_delivered(&self, outcome: TextOutcome) -> bool {
+        outcome.delivers(self.protocol, self.streaming)
+    }
+}

@@ -1,0 +1,24 @@
+//! The provider's endpoints, and its accounts with their limits.
+
+use gatehouse_model::Protocol;
+
+/// Accounts at the provider and their concurrency, in order of priority.
+pub(crate) const ACCOUNT_LIMITS: [(&str, usize); 2] = [("main", 3), ("spare", 2)];
+
+/// What an endpoint serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Submit,
+    Poll,
+    Delivery,
+    Text(Protocol),
+}
+
+/// Each endpoint has a name; its address follows from its number.
+pub(crate) const ENDPOINTS: [(&str, Endpoint); 5] = [
+    ("api.provider.test", Endpoint::Submit),
+    ("region.provider.test", Endpoint::Poll),
+    ("delivery.provider.test", Endpoint::Delivery),
+    ("messages.provider.test", Endpoint::Text(Protocol::Messages)),
+    ("chat.provider.test", Endpoint::Text(Protocol::Chat)),
+];

@@ -1,0 +1,11 @@
+//! The simulated provider: how it answers (outcomes), what it remembers (record), and its servers over pipes. The
+//! system under test never sees its record.
+
+pub(crate) mod connection;
+pub(crate) mod endpoints;
+pub(crate) mod outcomes;
+pub(crate) mod record;
+pub(crate) mod tasks;
+pub(crate) mod text_outcomes;
+pub(crate) mod texts;
+pub(crate) mod transcripts;

@@ -1,0 +1,103 @@
+//! The provider's own record: which submissions reached it, which it took, what became of them. The system under
+//! test never sees it; the oracle compares with it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::provider::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
+use crate::provider::text_outcomes::TextOutcome;
+
+/// A submission that reached the provider.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) answer: Answer,
+}
+
+/// A job the provider took.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) prompt: String,
+    /// The idempotency token: by it the provider recognises a repeated submission.
+    pub(crate) token: Option<String>,
+    /// When it is done, in elapsed milliseconds.
+    pub(crate) done: u64,
+    /// How often it was polled.
+    pub(crate) polls: u32,
+}
+
+/// What the provider knows.
+#[derive(Default)]
+pub(crate) struct ProviderRecord {
+    pub(crate) task_outcomes: BTreeMap<String, TaskOutcome>,
+    pub(crate) arrivals: BTreeMap<String, Vec<Arrival>>,
+    /// By id, the number of the job.
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) outages: Outages,
+    /// How text requests are answered from now on, by prompt.
+    pub(crate) text_outcomes: BTreeMap<String, VecDeque<TextOutcome>>,
+    /// How text requests were answered, by prompt.
+    pub(crate) text_answers: BTreeMap<String, Vec<TextOutcome>>,
+}
+
+impl ProviderRecord {
+    /// A submission has arrived; how it is answered, and the job's number if it was taken.
+    pub(crate) fn arrive(&mut self, prompt: &str, token: Option<&str>, at: u64) -> (Answer, Option<usize>) {
+        let known = self.jobs.iter().position(|job| token.is_some() && job.token.as_deref() == token);
+        if let Some(job) = known.filter(|_| self.outages.rate_limit(at).is_none()) {
+            self.arrivals.entry(prompt.to_owned()).or_default().push(Arrival { answer: Answer::Repeat });
+            return (Answer::Repeat, Some(job));
+        }
+        let outcome = self.task_outcomes.get_mut(prompt);
+        let planned = outcome.and_then(|outcome| outcome.answers.pop_front()).unwrap_or(Answer::Take);
+        let answer = self.outages.rate_limit(at).map_or(planned, Answer::TooMany);
+        self.arrivals.entry(prompt.to_owned()).or_default().push(Arrival { answer });
+        let job = answer.takes().then(|| {
+            let works = self.task_outcomes.get(prompt).map_or(1_000, |outcome| outcome.works);
+            let (prompt, token) = (prompt.to_owned(), token.map(str::to_owned));
+            self.jobs.push(Job { prompt, token, done: at + works, polls: 0 });
+            self.jobs.len() - 1
+        });
+        (answer, job)
+    }
+
+    pub(crate) fn outcome(&self, prompt: &str) -> TaskOutcome {
+        self.task_outcomes.get(prompt).cloned().unwrap_or_else(TaskOutcome::success)
+    }
+
+    /// Fetching that job's picture: whether it works this time.
+    pub(crate) fn fetch(&mut self, job: usize) -> bool {
+        let Some(prompt) = self.jobs.get(job).map(|job| job.prompt.clone()) else { return false };
+        let Some(outcome) = self.task_outcomes.get_mut(&prompt).filter(|outcome| outcome.broken_fetches > 0)
+        else {
+            return true;
+        };
+        outcome.broken_fetches -= 1;
+        false
+    }
+
+    /// How often that prompt was taken.
+    pub(crate) fn taken(&self, prompt: &str) -> usize {
+        self.arrivals.get(prompt).map_or(0, |all| all.iter().filter(|one| one.answer.takes()).count())
+    }
+
+    /// Arrivals after one whose outcome the system could not know (I13).
+    pub(crate) fn repeated(&self, prompt: &str) -> usize {
+        let ambiguous = |arrival: &&Arrival| !matches!(arrival.answer, Answer::TooMany(_));
+        self.arrivals.get(prompt).map_or(0, |all| all.iter().rev().skip(1).filter(ambiguous).count())
+    }
+
+    /// A text request has arrived; how it is answered.
+    pub(crate) fn answer_text(&mut self, prompt: &str, at: u64) -> TextOutcome {
+        let planned =
+            self.text_outcomes.get_mut(prompt).and_then(VecDeque::pop_front).unwrap_or(TextOutcome::Whole);
+        let answer = self.outages.rate_limit(at).map_or(planned, TextOutcome::TooMany);
+        self.text_answers.entry(prompt.to_owned()).or_default().push(answer);
+        answer
+    }
+
+    /// When that prompt's picture was ready, if it ever was by `now`.
+    pub(crate) fn success(&self, prompt: &str, now: u64) -> Option<u64> {
+        let good = matches!(self.outcome(prompt).end, JobEnd::Ready);
+        let job = self.jobs.iter().find(|job| job.prompt == prompt && job.done <= now && good)?;
+        Some(job.done)
+    }
+}

@@ -1,0 +1,173 @@
+//! The provider's image endpoints: the context image API. Its record decides each answer; while faults are injected,
+//! the dice do too. The record outlives every process of the system.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use serde_json::{Value, json};
+
+use crate::clock::VirtualClock;
+use crate::provider::connection::HungUp;
+use crate::provider::endpoints::Endpoint;
+use crate::provider::outcomes::{Answer, JobEnd};
+use crate::simulation::Simulation;
+
+pub(crate) type Page = Response<Full<Bytes>>;
+
+pub(crate) async fn answer(
+    simulation: Arc<Simulation>,
+    endpoint: Endpoint,
+    request: Request<Incoming>,
+) -> Result<Page, HungUp> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(|_| HungUp)?.to_bytes();
+    if !simulation.switch.allow("the provider receives a request") {
+        return Err(HungUp);
+    }
+    let page = match endpoint {
+        Endpoint::Submit => submit(&simulation, &body).await,
+        Endpoint::Poll => poll(&simulation, head.uri.query().unwrap_or_default()).await,
+        Endpoint::Delivery => deliver(&simulation, head.uri.path()).await,
+        Endpoint::Text(_) => Err(HungUp),
+    };
+    // The last moment before the answer is sent.
+    if simulation.switch.allow("the provider answers") { page } else { Err(HungUp) }
+}
+
+async fn submit(simulation: &Simulation, body: &[u8]) -> Result<Page, HungUp> {
+    let request: Value = serde_json::from_slice(body).unwrap_or_default();
+    let Some(prompt) = request["prompt"].as_str() else {
+        return Ok(page(422, &json!({"detail": [{"loc": ["body", "prompt"], "msg": "Field required"}]})));
+    };
+    if let Err(what) = simulation.oracle().arrival(prompt) {
+        simulation.fail(what);
+    }
+    let (answer, job) =
+        simulation.provider().arrive(prompt, request["token"].as_str(), simulation.clock.elapsed());
+    simulation.log(format_args!("provider: {prompt:?} arrives, {answer:?}"));
+    let taken = |job: Option<usize>| {
+        let id = job.map_or_else(String::new, |job| job.to_string());
+        page(
+            200,
+            &json!({"id": id, "polling_url": format!("http://region.provider.test/v1/get_result?id={id}")}),
+        )
+    };
+    match answer {
+        Answer::Take => Ok(taken(job)),
+        Answer::Repeat => {
+            simulation.count("a token was repeated");
+            Ok(taken(job))
+        }
+        Answer::TakeSlowly(ms) => {
+            VirtualClock::pause(Duration::from_millis(ms)).await;
+            Ok(taken(job))
+        }
+        Answer::TakeAndAnswerGarbage => Ok(text(200, "<html>bad gateway</html>")),
+        Answer::HangUp | Answer::TakeAndHangUp => Err(HungUp),
+        Answer::TooMany(after) => Ok(too_many(after)),
+        Answer::Error(status) => Ok(page(status, &json!({"detail": "the provider is broken"}))),
+    }
+}
+
+async fn poll(simulation: &Simulation, query: &str) -> Result<Page, HungUp> {
+    if let Some(after) = simulation.provider().outages.rate_limit(simulation.clock.elapsed()) {
+        return Ok(too_many(after));
+    }
+    let number = query.strip_prefix("id=").and_then(|id| id.parse::<usize>().ok());
+    let found = number.and_then(|number| {
+        simulation.provider().jobs.get_mut(number).map(|job| {
+            job.polls += 1;
+            job.clone()
+        })
+    });
+    let Some(job) = found else {
+        return Ok(page(404, &json!({"id": query, "status": "Task not found"})));
+    };
+    if simulation.injects_faults()
+        && let Some(fault) = poll_fault(simulation).await
+    {
+        simulation.count("a poll was answered with a fault");
+        return fault;
+    }
+    let now = simulation.clock.elapsed();
+    let status =
+        |word: &str, result: Value| page(200, &json!({"id": query, "status": word, "result": result}));
+    if now < job.done {
+        // It may be less than it was before.
+        let progress = json!(simulation.dice.below(100) as f64 / 100.0);
+        return Ok(page(200, &json!({"id": query, "status": "Pending", "progress": progress})));
+    }
+    Ok(match simulation.provider().outcome(&job.prompt).end {
+        JobEnd::Ready => {
+            let sample = format!("http://delivery.provider.test/{}.png", number.unwrap_or_default());
+            status("Ready", json!({"sample": sample, "seed": 1}))
+        }
+        JobEnd::Empty => status("Ready", json!({})),
+        JobEnd::Moderated => status("Content Moderated", Value::Null),
+        JobEnd::Error => status("Error", Value::Null),
+        JobEnd::Never => status("Pending", Value::Null),
+        JobEnd::Lost => page(404, &json!({"id": query, "status": "Task not found"})),
+    })
+}
+
+/// How else a poll may be answered.
+async fn poll_fault(simulation: &Simulation) -> Option<Result<Page, HungUp>> {
+    Some(match simulation.dice.below(24) {
+        0 => Err(HungUp),
+        1 => Ok(page(503, &json!({"detail": "try later"}))),
+        2 => Ok(text(200, "{\"status\": \"Rea")),
+        3 => Ok(page(404, &json!({"status": "Task not found"}))),
+        4 => Ok(too_many(Some(7))),
+        5 => Ok(page(200, &json!({"status": "Reasoning", "progress": 0.01}))),
+        6 => Ok(page(200, &json!({"status": "Pending", "progress": null}))),
+        7 => {
+            // Longer than the system waits, or a little less.
+            VirtualClock::pause(simulation.dice.millis(500..40_000)).await;
+            return None;
+        }
+        _ => return None,
+    })
+}
+
+async fn deliver(simulation: &Simulation, path: &str) -> Result<Page, HungUp> {
+    let job = path.strip_prefix('/').and_then(|path| path.strip_suffix(".png")?.parse::<usize>().ok());
+    let Some(job) = job.filter(|job| simulation.provider().fetch(*job)) else {
+        return Ok(text(403, "<Error>AuthenticationFailed</Error>"));
+    };
+    if simulation.injects_faults() {
+        match simulation.dice.below(16) {
+            0 => return Err(HungUp),
+            1 => return Ok(text(200, "<html>busy</html>")),
+            2 => VirtualClock::pause(simulation.dice.millis(1_000..30_000)).await,
+            _ => {}
+        }
+    }
+    let mut picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0".to_vec();
+    picture.extend(job.to_string().bytes());
+    Ok(Response::builder()
+        .header("content-type", "image/png")
+        .body(Full::new(picture.into()))
+        .expect("a valid answer"))
+}
+
+fn too_many(after: Option<u64>) -> Page {
+    let mut page = page(429, &json!({"detail": "too many tasks in flight"}));
+    if let Some(after) = after {
+        page.headers_mut().insert("retry-after", after.into());
+    }
+    page
+}
+
+fn page(status: u16, body: &Value) -> Page {
+    let body = Full::new(Bytes::from(body.to_string()));
+    Response::builder().status(status).header("content-type", "application/json").body(body).expect("valid")
+}
+
+fn text(status: u16, body: &'static str) -> Page {
+    let body = Full::new(Bytes::from_static(body.as_bytes()));
+    Response::builder().status(status).header("content-type", "text/html").body(body).expect("valid")
+}

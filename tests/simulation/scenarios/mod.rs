@@ -1,0 +1,4 @@
+//! The tests: scenarios with a crash at every point, and plans made from seeds.
+
+mod crashes;
+mod seeds;

@@ -1,0 +1,126 @@
+//! Simulations made from seeds.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::plan::actions::Plan;
+use crate::plugins::Plugins;
+use crate::random::Random;
+use crate::simulation::Simulation;
+use crate::system::run::{crashes, run};
+
+/// Worlds in a run.
+const SEEDS: u64 = 500;
+/// One in so many of them is run twice.
+const TWICE: u64 = 20;
+/// The variable with another number of seeds.
+const SEED_COUNT: &str = "GATEHOUSE_SEEDS";
+/// The variable with the one seed to run again.
+const SEED: &str = "GATEHOUSE_SEED";
+
+/// Events that must happen in a whole run; without them it shows too little.
+const COVERED: [&str; 33] = [
+    "a version was activated",
+    "a version was rolled back",
+    "a cancel came too late",
+    "a key was revoked",
+    "a picture was moderated",
+    "a poll was answered with a fault",
+    "a quota was used up",
+    "a state was migrated",
+    "a submission was repeated",
+    "a success came too late",
+    "a task failed at its provider",
+    "a task ran out of time",
+    "a task was cancelled",
+    "a task was completed",
+    "a task was doomed",
+    "a token was repeated",
+    "a token was reused for another request",
+    "an account could not pay",
+    "an ambiguous call was given up",
+    "a client left before the end of its text",
+    "a hold of a text ended by its expiry",
+    "a stream was cut and paid for",
+    "a text failed at its provider",
+    "a text took too long",
+    "a hold of a text was released",
+    "a text was paid for",
+    "a text went to another account",
+    "no account could take a text",
+    "the end of a text was lost in a crash",
+    "the clock was set",
+    "the system was restarted",
+    "the process crashed",
+    "the provider was unreachable",
+];
+
+fn simulation(seed: u64) -> Arc<Simulation> {
+    Simulation::new(seed, Plan::from_seed(seed), crashes(&Random::new(seed ^ 0x6375_7473)))
+}
+
+/// Runs a seed; its log where it fails.
+fn check(seed: u64, plugins: &mut Plugins) -> Result<Arc<Simulation>, String> {
+    let simulation = simulation(seed);
+    match run(&simulation, plugins) {
+        Ok(()) => Ok(simulation),
+        Err(what) => {
+            Err(format!("seed {seed} (again: {SEED}={seed}): {what}\n{}", simulation.log_lines().join("\n")))
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how a failing seed is run again")]
+fn no_seed_breaks_an_invariant() {
+    let given = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
+    if let Some(seed) = given(SEED) {
+        let simulation = check(seed, &mut Plugins::open()).unwrap_or_else(|what| panic!("{what}"));
+        println!("{}\nseed {seed}: {:?}", simulation.log_lines().join("\n"), simulation.counts());
+        return;
+    }
+    let end = given(SEED_COUNT).unwrap_or(SEEDS);
+    let (next, failures) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let counts = Mutex::new(BTreeMap::<&str, usize>::new());
+    let checks = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut plugins = Plugins::open();
+                loop {
+                    let seed = next.fetch_add(1, Ordering::SeqCst);
+                    if seed >= end || !failures.lock().unwrap().is_empty() {
+                        return;
+                    }
+                    match check(seed, &mut plugins) {
+                        Ok(simulation) => {
+                            if seed.is_multiple_of(TWICE) {
+                                let again = check(seed, &mut plugins).map(|again| again.log_lines());
+                                assert_eq!(
+                                    again,
+                                    Ok(simulation.log_lines()),
+                                    "I20: seed {seed} is not the same twice"
+                                );
+                            }
+                            let mut all = counts.lock().unwrap();
+                            for (what, times) in simulation.counts() {
+                                *all.entry(what).or_default() += times;
+                            }
+                            checks.fetch_add(simulation.oracle().checks as u64, Ordering::SeqCst);
+                        }
+                        Err(what) => failures.lock().unwrap().push(what),
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    let counts = counts.into_inner().unwrap();
+    println!("{end} seeds from 0, everything checked {} times: {counts:#?}", checks.into_inner());
+    if end >= SEEDS {
+        let missing: Vec<_> = COVERED.iter().filter(|what| !counts.contains_key(*what)).collect();
+        assert!(missing.is_empty(), "never happened: {missing:?}");
+    }
+}

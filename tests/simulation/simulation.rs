@@ -1,0 +1,184 @@
+//! What outlives every process of the system: the disk, the objects, the provider's record, the clock, the dice, and
+//! the oracle's memory.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gatehouse_model::{Credits, UnixMs};
+use object_store::memory::InMemory;
+
+use crate::clock::VirtualClock;
+use crate::crash_switch::CrashSwitch;
+use crate::customers::first_disk;
+use crate::oracle::memory::Oracle;
+use crate::plan::actions::Plan;
+use crate::provider::outcomes::Outages;
+use crate::provider::record::ProviderRecord;
+use crate::random::Random;
+
+/// One simulation.
+pub(crate) struct Simulation {
+    pub(crate) switch: CrashSwitch,
+    pub(crate) clock: Arc<VirtualClock>,
+    /// Decides about faults: of the provider, slow commits, sectors that are lost in a crash.
+    pub(crate) dice: Random,
+    /// The system's own randomness.
+    pub(crate) seed: Arc<Random>,
+    pub(crate) objects: Arc<InMemory>,
+    pub(crate) plan: Plan,
+    provider: Mutex<ProviderRecord>,
+    oracle: Mutex<Oracle>,
+    state: Mutex<State>,
+}
+
+/// What changes between two processes of the system.
+struct State {
+    disk: Vec<u8>,
+    /// The next actionion of the plan.
+    next: usize,
+    /// The operation at which each coming process crashes.
+    crashes: VecDeque<usize>,
+    prices: BTreeMap<String, Credits>,
+    /// No more faults.
+    faults_end: bool,
+    log: Vec<String>,
+    counts: BTreeMap<&'static str, usize>,
+    failure: Option<String>,
+    /// The wall clock when the present process began.
+    process_start: UnixMs,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Simulation {
+    /// A simulation of that plan with a crash at each of those operations. `luck` decides about faults, and nothing else.
+    pub(crate) fn new(luck: u64, plan: Plan, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
+        let state = State {
+            disk: first_disk(),
+            next: 0,
+            crashes: crashes.into(),
+            prices: plan.prices(0),
+            faults_end: false,
+            log: Vec::new(),
+            counts: BTreeMap::new(),
+            failure: None,
+            process_start: UnixMs(0),
+        };
+        let provider = ProviderRecord {
+            task_outcomes: plan.task_outcomes.clone(),
+            text_outcomes: plan.text_outcomes.clone(),
+            outages: plan.outages.clone(),
+            ..ProviderRecord::default()
+        };
+        Arc::new(Self {
+            switch: CrashSwitch::new(),
+            clock: Arc::new(VirtualClock::new()),
+            dice: Random::new(luck),
+            seed: Arc::new(Random::new(plan.seed)),
+            objects: Arc::new(InMemory::new()),
+            plan,
+            provider: Mutex::new(provider),
+            oracle: Mutex::default(),
+            state: Mutex::new(state),
+        })
+    }
+
+    pub(crate) fn provider(&self) -> MutexGuard<'_, ProviderRecord> {
+        lock(&self.provider)
+    }
+
+    pub(crate) fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        lock(&self.oracle)
+    }
+
+    /// Whether faults happen.
+    pub(crate) fn injects_faults(&self) -> bool {
+        self.plan.faults && !lock(&self.state).faults_end
+    }
+
+    /// From now on no more faults happen.
+    pub(crate) fn stop_faults(&self) {
+        lock(&self.state).faults_end = true;
+        self.provider().outages = Outages::default();
+    }
+
+    pub(crate) fn disk(&self) -> Vec<u8> {
+        lock(&self.state).disk.clone()
+    }
+
+    pub(crate) fn set_disk(&self, bytes: Vec<u8>) {
+        lock(&self.state).disk = bytes;
+    }
+
+    /// A process of the system begins now.
+    pub(crate) fn begin_process(&self) {
+        lock(&self.state).process_start = self.clock.now();
+    }
+
+    pub(crate) fn process_start(&self) -> UnixMs {
+        lock(&self.state).process_start
+    }
+
+    /// The operation at which the next process crashes.
+    pub(crate) fn next_crash(&self) -> Option<usize> {
+        lock(&self.state).crashes.pop_front()
+    }
+
+    /// Takes the next action, by its number.
+    pub(crate) fn next_action(&self) -> Option<usize> {
+        let mut state = lock(&self.state);
+        let next = state.next;
+        (next < self.plan.actions.len()).then(|| {
+            state.next += 1;
+            next
+        })
+    }
+
+    /// When the next action is due.
+    pub(crate) fn next_due(&self) -> Option<u64> {
+        self.plan.actions.get(lock(&self.state).next).map(|(due, _)| *due)
+    }
+
+    pub(crate) fn prices(&self) -> BTreeMap<String, Credits> {
+        lock(&self.state).prices.clone()
+    }
+
+    pub(crate) fn set_prices(&self, prices: BTreeMap<String, Credits>) {
+        lock(&self.state).prices = prices;
+    }
+
+    /// A line of the log; the same seed gives the same lines.
+    pub(crate) fn log(&self, line: fmt::Arguments<'_>) {
+        let line = format!("{:>9} op {:>4}  {line}", self.clock.elapsed(), self.switch.operations());
+        lock(&self.state).log.push(line);
+    }
+
+    /// Counts an event that shows what the simulation covers.
+    pub(crate) fn count(&self, what: &'static str) {
+        *lock(&self.state).counts.entry(what).or_default() += 1;
+    }
+
+    pub(crate) fn counts(&self) -> BTreeMap<&'static str, usize> {
+        lock(&self.state).counts.clone()
+    }
+
+    /// An invariant is broken. The first message is kept, and the simulation ends.
+    pub(crate) fn fail(&self, what: String) {
+        self.log(format_args!("BROKEN: {what}"));
+        lock(&self.state).failure.get_or_insert(what);
+        self.switch.stop();
+    }
+
+    pub(crate) fn log_lines(&self) -> Vec<String> {
+        lock(&self.state).log.clone()
+    }
+
+    /// # Errors
+    /// The broken invariant.
+    pub(crate) fn result(&self) -> Result<(), String> {
+        lock(&self.state).failure.clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,163 @@
+//! Runs a simulation: process after process of the system, each from its start to a crash, a stop, or the end of the
+//! plan.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_store::fault_injection::{Disk, PowerCut};
+use tokio::task::JoinSet;
+
+use crate::clients::{actions, tasks, texts};
+use crate::clock::VirtualClock;
+use crate::panics;
+use crate::plan::actions::Action;
+use crate::plugins::Plugins;
+use crate::provider::endpoints::ACCOUNT_LIMITS;
+use crate::random::Random;
+use crate::simulation::Simulation;
+use crate::system::under_test::System;
+
+/// A simulation that needs more processes than this does not end.
+const MAX_PROCESSES: usize = 40;
+
+/// How a process ends.
+enum ProcessEnd {
+    Crashed,
+    /// It was stopped, and is started again.
+    Stopped,
+    /// The plan is done.
+    Done,
+}
+
+/// Runs a simulation to its end.
+///
+/// # Errors
+/// The first broken invariant.
+pub(crate) fn run(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result<(), String> {
+    plugins.activate_first();
+    let panics = panics::here();
+    simulation.switch.restart(simulation.next_crash());
+    for _ in 0..MAX_PROCESSES {
+        let first = simulation.disk();
+        let disk = Disk::of(first.clone());
+        let end = run_process(simulation, plugins, &disk);
+        simulation.result()?;
+        if panics::here() != panics {
+            return Err("something panicked".to_owned());
+        }
+        match end {
+            ProcessEnd::Done => return Ok(()),
+            ProcessEnd::Stopped => simulation.set_disk(disk.bytes()),
+            ProcessEnd::Crashed => {
+                simulation.count("the process crashed");
+                simulation.switch.restart(simulation.next_crash());
+                simulation.set_disk(disk_after_crash(simulation, first, &disk));
+                if simulation.dice.once_in(8) {
+                    plugins.reopen();
+                }
+            }
+        }
+    }
+    Err("the simulation does not end".to_owned())
+}
+
+/// What a crash leaves: everything synced, and any part of the rest.
+fn disk_after_crash(simulation: &Simulation, mut first: Vec<u8>, disk: &Disk) -> Vec<u8> {
+    let log = disk.log();
+    let cut = PowerCut::at_end(&mut first, &log);
+    let image = simulation.dice.with(|dice| cut.images(1, dice).pop());
+    image.expect("one image was asked for")
+}
+
+fn run_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &Disk) -> ProcessEnd {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        simulation.clock.begin();
+        simulation.begin_process();
+        simulation.log(format_args!("the system starts"));
+        let end = {
+            let mut process = pin!(whole_process(simulation, plugins, disk));
+            tokio::select! {
+                biased;
+                () = simulation.switch.crashed() => ProcessEnd::Crashed,
+                () = simulation.clock.stalled() => {
+                    simulation.fail("I19: time stands still in an endless loop".to_owned());
+                    ProcessEnd::Crashed
+                }
+                end = &mut process => end,
+            }
+        };
+        if let Some(what) = simulation.switch.interrupted() {
+            simulation.log(format_args!("crash at: {what}"));
+        }
+        let away = simulation.seed.millis(0..20_000);
+        simulation.clock.end(away);
+        end
+    })
+}
+
+async fn whole_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &Disk) -> ProcessEnd {
+    let Some(system) = System::open(simulation, plugins, disk).await else {
+        // The process crashed meanwhile; the caller ends this future.
+        return std::future::pending().await;
+    };
+    system.check();
+    let mut running = JoinSet::new();
+    while let Some(due) = simulation.next_due() {
+        VirtualClock::pause(Duration::from_millis(due.saturating_sub(simulation.clock.elapsed()))).await;
+        let Some(number) = simulation.next_action() else { break };
+        match &simulation.plan.actions[number].1 {
+            Action::Restart(raise) => {
+                simulation.log(format_args!("the system is stopped"));
+                running.detach_all();
+                system.close().await;
+                simulation.set_prices(simulation.plan.prices(*raise));
+                simulation.count("the system was restarted");
+                return ProcessEnd::Stopped;
+            }
+            action => drop(running.spawn(actions::run(Arc::clone(&system), action.clone()))),
+        }
+    }
+    while running.join_next().await.is_some() {}
+    simulation.stop_faults();
+    if let Err(what) = settle(&system).await {
+        simulation.fail(what);
+    }
+    system.close().await;
+    ProcessEnd::Done
+}
+
+/// Without faults every task and text ends, and every permit is free again.
+async fn settle(system: &System) -> Result<(), String> {
+    let simulation = &system.simulation;
+    let patience = Duration::from_secs(u64::from(simulation.plan.limit_s) + 200);
+    let end = simulation.clock.elapsed() + u64::try_from(patience.as_millis()).expect("less than an hour");
+    while system.store.live_tasks().next().is_some() || texts::any_hold(&system.store)? {
+        if simulation.clock.elapsed() > end {
+            let left: Vec<_> =
+                system.store.live_tasks().flatten().map(|task| (task.id, task.phase)).collect();
+            return Err(format!("I19: still live: {left:?}, or a hold of a text"));
+        }
+        VirtualClock::pause(Duration::from_secs(1)).await;
+    }
+    // A permit is free once the end of its task is known; a running step may still have its last lines to do.
+    VirtualClock::pause(Duration::from_secs(1)).await;
+    for (account, limit) in ACCOUNT_LIMITS {
+        drop(system.take_permits(account, limit).await?);
+    }
+    tasks::last_task(system).await?;
+    texts::last_texts(system).await?;
+    system.check();
+    tasks::read_everything(system)
+}
+
+/// The operations at which the processes of a simulation crash, from the dice.
+pub(crate) fn crashes(dice: &Random) -> VecDeque<usize> {
+    (0..dice.below(4)).map(|_| [40, 300, 1200][dice.below(3)]).map(|end| dice.below(end)).collect()
+}

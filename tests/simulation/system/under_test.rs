@@ -1,0 +1,222 @@
+//! One process of the system: every real crate from the driver down, open, in one thread.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
+use gatehouse_media::MediaStore;
+use gatehouse_model::{Protocol, Secret};
+use gatehouse_runtime::PluginService;
+use gatehouse_store::fault_injection::{Disk, DiskFault};
+use gatehouse_store::{Store, StoreError, Writer};
+use gatehouse_upstream::{Place, Upstream};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::clock::VirtualClock;
+use crate::customers::pepper;
+use crate::plugins::Plugins;
+use crate::provider::endpoints::{ACCOUNT_LIMITS, ENDPOINTS};
+use crate::simulation::Simulation;
+use crate::system::media_objects::MediaObjects;
+use crate::system::network::Network;
+
+/// The system, open.
+pub(crate) struct System {
+    pub(crate) simulation: Arc<Simulation>,
+    pub(crate) driver: Driver,
+    pub(crate) plugins: PluginService,
+    pub(crate) upstream: Upstream,
+    pub(crate) store: Store,
+    closed: AtomicBool,
+    writing: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl System {
+    /// Opens every crate. `None` where the process crashed.
+    pub(crate) async fn open(
+        simulation: &Arc<Simulation>,
+        plugins: &Plugins,
+        disk: &Disk,
+    ) -> Option<Arc<Self>> {
+        let asked = Arc::clone(simulation);
+        disk.break_by(DiskFault::Ask(Box::new(move |access| asked.switch.allow(access.word()))));
+        let opened = Store::with_writer(disk.clone(), &gatehouse_store::Config::default());
+        let (store, writer) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                if simulation.switch.is_running() {
+                    simulation.fail(format!("I21: the store does not open: {error}"));
+                }
+                return None;
+            }
+        };
+        let started = Arc::new(OnceLock::new());
+        let writing =
+            tokio::spawn(write(Arc::clone(simulation), store.clone(), writer, Arc::clone(&started)));
+        let upstream = upstream(simulation);
+        let media = MediaStore::over(
+            Arc::new(MediaObjects {
+                simulation: Arc::clone(simulation),
+                kept: Arc::clone(&simulation.objects),
+            }),
+            gatehouse_media::Config::default(),
+            pepper(),
+            upstream.clone(),
+            simulation.clock.clone(),
+            simulation.seed.clone(),
+        );
+        let config = Config {
+            time_limit_s: simulation.plan.limit_s,
+            prices: simulation.prices(),
+            text: text_config(),
+            models: text_models(),
+            ..Config::default()
+        };
+        let parts = Parts {
+            store: store.clone(),
+            plugins: plugins.service().clone(),
+            upstream: upstream.clone(),
+            media,
+            config,
+            clock: simulation.clock.clone(),
+            seed: simulation.seed.clone(),
+        };
+        let driver = match Driver::start(parts).await {
+            Ok(driver) => driver,
+            Err(error) => {
+                if simulation.switch.is_running() {
+                    simulation.fail(format!("the driver does not start: {error}"));
+                }
+                return None;
+            }
+        };
+        started.get_or_init(|| driver.clone());
+        Some(Arc::new(Self {
+            simulation: Arc::clone(simulation),
+            driver,
+            plugins: plugins.service().clone(),
+            upstream,
+            store,
+            closed: AtomicBool::new(false),
+            writing: Mutex::new(Some(writing)),
+        }))
+    }
+
+    /// Checks every invariant now.
+    pub(crate) fn check(&self) {
+        check(&self.simulation, &self.store, Some(&self.driver));
+    }
+
+    /// Whether the process runs and is not stopped.
+    pub(crate) fn is_open(&self) -> bool {
+        self.simulation.switch.is_running() && !self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Stops in order, as a gateway does on SIGTERM.
+    pub(crate) async fn close(&self) {
+        self.driver.stop(Duration::from_secs(20), Duration::ZERO).await;
+        self.closed.store(true, Ordering::SeqCst);
+        self.store.close();
+        let writing = self.writing.lock().ok().and_then(|mut writing| writing.take());
+        if let Some(writing) = writing {
+            // It ends by itself once the store is closed.
+            let _ = writing.await;
+        }
+    }
+
+    /// Takes every permit of an account.
+    pub(crate) async fn take_permits(&self, account: &str, limit: usize) -> Result<Vec<Place>, String> {
+        let mut taken = Vec::new();
+        for _ in 0..20 {
+            match self.upstream.enter("bfl", Some(account)) {
+                Ok((permit, _slot)) => taken.push(permit),
+                Err(gatehouse_upstream::NoSlot::Until(moment)) => {
+                    // Only time ends a pause of an account; a trial call would tell nothing here.
+                    VirtualClock::pause(moment.since(self.simulation.clock.now()) + Duration::from_millis(1))
+                        .await;
+                }
+                Err(why) => return Err(format!("a permit of {account} leaked, {} free: {why}", taken.len())),
+            }
+            if taken.len() == limit {
+                return Ok(taken);
+            }
+        }
+        Ok(taken)
+    }
+}
+
+/// Writes batch after batch, and checks every invariant after each.
+async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, driver: Arc<OnceLock<Driver>>) {
+    loop {
+        if simulation.injects_faults() && simulation.dice.once_in(4) {
+            // A slow disk: several commands share a commit.
+            VirtualClock::pause(simulation.dice.millis(1..40)).await;
+        }
+        if !writer.turn().await {
+            break;
+        }
+        check(&simulation, &store, driver.get());
+    }
+    if store.has_failed() && simulation.switch.is_running() {
+        simulation.fail("the store failed without a crash".to_owned());
+    }
+}
+
+fn check(simulation: &Simulation, store: &Store, driver: Option<&Driver>) {
+    // Commands that were queued when the store closed are checked after it is opened again.
+    if !simulation.switch.is_running() || store.customers() == Err(StoreError::Closed) {
+        return;
+    }
+    let found = simulation.oracle().check(simulation, store, driver);
+    if let Err(what) = found {
+        simulation.fail(what);
+    }
+}
+
+fn upstream(simulation: &Arc<Simulation>) -> Upstream {
+    let origin = |number: usize| format!("http://{}", ENDPOINTS[number].0);
+    let accounts: serde_json::Map<String, serde_json::Value> = ACCOUNT_LIMITS
+        .iter()
+        .zip(0_u32..)
+        .map(|((name, limit), priority)| {
+            let account = json!({"secret": {"env": name}, "concurrency": limit, "priority": priority});
+            ((*name).to_owned(), account)
+        })
+        .collect();
+    let account = |priority: u32| json!({"secret": {"env": "text"}, "concurrency": 2, "priority": priority});
+    let texts = json!({"main": account(0), "spare": account(1)});
+    let config = json!({"providers": {"bfl": {
+        "base_url": origin(0), "origins": [origin(1)], "media_origins": [origin(2)],
+        "auth": {"header": "x-key"}, "accounts": accounts,
+    }, "messages": {"base_url": origin(3), "accounts": texts}, "chat": {"base_url": origin(4), "accounts": texts}}});
+    let config = serde_json::from_value(config).expect("a configuration");
+    let secret = |_: &_| Ok(Secret::new("the provider's key".to_owned()));
+    let network = Arc::new(Network(Arc::clone(simulation)));
+    Upstream::dialling(
+        &config,
+        &secret,
+        simulation.clock.clone(),
+        simulation.seed.clone(),
+        network.clone(),
+        network,
+    )
+    .expect("an upstream")
+}
+
+fn text_config() -> TextConfig {
+    TextConfig { time_limit_s: 60, head_s: 5, idle_s: 20, stream_s: 60, drain_s: 5 }
+}
+
+/// A model of each protocol, named after it.
+fn text_models() -> BTreeMap<String, ModelConfig> {
+    let model = |protocol: Protocol| {
+        let name = protocol.as_str();
+        let prices = json!({"input": "3000", "output": "15000"});
+        let model = json!({"provider": name, "protocol": name, "prices": prices});
+        (name.to_owned(), serde_json::from_value(model).expect("a model"))
+    };
+    [model(Protocol::Messages), model(Protocol::Chat)].into()
+}
