@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::{AdminService, Backend, Config, Operation, Token};
 
-/// A clock that stands still.
+/// A clock that never advances.
 struct FixedClock;
 
 impl Clock for FixedClock {
