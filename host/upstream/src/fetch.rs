@@ -17,9 +17,9 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::connect::{ConnectError, Private, is_private_allowed};
-use crate::exchange::{self, ExchangeError, Http, Payload};
-use crate::origin::Origin;
+use crate::client::connector::{ConnectError, is_private_allowed};
+use crate::client::exchange::{self, ExchangeError, Http, Payload};
+use crate::config::origin::Origin;
 use crate::upstream::Upstream;
 
 /// A fetch is not judged by its pace before this age.
@@ -103,13 +103,6 @@ impl FetchError {
     }
 }
 
-/// What all fetches share.
-pub(crate) struct Rules {
-    pub(crate) user: Http,
-    pub(crate) private: Private,
-    pub(crate) min_rate: u64,
-}
-
 impl Upstream {
     /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`].
     ///
@@ -120,7 +113,7 @@ impl Upstream {
         let began = self.clock().now();
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         for _ in 0..=policy.max_redirects {
-            let http = self.permit(&url, policy.origins)?;
+            let http = self.client_for(&url, policy.origins)?;
             let response = exchange::send(http, get(&url)?, deadline).await.map_err(FetchError::from)?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
@@ -131,7 +124,7 @@ impl Upstream {
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
-    fn permit(&self, url: &Url, origins: Origins<'_>) -> Result<&Http, FetchError> {
+    fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<&Http, FetchError> {
         let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl("it must not hold a user name or password"));

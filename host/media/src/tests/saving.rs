@@ -120,7 +120,7 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
         };
         let upstream = &house.media.0.upstream;
         let blobs = house.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
-        let slot = upstream.acquire("p", "main").unwrap();
+        let slot = upstream.acquire_call("p", "main").unwrap();
         upstream.call(&slot, &call, &blobs, UnixMs(u64::MAX)).await.unwrap();
         assert!(provider.received().last().unwrap().body == json, "{size}");
     }

@@ -35,7 +35,7 @@ enum State {
 
 /// Whether a call may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Permit {
+pub(crate) enum Admission {
     /// It may.
     Yes,
     /// It may, as the only one, to find out whether the provider is back.
@@ -47,12 +47,12 @@ pub(crate) enum Permit {
 }
 
 impl Breaker {
-    pub(crate) fn permit(&self, now: UnixMs) -> Permit {
+    pub(crate) fn admission(&self, now: UnixMs) -> Admission {
         match self.state {
-            State::Closed => Permit::Yes,
-            State::Open(until) if now < until => Permit::NotBefore(until),
-            State::Open(_) => Permit::Trial,
-            State::Trial => Permit::WhileTrial,
+            State::Closed => Admission::Yes,
+            State::Open(until) if now < until => Admission::NotBefore(until),
+            State::Open(_) => Admission::Trial,
+            State::Trial => Admission::WhileTrial,
         }
     }
 
@@ -100,7 +100,7 @@ mod tests {
     fn opened() -> Breaker {
         let mut breaker = Breaker::default();
         for _ in 0..THRESHOLD {
-            assert_eq!(breaker.permit(UnixMs(0)), Permit::Yes);
+            assert_eq!(breaker.admission(UnixMs(0)), Admission::Yes);
             breaker.failed(UnixMs(0), 0.0);
         }
         breaker
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn five_failures_in_a_row_open_it() {
-        assert_eq!(opened().permit(UnixMs(1)), Permit::NotBefore(UnixMs(2000)));
+        assert_eq!(opened().admission(UnixMs(1)), Admission::NotBefore(UnixMs(2000)));
     }
 
     #[test]
@@ -126,14 +126,14 @@ mod tests {
     #[test]
     fn one_trial_decides() {
         let mut breaker = opened();
-        assert_eq!(breaker.permit(UnixMs(2000)), Permit::Trial);
+        assert_eq!(breaker.admission(UnixMs(2000)), Admission::Trial);
         breaker.begin_trial();
-        assert_eq!(breaker.permit(UnixMs(2000)), Permit::WhileTrial);
+        assert_eq!(breaker.admission(UnixMs(2000)), Admission::WhileTrial);
         breaker.failed(UnixMs(2000), 0.0);
-        assert_eq!(breaker.permit(UnixMs(2000)), Permit::NotBefore(UnixMs(6000)));
+        assert_eq!(breaker.admission(UnixMs(2000)), Admission::NotBefore(UnixMs(6000)));
         breaker.begin_trial();
         breaker.succeeded();
-        assert_eq!(breaker.permit(UnixMs(6000)), Permit::Yes);
+        assert_eq!(breaker.admission(UnixMs(6000)), Admission::Yes);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let mut breaker = opened();
         breaker.begin_trial();
         breaker.abandon_trial(UnixMs(3000));
-        assert_eq!(breaker.permit(UnixMs(3000)), Permit::Trial);
+        assert_eq!(breaker.admission(UnixMs(3000)), Admission::Trial);
     }
 
     #[test]
@@ -151,6 +151,6 @@ mod tests {
             breaker.begin_trial();
             breaker.failed(UnixMs(0), 0.5);
         }
-        assert_eq!(breaker.permit(UnixMs(0)), Permit::NotBefore(UnixMs(45_000)));
+        assert_eq!(breaker.admission(UnixMs(0)), Admission::NotBefore(UnixMs(45_000)));
     }
 }

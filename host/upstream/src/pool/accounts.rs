@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use gatehouse_model::{Clock, Secret, Seed, UnixMs, metric};
 
-use crate::breaker::{Breaker, Permit, backoff};
-use crate::bucket::Bucket;
-use crate::mask::Mask;
+use crate::pool::breaker::{Admission, Breaker, backoff};
+use crate::pool::token_bucket::TokenBucket;
+use crate::response::redact::Redactor;
 
 /// How long an account in trouble is passed over.
-const TROUBLE: Duration = Duration::from_secs(300);
+const REFUSED_PAUSE: Duration = Duration::from_secs(300);
 /// How soon to look again while somebody else's call tries the account out.
 const TRIAL: Duration = Duration::from_secs(1);
 /// The bounds of a pause a provider may ask for.
-const PAUSE: std::ops::RangeInclusive<u64> = 1..=600;
+const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 
 /// One set of credentials and what is known of it.
 #[derive(Debug)]
@@ -27,16 +27,16 @@ pub(crate) struct Account {
     name: String,
     secret: Option<Secret<String>>,
     /// The secret's forms, worked out once.
-    mask: Arc<Mask>,
+    redactor: Arc<Redactor>,
     priority: u32,
     weight: u64,
     concurrency: u64,
     in_flight: u64,
-    bucket: Option<Bucket>,
+    token_bucket: Option<TokenBucket>,
     breaker: Breaker,
     paused_until: UnixMs,
     pauses: u32,
-    trouble_until: UnixMs,
+    refused_until: UnixMs,
 }
 
 impl Account {
@@ -51,45 +51,45 @@ impl Account {
     ) -> Self {
         Self {
             name: name.to_owned(),
-            mask: Arc::new(Mask::of(secret.as_ref())),
+            redactor: Arc::new(Redactor::of(secret.as_ref())),
             secret,
             priority,
             weight,
             concurrency,
             in_flight: 0,
-            bucket: rate.map(|rate| Bucket::new(rate, now)),
+            token_bucket: rate.map(|rate| TokenBucket::new(rate, now)),
             breaker: Breaker::default(),
             paused_until: UnixMs(0),
             pauses: 0,
-            trouble_until: UnixMs(0),
+            refused_until: UnixMs(0),
         }
     }
 
     /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
     /// already needs no further room.
-    fn ready(&mut self, now: UnixMs, in_flight: bool) -> Result<bool, NoSlot> {
+    fn ready(&mut self, now: UnixMs, in_flight: bool) -> Result<bool, NoPermit> {
         if now < self.paused_until {
-            return Err(NoSlot::Until(self.paused_until));
+            return Err(NoPermit::Until(self.paused_until));
         }
-        let trial = match self.breaker.permit(now) {
-            Permit::Yes => false,
-            Permit::Trial => true,
-            Permit::NotBefore(moment) => return Err(NoSlot::Until(moment)),
-            Permit::WhileTrial => return Err(NoSlot::Until(now.plus(TRIAL))),
+        let trial = match self.breaker.admission(now) {
+            Admission::Yes => false,
+            Admission::Trial => true,
+            Admission::NotBefore(moment) => return Err(NoPermit::Until(moment)),
+            Admission::WhileTrial => return Err(NoPermit::Until(now.plus(TRIAL))),
         };
         if !in_flight && self.in_flight >= self.concurrency {
-            return Err(NoSlot::Busy);
+            return Err(NoPermit::Busy);
         }
-        match self.bucket.as_mut().and_then(|bucket| bucket.next_token(now)) {
-            Some(moment) => Err(NoSlot::Until(moment)),
+        match self.token_bucket.as_mut().and_then(|token_bucket| token_bucket.next_token(now)) {
+            Some(moment) => Err(NoPermit::Until(moment)),
             None => Ok(trial),
         }
     }
 }
 
-/// Why there is no slot now.
+/// Why there is no permit now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoSlot {
+pub enum NoPermit {
     /// Every place is taken; ask again when a job has ended.
     #[error("every place is taken")]
     Busy,
@@ -103,13 +103,13 @@ pub enum NoSlot {
 
 /// What an answer, or its lack, says about the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum HealthSignal {
     /// It works.
-    Well,
+    Healthy,
     /// Too many calls: a pause of so many seconds, when the provider named them.
-    TooMany(Option<u64>),
+    RateLimited(Option<Duration>),
     /// Its credentials or credit were refused.
-    Trouble,
+    AccountRefused,
     /// No answer, or a server error.
     Failing,
 }
@@ -132,46 +132,55 @@ impl Pool {
         Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
     }
 
-    /// A place and a first slot at the best account, or at the one `pinned`.
-    pub(crate) fn enter(self: &Arc<Self>, pinned: Option<&str>) -> Result<(Place, Slot), NoSlot> {
+    /// A place and a first permit at the best account, or at the one `pinned`.
+    pub(crate) fn acquire_account(
+        self: &Arc<Self>,
+        pinned: Option<&str>,
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
         let wanted = pinned.map_or(Wanted::Any(&[]), Wanted::One);
-        self.enter_wanted(wanted)
+        self.acquire_matching(wanted)
     }
 
     /// The same at an account that was not `tried` yet.
-    pub(crate) fn enter_other(self: &Arc<Self>, tried: &[String]) -> Result<(Place, Slot), NoSlot> {
-        self.enter_wanted(Wanted::Any(tried))
+    pub(crate) fn acquire_other_account(
+        self: &Arc<Self>,
+        tried: &[String],
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        self.acquire_matching(Wanted::Any(tried))
     }
 
-    fn enter_wanted(self: &Arc<Self>, wanted: Wanted<'_>) -> Result<(Place, Slot), NoSlot> {
-        let slot = self.slot(wanted, false)?;
-        self.lock()[slot.index].in_flight += 1;
-        Ok((self.place(slot.index, &slot.account), slot))
+    fn acquire_matching(
+        self: &Arc<Self>,
+        wanted: Wanted<'_>,
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        let permit = self.call_permit(wanted, false)?;
+        self.lock()[permit.index].in_flight += 1;
+        Ok((self.place(permit.index, &permit.account), permit))
     }
 
     /// A place at `account` whatever its limit says: the job is in flight there already.
-    pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<Place> {
+    pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
         let mut accounts = self.lock();
         let index = accounts.iter().position(|known| known.name == account)?;
         accounts[index].in_flight += 1;
         Some(self.place(index, account))
     }
 
-    /// A slot for a further call of a job that has a place at `account`.
-    pub(crate) fn acquire(self: &Arc<Self>, account: &str) -> Result<Slot, NoSlot> {
-        self.slot(Wanted::One(account), true)
+    /// A permit for a further call of a job that has a place at `account`.
+    pub(crate) fn acquire_call(self: &Arc<Self>, account: &str) -> Result<CallPermit, NoPermit> {
+        self.call_permit(Wanted::One(account), true)
     }
 
-    fn place(self: &Arc<Self>, index: usize, account: &str) -> Place {
-        Place { pool: Arc::clone(self), index, account: account.to_owned() }
+    fn place(self: &Arc<Self>, index: usize, account: &str) -> AccountPermit {
+        AccountPermit { pool: Arc::clone(self), index, account: account.to_owned() }
     }
 
-    fn slot(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<Slot, NoSlot> {
+    fn call_permit(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<CallPermit, NoPermit> {
         let now = self.clock.now();
         let mut accounts = self.lock();
         let candidates = candidates(&accounts, wanted, now);
         let mut ready = vec![];
-        let mut refusal = NoSlot::Unknown;
+        let mut refusal = NoPermit::Unknown;
         for index in candidates {
             let priority = accounts[index].priority;
             // A worse priority counts only while no better one is ready.
@@ -185,21 +194,22 @@ impl Pool {
         }
         let Some((index, trial)) = self.pick(&accounts, &ready) else { return Err(refusal) };
         let account = &mut accounts[index];
-        if let Some(bucket) = &mut account.bucket {
-            bucket.take(now);
+        if let Some(token_bucket) = &mut account.token_bucket {
+            token_bucket.take(now);
         }
         if trial {
             account.breaker.begin_trial();
         }
-        let (name, secret, mask) = (account.name.clone(), account.secret.clone(), Arc::clone(&account.mask));
-        Ok(Slot {
+        let (name, secret, redactor) =
+            (account.name.clone(), account.secret.clone(), Arc::clone(&account.redactor));
+        Ok(CallPermit {
             pool: Arc::clone(self),
             index,
             account: name,
             secret,
-            mask,
+            redactor,
             trial,
-            judged: AtomicBool::new(false),
+            reported: AtomicBool::new(false),
         })
     }
 
@@ -219,16 +229,16 @@ impl Pool {
         })
     }
 
-    fn judge(&self, index: usize, sign: Sign) {
+    fn report(&self, index: usize, signal: HealthSignal) {
         let now = self.clock.now();
         let mut accounts = self.lock();
         let account = &mut accounts[index];
-        match sign {
-            Sign::Well => {
+        match signal {
+            HealthSignal::Healthy => {
                 account.breaker.succeeded();
                 account.pauses = 0;
             }
-            Sign::TooMany(asked) => {
+            HealthSignal::RateLimited(asked) => {
                 account.breaker.succeeded();
                 let own = backoff(
                     Duration::from_secs(1),
@@ -236,17 +246,17 @@ impl Pool {
                     account.pauses,
                     self.seed.unit(),
                 );
-                let pause = asked.map_or(own, |s| Duration::from_secs(s.clamp(*PAUSE.start(), *PAUSE.end())));
+                let pause = asked.map_or(own, |asked| asked.clamp(*PAUSE.start(), *PAUSE.end()));
                 account.pauses = account.pauses.saturating_add(1);
                 account.paused_until = account.paused_until.max(now.plus(pause));
             }
-            Sign::Trouble => {
+            HealthSignal::AccountRefused => {
                 account.breaker.succeeded();
-                account.trouble_until = now.plus(TROUBLE);
+                account.refused_until = now.plus(REFUSED_PAUSE);
                 metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.clone(), "account" => account.name.clone())
                     .increment(1);
             }
-            Sign::Failing => account.breaker.failed(now, self.seed.unit()),
+            HealthSignal::Failing => account.breaker.failed(now, self.seed.unit()),
         }
         let open = f64::from(u8::from(account.breaker.is_open()));
         metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.clone(), "account" => account.name.clone())
@@ -274,7 +284,7 @@ fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usiz
         Wanted::One(name) => account.name == name,
         Wanted::Any(tried) => !tried.contains(&account.name),
     };
-    let whole = |account: &Account| account.trouble_until <= now || matches!(wanted, Wanted::One(_));
+    let whole = |account: &Account| account.refused_until <= now || matches!(wanted, Wanted::One(_));
     let any_whole = accounts.iter().any(|account| meant(account) && whole(account));
     let mut candidates: Vec<usize> = (0..accounts.len())
         .filter(|&index| meant(&accounts[index]) && (!any_whole || whole(&accounts[index])))
@@ -285,24 +295,24 @@ fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usiz
 
 /// The refusal that ends first. A place may be given back at any time, so `Busy` gives way to nothing but
 /// the need to wake at a known moment.
-fn sooner(one: NoSlot, other: NoSlot) -> NoSlot {
+fn sooner(one: NoPermit, other: NoPermit) -> NoPermit {
     match (one, other) {
-        (NoSlot::Until(a), NoSlot::Until(b)) => NoSlot::Until(a.min(b)),
-        (NoSlot::Until(moment), _) | (_, NoSlot::Until(moment)) => NoSlot::Until(moment),
-        (NoSlot::Busy, _) | (_, NoSlot::Busy) => NoSlot::Busy,
-        (NoSlot::Unknown, NoSlot::Unknown) => NoSlot::Unknown,
+        (NoPermit::Until(a), NoPermit::Until(b)) => NoPermit::Until(a.min(b)),
+        (NoPermit::Until(moment), _) | (_, NoPermit::Until(moment)) => NoPermit::Until(moment),
+        (NoPermit::Busy, _) | (_, NoPermit::Busy) => NoPermit::Busy,
+        (NoPermit::Unknown, NoPermit::Unknown) => NoPermit::Unknown,
     }
 }
 
 /// One job's place at an account, from its first call to its end; given back when dropped. Providers
 /// count jobs in flight, not connections.
-pub struct Place {
+pub struct AccountPermit {
     pool: Arc<Pool>,
     index: usize,
     account: String,
 }
 
-impl Place {
+impl AccountPermit {
     /// The provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {
@@ -315,36 +325,36 @@ impl Place {
         &self.account
     }
 
-    pub(crate) fn distrust(&self) {
-        self.pool.judge(self.index, Sign::Trouble);
+    pub(crate) fn report_failure(&self) {
+        self.pool.report(self.index, HealthSignal::AccountRefused);
     }
 }
 
-impl Drop for Place {
+impl Drop for AccountPermit {
     fn drop(&mut self) {
         let account = &mut self.pool.lock()[self.index];
         account.in_flight = account.in_flight.saturating_sub(1);
     }
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for AccountPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Place({}/{})", self.provider(), self.account)
+        write!(f, "AccountPermit({}/{})", self.provider(), self.account)
     }
 }
 
 /// The right to make one call through one account.
-pub struct Slot {
+pub struct CallPermit {
     pool: Arc<Pool>,
     index: usize,
     account: String,
     secret: Option<Secret<String>>,
-    mask: Arc<Mask>,
+    redactor: Arc<Redactor>,
     trial: bool,
-    judged: AtomicBool,
+    reported: AtomicBool,
 }
 
-impl Slot {
+impl CallPermit {
     /// The provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {
@@ -362,26 +372,26 @@ impl Slot {
     }
 
     /// Takes the secret out of what came back.
-    pub(crate) fn mask(&self) -> &Arc<Mask> {
-        &self.mask
+    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
     }
 
-    pub(crate) fn judge(&self, sign: Sign) {
-        self.judged.store(true, Ordering::Relaxed);
-        self.pool.judge(self.index, sign);
+    pub(crate) fn report(&self, signal: HealthSignal) {
+        self.reported.store(true, Ordering::Relaxed);
+        self.pool.report(self.index, signal);
     }
 }
 
-impl Drop for Slot {
+impl Drop for CallPermit {
     fn drop(&mut self) {
-        if self.trial && !self.judged.load(Ordering::Relaxed) {
+        if self.trial && !self.reported.load(Ordering::Relaxed) {
             self.pool.lock()[self.index].breaker.abandon_trial(self.pool.clock.now());
         }
     }
 }
 
-impl std::fmt::Debug for Slot {
+impl std::fmt::Debug for CallPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Slot({}/{})", self.provider(), self.account)
+        write!(f, "CallPermit({}/{})", self.provider(), self.account)
     }
 }

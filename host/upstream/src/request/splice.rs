@@ -33,7 +33,7 @@ fn splice(json: &[u8], quote: usize) -> Option<Splice> {
     let end = start + memchr::memchr(b'"', &json[start..])?;
     let text = std::str::from_utf8(&json[start..end]).ok()?;
     let (name, bare) = text.strip_suffix(BARE).map_or((text, false), |name| (name, true));
-    let blob = crate::blobs::named(name)?;
+    let blob = crate::request::blobs::named(name)?;
     let is_key = json[end + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
     (!is_key).then_some(Splice { range: start..end, blob, bare })
 }

@@ -8,18 +8,20 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_A
 use http::{HeaderMap, HeaderValue, Method, Request};
 use url::Url;
 
-use crate::check::Checked;
-use crate::exchange::Payload;
-use crate::origin::Origin;
-use crate::pieces::{self, Piece};
-use crate::splice::splices;
-use crate::{Blobs, blobs, headers};
+use crate::client::exchange::Payload;
+use crate::config::check::Checked;
+use crate::config::origin::Origin;
+use crate::headers;
+use crate::request::blobs;
+use crate::request::blobs::Blobs;
+use crate::request::body::{self, Piece};
+use crate::request::splice::splices;
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
 
 /// Why a call is not made. For the log; a plugin only learns that it was refused.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum RequestError {
     #[error("the method {0:?} is not one of GET, HEAD, POST, PUT, PATCH, DELETE")]
     Method(String),
     #[error("the path must begin with / and stay below the base URL")]
@@ -29,7 +31,7 @@ pub(crate) enum Refused {
     #[error("not the plugin's to set: {0}")]
     Header(String),
     #[error("the credential's slot is taken")]
-    Slot,
+    CredentialTaken,
     #[error("a form field has an unusable type or name")]
     Form,
     #[error("{0:?} is not a blob of this task")]
@@ -45,14 +47,14 @@ pub(crate) async fn build(
     call: &Call,
     blobs: &dyn Blobs,
     boundary: u64,
-) -> Result<Request<Payload>, Refused> {
+) -> Result<Request<Payload>, RequestError> {
     let method = method(&call.method)?;
     let mut url = target(provider, &call.target)?;
-    let mut headers = headers::outgoing(&call.headers, &provider.auth).map_err(Refused::Header)?;
+    let mut headers = headers::outgoing(&call.headers, &provider.auth).map_err(RequestError::Header)?;
     if let Some(secret) = secret
         && !provider.auth.apply(secret, &mut url, &mut headers)
     {
-        return Err(Refused::Slot);
+        return Err(RequestError::CredentialTaken);
     }
     let pieces = match &call.body {
         Content::None => vec![],
@@ -66,7 +68,7 @@ pub(crate) async fn build(
             form_pieces(parts, &boundary, blobs).await?
         }
     };
-    let (body, length) = pieces::body(pieces);
+    let (body, length) = body::body(pieces);
     // Without it the body would be announced as chunked, even one that is not there.
     if length > 0 || !matches!(method, Method::GET | Method::HEAD) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -76,12 +78,12 @@ pub(crate) async fn build(
     headers.entry(USER_AGENT).or_insert(AGENT);
     let mut request = Request::new(body);
     *request.method_mut() = method;
-    *request.uri_mut() = url.as_str().parse().map_err(|_| Refused::Path)?;
+    *request.uri_mut() = url.as_str().parse().map_err(|_| RequestError::Path)?;
     *request.headers_mut() = headers;
     Ok(request)
 }
 
-fn method(name: &str) -> Result<Method, Refused> {
+fn method(name: &str) -> Result<Method, RequestError> {
     match name {
         "GET" => Ok(Method::GET),
         "HEAD" => Ok(Method::HEAD),
@@ -89,35 +91,35 @@ fn method(name: &str) -> Result<Method, Refused> {
         "PUT" => Ok(Method::PUT),
         "PATCH" => Ok(Method::PATCH),
         "DELETE" => Ok(Method::DELETE),
-        other => Err(Refused::Method(other.to_owned())),
+        other => Err(RequestError::Method(other.to_owned())),
     }
 }
 
 /// The URL of a call: below the base, or in full inside the origins that may see the credential.
-fn target(provider: &Checked, target: &Target) -> Result<Url, Refused> {
+fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
     let url = match target {
         Target::Path(path) => {
             let base = provider.base.as_str().trim_end_matches('/');
-            let url = Url::parse(&format!("{base}{path}")).map_err(|_| Refused::Path)?;
+            let url = Url::parse(&format!("{base}{path}")).map_err(|_| RequestError::Path)?;
             // `..` is resolved by the parser, so a climb out of the base shows here.
             let prefix = format!("{}/", provider.base.path().trim_end_matches('/'));
             if !path.starts_with('/') || !url.path().starts_with(&prefix) {
-                return Err(Refused::Path);
+                return Err(RequestError::Path);
             }
             url
         }
-        Target::Url(text) => Url::parse(text).map_err(|_| Refused::Origin("not a URL".to_owned()))?,
+        Target::Url(text) => Url::parse(text).map_err(|_| RequestError::Origin("not a URL".to_owned()))?,
     };
     let origin = Origin::of(&url).filter(|_| url.username().is_empty() && url.password().is_none());
     match origin {
         Some(origin) if provider.origins.iter().any(|pattern| pattern.covers(&origin)) => Ok(url),
-        Some(origin) => Err(Refused::Origin(origin.to_string())),
-        None => Err(Refused::Origin("no plain http(s) URL".to_owned())),
+        Some(origin) => Err(RequestError::Origin(origin.to_string())),
+        None => Err(RequestError::Origin("no plain http(s) URL".to_owned())),
     }
 }
 
 /// The text is valid: `runtime` checks what a plugin answers, so that here nothing parses it again.
-async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, Refused> {
+async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
     let mut pieces = vec![];
     let mut done = 0;
     for splice in splices(json) {
@@ -133,16 +135,16 @@ async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, Refu
     Ok(pieces)
 }
 
-fn set_form_type(headers: &mut HeaderMap, boundary: &str) -> Result<(), Refused> {
+fn set_form_type(headers: &mut HeaderMap, boundary: &str) -> Result<(), RequestError> {
     if headers.contains_key(CONTENT_TYPE) {
-        return Err(Refused::Header("header content-type of a form".to_owned()));
+        return Err(RequestError::Header("header content-type of a form".to_owned()));
     }
     let value = HeaderValue::try_from(format!("multipart/form-data; boundary={boundary}"));
     headers.insert(CONTENT_TYPE, value.expect("a boundary is letters, digits and a hyphen"));
     Ok(())
 }
 
-async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Result<Vec<Piece>, Refused> {
+async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
     let mut pieces = vec![];
     for part in parts {
         pieces.push(Piece::Bytes(part_head(part, boundary)?.into()));
@@ -156,9 +158,9 @@ async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Resul
     Ok(pieces)
 }
 
-fn part_head(part: &Part, boundary: &str) -> Result<String, Refused> {
+fn part_head(part: &Part, boundary: &str) -> Result<String, RequestError> {
     if part.name.is_empty() {
-        return Err(Refused::Form);
+        return Err(RequestError::Form);
     }
     let mut head =
         format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{}\"", escaped(&part.name));
@@ -166,7 +168,7 @@ fn part_head(part: &Part, boundary: &str) -> Result<String, Refused> {
         head += &format!("; filename=\"{}\"", escaped(filename));
     }
     if let Some(mime) = &part.mime {
-        HeaderValue::from_str(mime).map_err(|_| Refused::Form)?;
+        HeaderValue::from_str(mime).map_err(|_| RequestError::Form)?;
         head += &format!("\r\ncontent-type: {mime}");
     }
     head += "\r\n\r\n";
@@ -178,8 +180,8 @@ fn escaped(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-async fn open(blobs: &dyn Blobs, name: &str) -> Result<crate::OpenBlob, Refused> {
-    let foreign = || Refused::Blob(name.to_owned());
+async fn open(blobs: &dyn Blobs, name: &str) -> Result<crate::OpenBlob, RequestError> {
+    let foreign = || RequestError::Blob(name.to_owned());
     let id = blobs::named(name).ok_or_else(foreign)?;
-    blobs.open(id).await.map_err(Refused::Broken)?.ok_or_else(foreign)
+    blobs.open(id).await.map_err(RequestError::Broken)?.ok_or_else(foreign)
 }

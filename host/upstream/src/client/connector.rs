@@ -15,18 +15,19 @@ use http::Uri;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 
-use crate::dial::{Dial, Line, Stream};
-use crate::link::Link;
-use crate::{Resolve, address};
+use crate::client::address;
+use crate::client::connection::ClientConnection;
+use crate::client::dial::{Dial, Dialed, Stream};
+use crate::client::resolve::Resolve;
 
 /// Addresses of one name that are tried before giving up.
 const ATTEMPTS: usize = 4;
 
 /// Connects for one purpose (a provider's calls, users' media, ...).
 #[derive(Clone)]
-pub(crate) struct Connector(Arc<Inner>);
+pub(crate) struct Connector(Arc<ConnectorState>);
 
-struct Inner {
+struct ConnectorState {
     resolver: Arc<dyn Resolve>,
     dial: Arc<dyn Dial>,
     tls: TlsConnector,
@@ -64,14 +65,14 @@ impl Connector {
         private: Private,
         timeout: Duration,
     ) -> Self {
-        Self(Arc::new(Inner { resolver, dial, tls: TlsConnector::from(tls), private, timeout }))
+        Self(Arc::new(ConnectorState { resolver, dial, tls: TlsConnector::from(tls), private, timeout }))
     }
 }
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = Link;
+    type Response = ClientConnection;
     type Error = ConnectError;
-    type Future = BoxFuture<'static, Result<Link, ConnectError>>;
+    type Future = BoxFuture<'static, Result<ClientConnection, ConnectError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
@@ -88,8 +89,8 @@ impl tower_service::Service<Uri> for Connector {
     }
 }
 
-impl Inner {
-    async fn connect(&self, uri: &Uri) -> Result<Link, ConnectError> {
+impl ConnectorState {
+    async fn connect(&self, uri: &Uri) -> Result<ClientConnection, ConnectError> {
         let https = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or(ConnectError::NoHost)?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -97,12 +98,12 @@ impl Inner {
         let addresses = self.addresses(host, port).await?;
         let stream = self.first_to_answer(&addresses, port).await?;
         if !https {
-            return Ok(Link::new(stream, false));
+            return Ok(ClientConnection::new(stream, false));
         }
         let name = ServerName::try_from(host.to_owned()).map_err(|_| ConnectError::NoHost)?;
         let stream = self.tls.connect(name, stream).await.map_err(ConnectError::Tls)?;
         let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok(Link::new(Box::new(stream), h2))
+        Ok(ClientConnection::new(Box::new(stream), h2))
     }
 
     /// Every address of `host`, all of them allowed: one bad address among good ones is a trick, not an offer.
@@ -134,7 +135,7 @@ impl Inner {
         for &address in addresses.iter().take(ATTEMPTS) {
             let wanted = SocketAddr::new(address, port);
             match tokio::time::timeout(share, self.dial.dial(wanted)).await {
-                Ok(Ok(Line { stream, peer })) if peer.ip() == address => return Ok(stream),
+                Ok(Ok(Dialed { stream, peer })) if peer.ip() == address => return Ok(stream),
                 Ok(Ok(_)) => last = io::Error::other("another address answered"),
                 Ok(Err(error)) => last = error,
                 Err(_) => last = io::ErrorKind::TimedOut.into(),

@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 
-use crate::connect::{ConnectError, Connector};
+use crate::client::connector::{ConnectError, Connector};
 
 /// A request's body.
 pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
@@ -43,7 +43,7 @@ pub(crate) fn client(connector: Connector) -> Http {
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .pool_idle_timeout(std::time::Duration::from_secs(30))
-        // Due tasks come in bursts; whoever finds no connection kept makes one, and over TLS that costs more than the call.
+        // Due tasks come in bursts; the caller finds no connection kept makes one, and over TLS that costs more than the call.
         .pool_max_idle_per_host(128)
         .http1_max_headers(128)
         .http2_keep_alive_interval(std::time::Duration::from_secs(20))

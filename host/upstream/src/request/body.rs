@@ -12,8 +12,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 
-use crate::OpenBlob;
-use crate::exchange::Payload;
+use crate::client::exchange::Payload;
+use crate::request::blobs::OpenBlob;
 
 /// One run of a body.
 pub(crate) enum Piece {

@@ -1,4 +1,4 @@
-//! A token bucket. Pure: time comes in as an argument.
+//! A token token_bucket. Pure: time comes in as an argument.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use gatehouse_model::UnixMs;
 
 /// Lets `rate` calls a second pass, and as many at once as one second brings (at least one).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct TokenBucket {
     rate: f64,
     tokens: f64,
     at: UnixMs,
 }
 
-impl Bucket {
-    /// A full bucket; `rate` must be above zero.
+impl TokenBucket {
+    /// A full token_bucket; `rate` must be above zero.
     pub(crate) fn new(rate: f64, now: UnixMs) -> Self {
         Self { rate, tokens: rate.max(1.0), at: now }
     }
@@ -48,11 +48,11 @@ mod tests {
 
     #[test]
     fn a_second_brings_what_the_rate_says() {
-        let mut bucket = Bucket::new(4.0, UnixMs(0));
+        let mut token_bucket = TokenBucket::new(4.0, UnixMs(0));
         let mut passed = 0;
         for ms in 0..10_000 {
-            if bucket.next_token(UnixMs(ms)).is_none() {
-                bucket.take(UnixMs(ms));
+            if token_bucket.next_token(UnixMs(ms)).is_none() {
+                token_bucket.take(UnixMs(ms));
                 passed += 1;
             }
         }
@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn the_moment_it_names_is_early_enough_and_true() {
         for rate in [0.01, 0.3, 1.0, 7.0, 999.0] {
-            let mut bucket = Bucket::new(rate, UnixMs(5));
+            let mut token_bucket = TokenBucket::new(rate, UnixMs(5));
             for _ in 0..20 {
-                let now = bucket.at;
-                match bucket.next_token(now) {
-                    None => bucket.take(now),
+                let now = token_bucket.at;
+                match token_bucket.next_token(now) {
+                    None => token_bucket.take(now),
                     Some(then) => {
                         assert!(then > now);
-                        assert_eq!(bucket.next_token(then), None, "rate {rate}");
+                        assert_eq!(token_bucket.next_token(then), None, "rate {rate}");
                     }
                 }
             }
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_brings_nothing() {
-        let mut bucket = Bucket::new(1.0, UnixMs(10_000));
-        bucket.take(UnixMs(10_000));
-        assert!(bucket.next_token(UnixMs(0)).is_some());
+        let mut token_bucket = TokenBucket::new(1.0, UnixMs(10_000));
+        token_bucket.take(UnixMs(10_000));
+        assert!(token_bucket.next_token(UnixMs(0)).is_some());
     }
 }

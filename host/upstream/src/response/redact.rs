@@ -27,19 +27,19 @@ const ESCAPE: usize = 6;
 
 /// The forms of one secret. Without a secret there is nothing to look for.
 #[derive(Default)]
-pub(crate) struct Mask {
+pub(crate) struct Redactor {
     forms: Vec<Finder<'static>>,
     /// The most bytes that one form, escaped, takes.
     reach: usize,
 }
 
-impl std::fmt::Debug for Mask {
+impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Mask")
+        f.write_str("Redactor")
     }
 }
 
-impl Mask {
+impl Redactor {
     pub(crate) fn of(secret: Option<&Secret<String>>) -> Self {
         let Some(secret) = secret.map(|secret| secret.expose().as_bytes()) else { return Self::default() };
         let mut forms = vec![secret.to_vec()];
@@ -66,7 +66,7 @@ impl Mask {
         let mut found = self.plain(bytes);
         let holds = |byte| !self.forms.is_empty() && memchr::memchr(byte, bytes).is_some();
         let (percent, backslash) = (holds(b'%'), holds(b'\\'));
-        // Each kind of escape by itself too: a secret may hold the other kind's sign.
+        // Each kind of escape by itself too: a secret may hold the other kind's signal.
         for kinds in [(percent, false), (false, backslash), (percent && backslash, percent && backslash)] {
             if kinds != (false, false) {
                 let (text, starts) = unescaped(bytes, kinds);
@@ -123,7 +123,7 @@ fn encoded(secret: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// The bytes with escapes resolved (those with a percent sign, those with a backslash), and where each of them
+/// The bytes with escapes resolved (those with a percent signal, those with a backslash), and where each of them
 /// began; one more start marks the end. An escape that is none stands for itself.
 fn unescaped(bytes: &[u8], (percent, backslash): (bool, bool)) -> (Vec<u8>, Vec<usize>) {
     let (mut text, mut starts) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
@@ -152,25 +152,25 @@ fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// The same for bytes that come in pieces: holds back what may be the beginning of a secret.
-pub(crate) struct Masking {
-    mask: Arc<Mask>,
+pub(crate) struct StreamRedactor {
+    redactor: Arc<Redactor>,
     held: Vec<u8>,
 }
 
-impl Masking {
-    pub(crate) const fn new(mask: Arc<Mask>) -> Self {
-        Self { mask, held: Vec::new() }
+impl StreamRedactor {
+    pub(crate) const fn new(redactor: Arc<Redactor>) -> Self {
+        Self { redactor, held: Vec::new() }
     }
 
     /// Takes a piece; gives what is safe to hand on, which may be nothing.
     pub(crate) fn feed<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.mask.forms.is_empty() {
+        if self.redactor.forms.is_empty() {
             return Cow::Borrowed(piece);
         }
         self.held.extend_from_slice(piece);
         // Whatever begins before this point is here to its end.
-        let mut safe = self.held.len().saturating_sub(self.mask.reach);
-        let places = self.mask.places(&self.held);
+        let mut safe = self.held.len().saturating_sub(self.redactor.reach);
+        let places = self.redactor.places(&self.held);
         let whole = places.partition_point(|place| place.start < safe);
         safe = places[..whole].last().map_or(safe, |last| safe.max(last.end));
         let rest = self.held.split_off(safe);
@@ -181,7 +181,7 @@ impl Masking {
 
     /// What was held back, at the end.
     pub(crate) fn end(&mut self) -> Vec<u8> {
-        self.mask.clean(std::mem::take(&mut self.held))
+        self.redactor.clean(std::mem::take(&mut self.held))
     }
 }
 
@@ -194,12 +194,12 @@ mod tests {
 
     const SECRET: &str = "sk+live/4f9=\"x\\";
 
-    fn mask() -> Mask {
-        Mask::of(Some(&Secret::new(SECRET.to_owned())))
+    fn sample_redactor() -> Redactor {
+        Redactor::of(Some(&Secret::new(SECRET.to_owned())))
     }
 
     fn cleaned(text: &str) -> String {
-        String::from_utf8(mask().clean(text.as_bytes().to_vec())).unwrap()
+        String::from_utf8(sample_redactor().clean(text.as_bytes().to_vec())).unwrap()
     }
 
     #[test]
@@ -225,15 +225,15 @@ mod tests {
             (format!("<{backwards}>"), "<(secret)>"),
         ] {
             assert_eq!(cleaned(&text), expected, "{text}");
-            assert_eq!(mask().is_in(text.as_bytes()), expected.contains("(secret)"), "{text}");
+            assert_eq!(sample_redactor().is_in(text.as_bytes()), expected.contains("(secret)"), "{text}");
         }
-        assert_eq!(Mask::default().clean(b"sk-live-1".to_vec()), b"sk-live-1");
+        assert_eq!(Redactor::default().clean(b"sk-live-1".to_vec()), b"sk-live-1");
     }
 
     #[test]
     fn short_secrets_are_looked_for_as_they_are_only() {
-        let mask = Mask::of(Some(&Secret::new("abc".to_owned())));
-        assert_eq!(mask.clean(b"abc cba YWJj".to_vec()), b"(secret) cba YWJj");
+        let redactor = Redactor::of(Some(&Secret::new("abc".to_owned())));
+        assert_eq!(redactor.clean(b"abc cba YWJj".to_vec()), b"(secret) cba YWJj");
     }
 
     proptest! {
@@ -253,23 +253,23 @@ mod tests {
             let noise = "%2 \\u00 x".repeat(30);
             let codes: String = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
             let whole = format!("{SECRET}{noise}{}{noise}{codes}{noise}", STANDARD.encode(SECRET));
-            let mut masking = Masking::new(Arc::new(mask()));
+            let mut redactor = StreamRedactor::new(Arc::new(sample_redactor()));
             let (mut rest, mut out) = (whole.as_bytes(), Vec::new());
             for cut in cuts {
                 let (piece, left) = rest.split_at(cut.min(rest.len()));
-                out.extend_from_slice(&masking.feed(piece));
+                out.extend_from_slice(&redactor.feed(piece));
                 rest = left;
             }
-            out.extend_from_slice(&masking.feed(rest));
-            out.extend(masking.end());
+            out.extend_from_slice(&redactor.feed(rest));
+            out.extend(redactor.end());
             prop_assert_eq!(String::from_utf8(out).unwrap(), cleaned(&whole));
         }
 
         #[test]
         fn no_input_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let mut masking = Masking::new(Arc::new(mask()));
-            let fed = masking.feed(&bytes).into_owned();
-            prop_assert_eq!([fed, masking.end()].concat(), mask().clean(bytes));
+            let mut redactor = StreamRedactor::new(Arc::new(sample_redactor()));
+            let fed = redactor.feed(&bytes).into_owned();
+            prop_assert_eq!([fed, redactor.end()].concat(), sample_redactor().clean(bytes));
         }
     }
 }

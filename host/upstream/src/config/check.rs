@@ -8,9 +8,10 @@ use gatehouse_model::{Secret, UnixMs};
 use http::{HeaderName, HeaderValue};
 use url::Url;
 
-use crate::accounts::Account;
-use crate::origin::{Origin, Pattern};
-use crate::{AccountConfig, Auth, FetchConfig, ProviderConfig, SecretRef};
+use crate::config::origin::{Origin, Pattern};
+use crate::config::settings::{AccountConfig, FetchConfig, ProviderConfig, SecretRef};
+use crate::pool::accounts::Account;
+use crate::request::auth::Auth;
 
 /// A value that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -58,13 +58,13 @@ fn place(headers: &mut HeaderMap, name: &HeaderName, value: &str) -> bool {
 
 impl<'de> Deserialize<'de> for Auth {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Slots)
+        deserializer.deserialize_any(AuthVisitor)
     }
 }
 
-struct Slots;
+struct AuthVisitor;
 
-impl<'de> Visitor<'de> for Slots {
+impl<'de> Visitor<'de> for AuthVisitor {
     type Value = Auth;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,12 +14,14 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::accounts::{Sign, Slot};
-use crate::call::{Trouble, judge};
-use crate::exchange::{self, chain};
-use crate::sse::Decoder;
+use crate::call::{CallFailure, report};
+use crate::client::exchange::{self, chain};
+use crate::headers;
+use crate::pool::accounts::{CallPermit, HealthSignal};
+use crate::request::blobs::Blobs;
+use crate::response::reply;
+use crate::response::sse::Decoder;
 use crate::upstream::Upstream;
-use crate::{Blobs, headers, reply};
 
 /// Bytes looked at before a batch is handed on; more wait for the next one.
 const BATCH: u64 = 64 << 10;
@@ -42,7 +44,7 @@ pub enum Opening {
 pub struct Events<B = Incoming> {
     body: B,
     decoder: Decoder,
-    slot: Slot,
+    permit: CallPermit,
     idle: Duration,
     headers: Vec<Header>,
     received: u64,
@@ -62,43 +64,43 @@ impl Upstream {
     /// As [`Upstream::call`].
     pub async fn open(
         &self,
-        slot: Slot,
+        permit: CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
         idle: Duration,
     ) -> Result<Opening, Outage> {
-        let outcome = self.observed(&slot, call, self.head(&slot, call, blobs, deadline)).await?;
+        let outcome = self.observed(&permit, call, self.head(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
         if !is_stream(&response) {
-            let max = self.provider(slot.provider()).map_or(0, |provider| provider.checked.max_reply);
-            let read = reply::read(response, slot.mask(), max, None, end).await;
+            let max = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+            let read = reply::read(response, permit.redactor(), max, None, end).await;
             return match read {
                 Ok(reply) => {
-                    judge(&slot, &reply);
+                    report(&permit, &reply, self.clock().now());
                     Ok(Opening::Reply(reply))
                 }
-                Err(cut) => Err(self.lost(&slot, cut.into())),
+                Err(cut) => Err(self.lost(&permit, cut.into())),
             };
         }
-        slot.judge(Sign::Well);
-        let limit = self.provider(slot.provider()).map_or(0, |provider| provider.checked.max_reply);
+        permit.report(HealthSignal::Healthy);
+        let limit = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
         let (head, body) = response.into_parts();
-        let headers = headers::incoming(&head.headers, slot.mask());
+        let headers = headers::incoming(&head.headers, permit.redactor());
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Opening::Events(Box::new(Events::new(body, headers, slot, idle, limit))))
+        Ok(Opening::Events(Box::new(Events::new(body, headers, permit, idle, limit))))
     }
 
     /// The head of the answer, and when the exchange must be over.
     async fn head(
         &self,
-        slot: &Slot,
+        permit: &CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<(Response<Incoming>, Instant), Trouble> {
-        let provider = self.provider_of(slot, call)?;
-        let (request, end) = self.request(provider, slot, call, blobs, deadline).await?;
+    ) -> Result<(Response<Incoming>, Instant), CallFailure> {
+        let provider = self.provider_of(permit, call)?;
+        let (request, end) = self.request(provider, permit, call, blobs, deadline).await?;
         Ok((exchange::send(&provider.calls, request, end).await?, end))
     }
 }
@@ -117,9 +119,15 @@ async fn rest() {
 
 impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B> {
     /// One event may have `limit` bytes.
-    pub(crate) fn new(body: B, headers: Vec<Header>, slot: Slot, idle: Duration, limit: usize) -> Self {
+    pub(crate) fn new(
+        body: B,
+        headers: Vec<Header>,
+        permit: CallPermit,
+        idle: Duration,
+        limit: usize,
+    ) -> Self {
         let decoder = Decoder::new(limit);
-        Self { body, decoder, slot, idle, headers, received: 0, handed: None, cut: None, over: false }
+        Self { body, decoder, permit, idle, headers, received: 0, handed: None, cut: None, over: false }
     }
 
     /// The answer's headers, stripped as those of a reply.
@@ -150,7 +158,7 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         }
         self.cut = gathered.err();
         for event in &mut events {
-            self.mask(event);
+            self.redactor(event);
         }
         Ok(Some(events))
     }
@@ -198,10 +206,10 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         Ok(())
     }
 
-    fn mask(&self, event: &mut Sse) {
+    fn redactor(&self, event: &mut Sse) {
         let data = std::mem::take(&mut event.data).into_bytes();
-        let masked = self.slot.mask().clean(data);
-        event.data = String::from_utf8(masked)
+        let redacted = self.permit.redactor().clean(data);
+        event.data = String::from_utf8(redacted)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     }
 
@@ -209,9 +217,9 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         self.over = true;
         // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
         if outage != Outage::TooLarge && self.received == 0 {
-            self.slot.judge(Sign::Failing);
+            self.permit.report(HealthSignal::Failing);
         }
-        let (provider, account) = (self.slot.provider(), self.slot.account());
+        let (provider, account) = (self.permit.provider(), self.permit.account());
         tracing::warn!(provider, account, ?outage, detail, received = self.received, "a stream was cut");
         outage
     }

@@ -10,7 +10,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::table::Row;
 use super::*;
-use crate::dial::{Dial, Line};
+use crate::client::dial::{Dial, Dialed};
 
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -58,7 +58,7 @@ impl Stage {
         let text = format!("{providers}\n[fetch]\nextra_roots_file = {roots:?}\n{fetch}\n");
         let (clock, seed) = (TestClock::skipping_pauses_at(1_000_000), Arc::new(TestSeed::default()));
         let (names, dials) = (Arc::clone(&self.names) as _, Arc::clone(&self.dials) as _);
-        Upstream::dialling(&config(&text), &secrets, clock, seed, names, dials).unwrap()
+        Upstream::with_dial(&config(&text), &secrets, clock, seed, names, dials).unwrap()
     }
 
     /// What the next requests are answered with; then the file.
@@ -156,7 +156,7 @@ impl Dials {
 }
 
 impl Dial for Dials {
-    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>> {
+    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Dialed>> {
         self.taken.lock().unwrap().push(to);
         let is_deaf = self.deaf.lock().unwrap().contains(&to.ip());
         let peer = self.impostor.lock().unwrap().unwrap_or(to);
@@ -165,7 +165,7 @@ impl Dial for Dials {
                 return Err(io::ErrorKind::ConnectionRefused.into());
             }
             let stream = Box::new(TcpStream::connect(self.server).await?);
-            Ok(Line { stream, peer })
+            Ok(Dialed { stream, peer })
         })
     }
 }

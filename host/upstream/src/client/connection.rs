@@ -8,27 +8,27 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 
-use crate::dial::Stream;
+use crate::client::dial::Stream;
 
 /// A connection to a checked address.
-pub(crate) struct Link {
+pub(crate) struct ClientConnection {
     io: TokioIo<Box<dyn Stream>>,
     h2: bool,
 }
 
-impl Link {
+impl ClientConnection {
     pub(crate) fn new(io: Box<dyn Stream>, h2: bool) -> Self {
         Self { io: TokioIo::new(io), h2 }
     }
 }
 
-impl Connection for Link {
+impl Connection for ClientConnection {
     fn connected(&self) -> Connected {
         if self.h2 { Connected::new().negotiated_h2() } else { Connected::new() }
     }
 }
 
-impl Read for Link {
+impl Read for ClientConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -38,7 +38,7 @@ impl Read for Link {
     }
 }
 
-impl Write for Link {
+impl Write for ClientConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, buf)
     }

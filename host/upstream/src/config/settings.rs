@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use gatehouse_model::Secret;
 use serde::Deserialize;
 
-use crate::Auth;
+use crate::request::auth::Auth;
 
 /// Everything an operator may say about what leaves.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -12,21 +12,22 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use crate::exchange::chain;
-use crate::mask::{Mask, Masking};
-use crate::{Blobs, headers};
+use crate::client::exchange::chain;
+use crate::headers;
+use crate::request::blobs::Blobs;
+use crate::response::redact::{Redactor, StreamRedactor};
 
 /// Why a body did not come whole.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{outage:?}: {detail}")]
-pub(crate) struct Cut {
+pub(crate) struct BodyError {
     pub(crate) outage: Outage,
     pub(crate) detail: Arc<str>,
     /// Says something about the provider, not about our limits or our store.
     pub(crate) theirs: bool,
 }
 
-impl Cut {
+impl BodyError {
     fn theirs(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
         Self { outage, detail: detail.into(), theirs: true }
     }
@@ -39,24 +40,24 @@ impl Cut {
 /// small explanations the plugin must be able to read.
 pub(crate) async fn read(
     response: Response<Incoming>,
-    mask: &Arc<Mask>,
+    redactor: &Arc<Redactor>,
     max_reply: u64,
     saved: Option<(&dyn Blobs, u64)>,
     deadline: Instant,
-) -> Result<Reply, Cut> {
+) -> Result<Reply, BodyError> {
     let (head, body) = response.into_parts();
-    let headers = headers::incoming(&head.headers, mask);
+    let headers = headers::incoming(&head.headers, redactor);
     let body = match saved {
         // A file is shown to nobody as it is, but a plugin may name it as a result.
         Some((blobs, max)) if head.status.is_success() => {
-            save(body, blobs, max, deadline, Masking::new(Arc::clone(mask))).await?
+            save(body, blobs, max, deadline, StreamRedactor::new(Arc::clone(redactor))).await?
         }
-        _ => Body::Inline(mask.clean(collect(body, max_reply, deadline).await?).into()),
+        _ => Body::Inline(redactor.clean(collect(body, max_reply, deadline).await?).into()),
     };
     Ok(Reply { status: head.status.as_u16(), headers, body })
 }
 
-async fn collect(mut body: Incoming, max: u64, deadline: Instant) -> Result<Vec<u8>, Cut> {
+async fn collect(mut body: Incoming, max: u64, deadline: Instant) -> Result<Vec<u8>, BodyError> {
     let mut bytes = BytesMut::new();
     check_announced(&body, max)?;
     while let Some(piece) = next(&mut body, deadline).await? {
@@ -73,44 +74,44 @@ async fn save(
     blobs: &dyn Blobs,
     max: u64,
     deadline: Instant,
-    masking: Masking,
-) -> Result<Body, Cut> {
+    redactor: StreamRedactor,
+) -> Result<Body, BodyError> {
     check_announced(&body, max)?;
-    let pieces = stream::unfold(Some((body, 0_u64, masking)), move |state| async move {
-        let (mut body, before, mut masking) = state?;
+    let pieces = stream::unfold(Some((body, 0_u64, redactor)), move |state| async move {
+        let (mut body, before, mut redactor) = state?;
         match next(&mut body, deadline).await {
-            Ok(None) => Some((Ok(masking.end().into()), None)),
+            Ok(None) => Some((Ok(redactor.end().into()), None)),
             Ok(Some(piece)) => {
                 let length = before + piece.len() as u64;
                 if length > max {
                     return Some((Err(io::Error::other(too_large(max))), None));
                 }
-                let clean = match masking.feed(&piece) {
+                let clean = match redactor.feed(&piece) {
                     Cow::Borrowed(_) => piece,
                     Cow::Owned(clean) => clean.into(),
                 };
-                Some((Ok(clean), Some((body, length, masking))))
+                Some((Ok(clean), Some((body, length, redactor))))
             }
             Err(cut) => Some((Err(io::Error::other(cut)), None)),
         }
     });
     match blobs.save(pieces.boxed()).await {
         Ok(id) => Ok(Body::Blob(format!("blob:{id}"))),
-        Err(error) => Err(match error.get_ref().and_then(|inner| inner.downcast_ref::<Cut>()) {
+        Err(error) => Err(match error.get_ref().and_then(|inner| inner.downcast_ref::<BodyError>()) {
             Some(cut) => cut.clone(),
-            // The answer is lost to us, whoever lost it.
-            None => Cut::ours(Outage::Broken, format!("the reply could not be kept: {error}")),
+            // The answer is lost to us, the caller lost it.
+            None => BodyError::ours(Outage::Broken, format!("the reply could not be kept: {error}")),
         }),
     }
 }
 
 /// The next piece of data; trailers are not for plugins.
-async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, Cut> {
+async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
     loop {
         match timeout_at(deadline, body.frame()).await {
-            Err(_) => return Err(Cut::theirs(Outage::Timeout, "the answer did not end in time")),
+            Err(_) => return Err(BodyError::theirs(Outage::Timeout, "the answer did not end in time")),
             Ok(None) => return Ok(None),
-            Ok(Some(Err(error))) => return Err(Cut::theirs(Outage::Broken, chain(&error))),
+            Ok(Some(Err(error))) => return Err(BodyError::theirs(Outage::Broken, chain(&error))),
             Ok(Some(Ok(frame))) => {
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
@@ -120,10 +121,10 @@ async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, C
     }
 }
 
-fn check_announced(body: &Incoming, max: u64) -> Result<(), Cut> {
+fn check_announced(body: &Incoming, max: u64) -> Result<(), BodyError> {
     if body.size_hint().lower() > max { Err(too_large(max)) } else { Ok(()) }
 }
 
-fn too_large(max: u64) -> Cut {
-    Cut::ours(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
+fn too_large(max: u64) -> BodyError {
+    BodyError::ours(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
 }

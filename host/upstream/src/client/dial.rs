@@ -13,7 +13,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
 
 /// An open connection and who is at its other end.
-pub struct Line {
+pub struct Dialed {
     /// The connection.
     pub stream: Box<dyn Stream>,
     /// Who answered.
@@ -23,7 +23,7 @@ pub struct Line {
 /// Opens connections.
 pub trait Dial: Send + Sync + 'static {
     /// A connection to exactly this address.
-    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>>;
+    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Dialed>>;
 }
 
 /// The operating system's sockets.
@@ -31,13 +31,13 @@ pub trait Dial: Send + Sync + 'static {
 pub(crate) struct Sockets;
 
 impl Dial for Sockets {
-    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>> {
+    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Dialed>> {
         Box::pin(async move {
             let stream = TcpStream::connect(to).await?;
             // Both sides of a call wait for small packets; never hold one back.
             stream.set_nodelay(true)?;
             let peer = stream.peer_addr()?;
-            Ok(Line { stream: Box::new(stream), peer })
+            Ok(Dialed { stream: Box::new(stream), peer })
         })
     }
 }
