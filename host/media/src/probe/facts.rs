@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Facts, MediaKind};
 
-use crate::{mp4, wav};
+use crate::probe::{mp4, wav};
 
 /// Types by name, with the extension their files get. The first of a type is the one written.
 const TYPES: &[(&str, &str, MediaKind)] = &[

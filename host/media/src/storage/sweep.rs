@@ -7,7 +7,8 @@ use futures_util::stream::StreamExt;
 use gatehouse_model::{BlobId, UnixMs};
 use object_store::path::Path;
 
-use crate::{Error, MediaStore};
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
 
 /// How long a result outlives its link, for downloads under way.
 const GRACE: Duration = Duration::from_secs(3600);

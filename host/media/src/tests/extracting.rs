@@ -6,13 +6,14 @@ use gatehouse_model::MediaKind;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Cut, CutError, cut};
+use crate::ingest::extract;
+use crate::ingest::extract::{ExtractError, Extracted};
 
 const MAX: u64 = 1024 * 1024;
 
-fn cut_text(json: &str) -> Result<Cut, CutError> {
+fn cut_text(json: &str) -> Result<Extracted, ExtractError> {
     let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-    cut::cut(&Bytes::copy_from_slice(json.as_bytes()), MAX, &*clock, &TestSeed::default())
+    extract::extract(&Bytes::copy_from_slice(json.as_bytes()), MAX, &*clock, &TestSeed::default())
 }
 
 fn uri(bytes: &[u8]) -> String {
@@ -20,7 +21,7 @@ fn uri(bytes: &[u8]) -> String {
 }
 
 /// The request with every blob written back as a `data:` URI.
-fn restored(cut: &Cut) -> String {
+fn restored(cut: &Extracted) -> String {
     let mut json = String::from_utf8(cut.json.to_vec()).unwrap();
     for blob in &cut.blobs {
         let whole = format!("data:{};base64,{}", blob.facts.mime, STANDARD.encode(&blob.bytes));
@@ -95,18 +96,18 @@ fn limits_hold_on_both_sides() {
     let largest = uri(&picture(usize::try_from(MAX).unwrap()));
     assert_eq!(cut_text(&format!("[\"{largest}\"]")).unwrap().blobs.len(), 1);
     let larger = uri(&picture(usize::try_from(MAX).unwrap() + 4));
-    assert_eq!(cut_text(&format!("[\"{larger}\"]")), Err(CutError::TooLarge(MAX)));
-    assert_eq!(CutError::TooLarge(MAX).to_string(), "an embedded file is larger than 1 MiB");
+    assert_eq!(cut_text(&format!("[\"{larger}\"]")), Err(ExtractError::TooLarge(MAX)));
+    assert_eq!(ExtractError::TooLarge(MAX).to_string(), "an embedded file is larger than 1 MiB");
     let one = format!("\"{}\"", uri(&picture(30_000)));
     assert_eq!(cut_text(&format!("[{}]", vec![one.as_str(); 64].join(","))).unwrap().blobs.len(), 64);
-    assert_eq!(cut_text(&format!("[{}]", vec![one.as_str(); 65].join(","))), Err(CutError::TooMany(64)));
+    assert_eq!(cut_text(&format!("[{}]", vec![one.as_str(); 65].join(","))), Err(ExtractError::TooMany(64)));
 }
 
 #[tokio::test]
 async fn large_requests_are_cut_the_same_way() {
     let house = House::new(&[]);
     let json = format!("[\"{0}\",\"{0}\"]", uri(&picture(700_000)));
-    let cut = house.media.cut(json.clone().into()).await.unwrap();
+    let cut = house.media.extract(json.clone().into()).await.unwrap();
     assert_eq!(cut.blobs.len(), 2);
     assert_ne!(cut.blobs[0].id, cut.blobs[1].id);
     assert_eq!(restored(&cut), json);
@@ -130,7 +131,7 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Cut and written back, a request is the same, byte by byte; what is left is valid JSON.
+    /// Extracted and written back, a request is the same, byte by byte; what is left is valid JSON.
     #[test]
     fn cutting_loses_nothing(value in value()) {
         let json = value.to_string();
@@ -146,8 +147,8 @@ proptest! {
         let at = at.index(json.len());
         json[at] = byte;
         let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-        let _ = cut::cut(&Bytes::from(json.clone()), MAX, &*clock, &TestSeed::default());
+        let _ = extract::extract(&Bytes::from(json.clone()), MAX, &*clock, &TestSeed::default());
         json.truncate(at);
-        let _ = cut::cut(&Bytes::from(json), MAX, &*clock, &TestSeed::default());
+        let _ = extract::extract(&Bytes::from(json), MAX, &*clock, &TestSeed::default());
     }
 }

@@ -1,6 +1,5 @@
 //! The room itself, and the keeping of blobs.
 
-use std::collections::HashSet;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -12,19 +11,22 @@ use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
 
-use crate::facts::{SNIFFED, UNKNOWN, sniff};
-use crate::objects::{Objects, Reading};
-use crate::writer::Writer;
-use crate::{Config, Cut, CutError, Error, NewBlob, TaskBlobs, cut};
+use crate::config::Config;
+use crate::ingest::extract;
+use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
+use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
+use crate::storage::objects::Error;
+use crate::storage::objects::{Objects, Reading};
+use crate::storage::writer::Writer;
 
 /// Requests up to this size are cut where they are; larger ones on a thread that may be busy.
-const CUT_HERE: usize = 1024 * 1024;
+const EXTRACT_IN_PLACE: usize = 1024 * 1024;
 
 /// All media of the gateway. Cheap to clone.
 #[derive(Clone)]
-pub struct MediaStore(pub(crate) Arc<Inner>);
+pub struct MediaStore(pub(crate) Arc<MediaState>);
 
-pub(crate) struct Inner {
+pub(crate) struct MediaState {
     pub(crate) config: Config,
     pub(crate) objects: Objects,
     pub(crate) pepper: Pepper,
@@ -47,7 +49,7 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Result<Self, Error> {
         let objects = Objects::open(config.url.as_deref(), data)?;
-        Ok(Self(Arc::new(Inner { config, objects, pepper, upstream, clock, seed })))
+        Ok(Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed })))
     }
 
     /// The same over an object store that is open already, wherever it keeps its bytes.
@@ -61,24 +63,26 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Self {
         let objects = Objects { store: objects, root: None };
-        Self(Arc::new(Inner { config, objects, pepper, upstream, clock, seed }))
+        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed }))
     }
 
     /// Cuts embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
     ///
     /// # Errors
     /// When a file is too large or there are too many.
-    pub async fn cut(&self, json: Bytes) -> Result<Cut, CutError> {
-        if json.len() <= CUT_HERE {
-            return self.cut_now(&json);
+    pub async fn extract(&self, json: Bytes) -> Result<Extracted, ExtractError> {
+        if json.len() <= EXTRACT_IN_PLACE {
+            return self.extract_now(&json);
         }
         let here = self.clone();
         // A failed join means the runtime is going down.
-        tokio::task::spawn_blocking(move || here.cut_now(&json)).await.unwrap_or(Err(CutError::Interrupted))
+        tokio::task::spawn_blocking(move || here.extract_now(&json))
+            .await
+            .unwrap_or(Err(ExtractError::Interrupted))
     }
 
-    fn cut_now(&self, json: &Bytes) -> Result<Cut, CutError> {
-        cut::cut(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
+    fn extract_now(&self, json: &Bytes) -> Result<Extracted, ExtractError> {
+        extract::extract(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
     }
 
     /// Writes what was cut; durable when it returns.
@@ -91,12 +95,6 @@ impl MediaStore {
             async move { self.0.objects.write(&path, bytes).await }
         };
         try_join_all(blobs.iter().map(write)).await.map(|_| ())
-    }
-
-    /// The blobs one task may name, for its probes and calls.
-    #[must_use]
-    pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
-        TaskBlobs::new(self.clone(), blobs.into_iter().collect::<HashSet<_>>())
     }
 
     /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.

@@ -11,7 +11,12 @@ use gatehouse_model::{BlobId, Facts, Finding, Probe};
 use gatehouse_upstream::{FetchError, Origins, Policy};
 use url::Url;
 
-use crate::{Error, MediaStore, NewBlob, TaskBlobs, data, facts};
+use crate::ingest::data_url;
+use crate::ingest::extract::NewBlob;
+use crate::probe::facts;
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
+use crate::storage::task_blobs::TaskBlobs;
 
 /// Bytes of a blob that are looked at; a larger one has the facts its beginning tells.
 const LOOKED_AT: usize = 64 * 1024 * 1024;
@@ -78,7 +83,7 @@ impl MediaStore {
 
     async fn bytes_of(&self, source: &str) -> Result<Bytes, Miss> {
         if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
-            let payload = data::uri_payload(source.as_bytes());
+            let payload = data_url::uri_payload(source.as_bytes());
             let payload = payload.ok_or_else(|| told("a data: URI must be data:<type>;base64,<data>"))?;
             return self.decoded(payload, "the data: URI does not hold valid base64");
         }
@@ -94,7 +99,7 @@ impl MediaStore {
         if text.len() as u64 / 4 * 3 > max + 3 {
             return Err(Miss::Told(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
         }
-        let bytes = data::decode(text).filter(|bytes| !bytes.is_empty());
+        let bytes = data_url::decode(text).filter(|bytes| !bytes.is_empty());
         bytes.map(Bytes::from).ok_or_else(|| told(otherwise))
     }
 

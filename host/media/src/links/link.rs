@@ -12,7 +12,9 @@ use gatehouse_model::{Media, MediaId, UnixMs};
 use object_store::path::Path;
 use url::Url;
 
-use crate::{MediaStore, facts, range};
+use crate::links::range;
+use crate::probe::facts;
+use crate::storage::media_store::MediaStore;
 
 const PURPOSE: &[u8] = b"media-link";
 const PATH: &str = "/v1/media/";

@@ -11,9 +11,13 @@ use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_model::{BlobId, Media, MediaId, MediaKind, Product, metric};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
 
-use crate::facts::{self, SNIFFED, sniff};
-use crate::writer::Writer;
-use crate::{Error, MediaStore, TaskBlobs, data, link};
+use crate::ingest::data_url;
+use crate::links::link;
+use crate::probe::facts::{self, SNIFFED, sniff};
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
+use crate::storage::task_blobs::TaskBlobs;
+use crate::storage::writer::Writer;
 
 /// Why a result was not copied.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +93,8 @@ impl MediaStore {
             let blob = open.ok_or_else(|| lost("the result is not a file of this task"))?;
             return Ok(Source::Stream(blob.body));
         }
-        if let Some(payload) = data::uri_payload(source.as_bytes()) {
-            let bytes = data::decode(payload).ok_or_else(|| lost("the result is not valid base64"))?;
+        if let Some(payload) = data_url::uri_payload(source.as_bytes()) {
+            let bytes = data_url::decode(payload).ok_or_else(|| lost("the result is not valid base64"))?;
             return Ok(Source::Memory(Some(bytes.into())));
         }
         let timeout = Duration::from_secs(self.0.config.result_timeout_seconds.into());

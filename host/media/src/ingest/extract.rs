@@ -6,8 +6,8 @@
 use bytes::Bytes;
 use gatehouse_model::{BlobId, Clock, Facts, Seed};
 
-use crate::facts::{self, facts};
-use crate::{data, scan};
+use crate::ingest::{data_url, scan};
+use crate::probe::facts::{self, facts};
 
 /// Strings up to this length stay where they are: short enough that the few a request may hold fit a task's
 /// state (64 KiB) together.
@@ -17,7 +17,7 @@ const MAX_FILES: usize = 64;
 
 /// A request without its embedded files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct Extracted {
     /// The same JSON, `blob:<id>` in place of what was cut. Not parsed: valid if the original was.
     pub json: Bytes,
     /// What was cut, in order.
@@ -38,7 +38,7 @@ pub struct NewBlob {
 /// Why a request cannot be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CutError {
+pub enum ExtractError {
     /// One file is too large.
     #[error("an embedded file is larger than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
@@ -51,14 +51,19 @@ pub enum CutError {
 }
 
 /// Cuts `json`; `max` is the largest file in bytes.
-pub(crate) fn cut(json: &Bytes, max: u64, clock: &dyn Clock, seed: &dyn Seed) -> Result<Cut, CutError> {
+pub(crate) fn extract(
+    json: &Bytes,
+    max: u64,
+    clock: &dyn Clock,
+    seed: &dyn Seed,
+) -> Result<Extracted, ExtractError> {
     let mut blobs: Vec<NewBlob> = vec![];
     let mut left: Vec<u8> = vec![];
     let mut done = 0;
     for range in scan::strings(json, THRESHOLD) {
         let Some(bytes) = file(json, range.clone(), max)? else { continue };
         if blobs.len() == MAX_FILES {
-            return Err(CutError::TooMany(MAX_FILES));
+            return Err(ExtractError::TooMany(MAX_FILES));
         }
         let blob = NewBlob::new(BlobId::new(clock.now(), seed), bytes.into());
         left.extend_from_slice(&json[done..range.start]);
@@ -67,10 +72,10 @@ pub(crate) fn cut(json: &Bytes, max: u64, clock: &dyn Clock, seed: &dyn Seed) ->
         blobs.push(blob);
     }
     if blobs.is_empty() {
-        return Ok(Cut { json: json.clone(), blobs });
+        return Ok(Extracted { json: json.clone(), blobs });
     }
     left.extend_from_slice(&json[done..]);
-    Ok(Cut { json: left.into(), blobs })
+    Ok(Extracted { json: left.into(), blobs })
 }
 
 impl NewBlob {
@@ -81,7 +86,7 @@ impl NewBlob {
 }
 
 /// The file a string embeds, if it embeds one.
-fn file(json: &[u8], range: std::ops::Range<usize>, max: u64) -> Result<Option<Vec<u8>>, CutError> {
+fn file(json: &[u8], range: std::ops::Range<usize>, max: u64) -> Result<Option<Vec<u8>>, ExtractError> {
     let raw = &json[range.clone()];
     if memchr::memchr(b'\\', raw).is_none() {
         return decoded(raw, max);
@@ -93,22 +98,22 @@ fn file(json: &[u8], range: std::ops::Range<usize>, max: u64) -> Result<Option<V
     }
 }
 
-fn decoded(text: &[u8], max: u64) -> Result<Option<Vec<u8>>, CutError> {
+fn decoded(text: &[u8], max: u64) -> Result<Option<Vec<u8>>, ExtractError> {
     let check = |payload: &[u8]| {
-        if payload.len() as u64 / 4 * 3 > max + 3 { Err(CutError::TooLarge(max)) } else { Ok(()) }
+        if payload.len() as u64 / 4 * 3 > max + 3 { Err(ExtractError::TooLarge(max)) } else { Ok(()) }
     };
-    if let Some(payload) = data::uri_payload(text) {
+    if let Some(payload) = data_url::uri_payload(text) {
         check(payload)?;
         // What does not decode is kept as it is written: its facts then say that it is no picture, and whether
         // that refuses or dooms the request is for the family to decide.
-        return Ok(Some(data::decode(payload).unwrap_or_else(|| payload.to_vec())));
+        return Ok(Some(data_url::decode(payload).unwrap_or_else(|| payload.to_vec())));
     }
     // Bare base64 is taken only when it is media: signatures and encrypted reasoning are long base64 too, and
     // must reach the provider as they are.
-    let is_media = data::decoded_head(text).is_some_and(|head| facts::sniff(&head).is_some());
+    let is_media = data_url::decoded_head(text).is_some_and(|head| facts::sniff(&head).is_some());
     if !is_media {
         return Ok(None);
     }
     check(text)?;
-    Ok(data::decode(text))
+    Ok(data_url::decode(text))
 }

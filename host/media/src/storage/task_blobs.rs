@@ -10,7 +10,8 @@ use futures_util::stream::BoxStream;
 use gatehouse_model::BlobId;
 use gatehouse_upstream::{Blobs, OpenBlob};
 
-use crate::{Error, MediaStore};
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
 
 /// See [`MediaStore::blobs_of`]. Blobs saved through it belong to the task from then on.
 pub struct TaskBlobs {
@@ -18,11 +19,15 @@ pub struct TaskBlobs {
     own: Mutex<HashSet<BlobId>>,
 }
 
-impl TaskBlobs {
-    pub(crate) fn new(media: MediaStore, own: HashSet<BlobId>) -> Self {
-        Self { media, own: Mutex::new(own) }
+impl MediaStore {
+    /// The blobs one task may name, for its probes and calls.
+    #[must_use]
+    pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
+        TaskBlobs { media: self.clone(), own: Mutex::new(blobs.into_iter().collect()) }
     }
+}
 
+impl TaskBlobs {
     /// Opens one of the task's blobs; `None` when it is not among them, or gone.
     pub(crate) async fn read(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
         if self.owns(id) { self.media.open_blob(id).await } else { Ok(None) }

@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 
-use crate::Error;
-use crate::objects::Objects;
+use crate::storage::objects::Error;
+use crate::storage::objects::Objects;
 
 /// Cloud stores want parts of at least 5 MiB.
 const PART: usize = 5 * 1024 * 1024;
