@@ -1,4 +1,4 @@
-//! What a plugin says of itself when it is loaded.
+//! The manifest of a plugin version, read when it is loaded.
 
 use serde::{Deserialize, Serialize};
 

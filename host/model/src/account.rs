@@ -1,11 +1,11 @@
-//! Accounts and keys: who pays, and who may ask.
+//! Customers and their API keys: balances, limits and permissions.
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use crate::{Credits, CustomerId, KeyDigest, KeyId, UnixMs};
 
-/// One payer's balances. `available + reserved + spent` always equals `deposited`.
+/// A customer's balances. `available + reserved + spent` always equals `deposited`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Customer {
     /// Its id.

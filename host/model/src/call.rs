@@ -1,4 +1,4 @@
-//! The host's own words for `wit/v1/upstream`: what a plugin may ask of a provider, and what it is told.
+//! The host's types for `wit/v1/upstream`: the calls of a plugin to a provider, and the replies.
 //!
 //! Calls and replies are journalled, so they are serialisable. Their bodies are shared: a clone copies no bytes.
 
@@ -91,7 +91,7 @@ pub enum Payload {
     Form(Vec<Part>),
 }
 
-/// May the same bytes be sent again when nobody knows whether they arrived?
+/// Whether the same bytes may be sent again when it is unknown whether they arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replay {
     /// Harmless to repeat; not journalled.

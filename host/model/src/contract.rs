@@ -1,6 +1,6 @@
-//! The host's own words for the plugin contract (`wit/v1`), but for calls, which stand in `call`.
+//! The host's types for the plugin contract (`wit/v1`), except calls (see `call`) and texts (see `text`).
 //!
-//! `families` converts between these and the bindings of one contract version, so that no other room
+//! `runtime` converts between these and the bindings of one contract version, so that no other crate
 //! sees generated types. What is journalled (calls, replies, events) is serialisable.
 
 use bytes::Bytes;
@@ -69,7 +69,7 @@ pub enum Refusal {
     Forbidden(String),
 }
 
-/// Whose trouble a failure is.
+/// Who caused a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blame {
     /// The request asks for what cannot be done.
@@ -83,7 +83,7 @@ pub enum Blame {
 /// Why an accepted task ends badly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Whose trouble it is.
+    /// Who caused it.
     pub blame: Blame,
     /// The reason, for the client.
     pub message: String,
@@ -184,7 +184,7 @@ pub struct Finding {
     pub found: Result<Facts, String>,
 }
 
-/// What a plugin's state machine is told.
+/// An input of a plugin's state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The task begins.
@@ -252,7 +252,7 @@ pub enum Action {
 pub struct Step {
     /// The new state.
     pub state: Vec<u8>,
-    /// Where the work stands.
+    /// The present stage of the work.
     pub stage: Stage,
     /// 0 to 100.
     pub progress: u8,

@@ -12,7 +12,7 @@ use ulid::Ulid;
 
 use crate::UnixMs;
 
-/// The only source of randomness in the house.
+/// The only source of randomness of the gateway.
 pub trait Seed: Send + Sync + 'static {
     /// Fills `into` with unpredictable bytes.
     fn fill(&self, into: &mut [u8]);

@@ -1,9 +1,9 @@
-//! The words of the house: plain data every room shares.
+//! Plain data that every crate shares.
 //!
 //! Owns the shapes (ids, money, time, tasks, keys, the host's side of the plugin contract) and the rules
 //! that belong to a shape alone (an id's form, checked arithmetic, an API key's checksum).
 //! Never does I/O, never reads a clock or a random source (both come in behind [`Clock`] and [`Seed`]),
-//! never knows HTTP, redb or wasmtime. Everybody may depend on it; it depends on no other room.
+//! never knows HTTP, redb or wasmtime. Every crate may depend on it; it depends on none.
 
 mod about;
 mod account;

@@ -1,7 +1,7 @@
 //! A task's record: what the client sees, what the family keeps, and what the host must do next.
 //!
 //! ```text
-//! Run(event) --plugin--> Call --(slot)--> Sent --reply--> Run(Reply) ...
+//! Run(event) --plugin--> Call --(permit)--> Sent --reply--> Run(Reply) ...
 //!      ^                  |safe: not journalled                |
 //!      |                  `-----------> Run(Reply) <-----------'
 //!      +--timer-- Wait
@@ -111,13 +111,13 @@ pub enum FailureKind {
     Request,
     /// A moderation filter stopped it.
     Moderation,
-    /// The provider's trouble.
+    /// The provider failed.
     Upstream,
     /// Older than its time limit.
     Timeout,
     /// The client stopped it.
     Cancelled,
-    /// The gateway's or the plugin's own trouble.
+    /// The gateway or the plugin failed.
     Internal,
 }
 

@@ -1,10 +1,10 @@
-//! The host's own words for the text half of the contract (`wit/v1/text`).
+//! The host's types for the text half of the contract (`wit/v1/text`).
 
 use bytes::Bytes;
 
 use crate::{Call, Facts, Header};
 
-/// Who serves a text model this time, and what the operator's table says of it.
+/// The provider that serves a text request, with the operator's settings of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextRoute {
     /// The public id.
@@ -98,7 +98,7 @@ impl Usage {
     }
 }
 
-/// What stands in the way of an answer.
+/// Why a text request has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Obstacle {
     /// The request itself, in the provider's judgement.
@@ -118,7 +118,7 @@ pub enum Obstacle {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFailure {
-    /// What stands in the way.
+    /// The kind of failure.
     pub obstacle: Obstacle,
     /// For the client.
     pub message: String,

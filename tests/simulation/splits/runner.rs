@@ -97,7 +97,7 @@ impl StreamRunner {
         clock.begin();
         let (store, mut writer) =
             Store::with_writer(disk, &gatehouse_store::Config::default()).expect("a store");
-        let writing = tokio::spawn(async move { while writer.turn().await {} });
+        let writing = tokio::spawn(async move { while writer.run_batch().await {} });
         let network = Arc::new(Network(Mutex::new(Some(reply))));
         let providers = json!({"providers": {"p": {
             "base_url": "http://provider.test", "accounts": {"main": {"secret": {"env": "KEY"}}},

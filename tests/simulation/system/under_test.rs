@@ -155,7 +155,7 @@ async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, dr
             // A slow disk: several commands share a commit.
             VirtualClock::pause(simulation.dice.millis(1..40)).await;
         }
-        if !writer.turn().await {
+        if !writer.run_batch().await {
             break;
         }
         check(&simulation, &store, driver.get());
