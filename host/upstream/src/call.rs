@@ -18,7 +18,7 @@ pub(crate) struct CallFailure {
     outage: Outage,
     detail: String,
     /// Says something about the provider, not about us or the plugin.
-    theirs: bool,
+    blames_provider: bool,
 }
 
 impl Upstream {
@@ -43,7 +43,7 @@ impl Upstream {
         Ok(reply)
     }
 
-    /// Counts an exchange and says what is to be said about its failure.
+    /// Counts an exchange and logs its failure.
     pub(crate) async fn observed<T: Answer>(
         &self,
         permit: &CallPermit,
@@ -62,10 +62,10 @@ impl Upstream {
         outcome.map_err(|failure| self.lost(permit, failure))
     }
 
-    /// No answer: the account is judged, the operator told.
+    /// No answer: reports it to the account and to the log.
     pub(crate) fn lost(&self, permit: &CallPermit, failure: CallFailure) -> Outage {
-        let CallFailure { outage, detail, theirs } = failure;
-        if theirs {
+        let CallFailure { outage, detail, blames_provider } = failure;
+        if blames_provider {
             permit.report(HealthSignal::Failing);
         }
         let detail = clean(permit, detail);
@@ -91,7 +91,7 @@ impl Upstream {
     pub(crate) fn provider_of(&self, permit: &CallPermit, call: &Call) -> Result<&Provider, CallFailure> {
         self.provider(permit.provider()).filter(|_| call.provider == permit.provider()).ok_or_else(|| {
             let detail = format!("a call to {} came with {permit:?}", call.provider);
-            CallFailure { outage: Outage::Refused, detail, theirs: false }
+            CallFailure { outage: Outage::Refused, detail, blames_provider: false }
         })
     }
 
@@ -108,7 +108,7 @@ impl Upstream {
         let left = deadline.since(self.clock().now());
         if left.is_zero() {
             let detail = "the task's time is over".to_owned();
-            return Err(CallFailure { outage: Outage::Unreachable, detail, theirs: false });
+            return Err(CallFailure { outage: Outage::Unreachable, detail, blames_provider: false });
         }
         let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
         let request = build::build(checked, permit.secret(), call, blobs, boundary).await?;
@@ -139,7 +139,7 @@ impl From<RequestError> for CallFailure {
     fn from(error: RequestError) -> Self {
         // Our own store's failure is no judgement on the call.
         let outage = if let RequestError::Broken(_) = error { Outage::Unreachable } else { Outage::Refused };
-        Self { outage, detail: error.to_string(), theirs: false }
+        Self { outage, detail: error.to_string(), blames_provider: false }
     }
 }
 
@@ -150,13 +150,13 @@ impl From<ExchangeError> for CallFailure {
             ExchangeError::Timeout => Outage::Timeout,
             ExchangeError::Broken(_) => Outage::Broken,
         };
-        Self { outage, detail: error.to_string(), theirs: true }
+        Self { outage, detail: error.to_string(), blames_provider: true }
     }
 }
 
 impl From<BodyError> for CallFailure {
     fn from(cut: BodyError) -> Self {
-        Self { outage: cut.outage, detail: cut.detail.to_string(), theirs: cut.theirs }
+        Self { outage: cut.outage, detail: cut.detail.to_string(), blames_provider: cut.blames_provider }
     }
 }
 

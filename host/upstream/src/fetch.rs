@@ -1,7 +1,7 @@
 //! SSRF-safe fetching of media: what users link to, and the results providers link to.
 //!
 //! Only http(s), no userinfo, only ports 80 and 443 unless the operator wrote the host out, only public addresses
-//! (see `connect`), at most three redirects, each judged like the first URL; capped in bytes, time and slowness.
+//! (see `connector`), at most three redirects, each checked like the first URL; capped in bytes, time and slowness.
 //! Sends no credential and no cookie. Every error text may be shown to a client: it names what the client or the
 //! provider named, never an address that was resolved here.
 
@@ -22,7 +22,7 @@ use crate::client::exchange::{self, ExchangeError, Http, Payload};
 use crate::config::origin::Origin;
 use crate::upstream::Upstream;
 
-/// A fetch is not judged by its pace before this age.
+/// The minimum rate counts from this age on.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Whose URL it is, which decides where it may lead.
@@ -74,10 +74,10 @@ pub enum FetchError {
     /// No connection.
     #[error("the server could not be reached")]
     Unreachable,
-    /// The server said no.
+    /// The server answered with an error.
     #[error("the server answered {0}")]
     Status(u16),
-    /// It led from one place to the next.
+    /// Too many redirects.
     #[error("it was redirected too often")]
     TooManyRedirects,
     /// Larger than allowed.

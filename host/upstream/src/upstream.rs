@@ -1,4 +1,4 @@
-//! The room itself: providers by name, and what they share.
+//! The handle of the crate: providers by name, and what they share.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Upstream {
         Self::with_dial(config, secrets, clock, seed, resolver, Arc::new(Sockets))
     }
 
-    /// The same over connections of another make, for a house that is to be watched without a network.
+    /// The same with another [`Dial`]: for tests without a network.
     ///
     /// # Errors
     /// The first value that cannot be used.
@@ -96,8 +96,7 @@ impl Upstream {
         Ok(Self(Arc::new(Shared { providers, rules, clock, seed })))
     }
 
-    /// A place for a new job and a slot for its first call, or why not. With `pinned` only that account
-    /// will do.
+    /// Permits for a new job and for its first call. With `pinned` only at that account.
     ///
     /// # Errors
     /// See [`NoPermit`].
@@ -109,7 +108,7 @@ impl Upstream {
         self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_account(pinned)
     }
 
-    /// A place and a slot at an account that was not `tried` yet.
+    /// The same at an account that was not `tried` yet.
     ///
     /// # Errors
     /// See [`NoPermit`]; [`NoPermit::Unknown`] also when every account was tried.
@@ -121,7 +120,7 @@ impl Upstream {
         self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_other_account(tried)
     }
 
-    /// A slot for a further call of a job in flight at `account`.
+    /// A permit for a further call of a job in flight at `account`.
     ///
     /// # Errors
     /// See [`NoPermit`]; never [`NoPermit::Busy`].
@@ -129,12 +128,12 @@ impl Upstream {
         self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_call(account)
     }
 
-    /// An answer that only its reader could tell for trouble with the account (a 400 about credit).
-    pub fn report_failure(&self, place: &AccountPermit) {
-        place.report_failure();
+    /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
+    pub fn report_failure(&self, permit: &AccountPermit) {
+        permit.report_failure();
     }
 
-    /// The place of a job that an earlier process began, limit or not. `None` when the account is no
+    /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no
     /// longer configured.
     #[must_use]
     pub fn resume(&self, provider: &str, account: &str) -> Option<AccountPermit> {

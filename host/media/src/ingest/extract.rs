@@ -1,7 +1,7 @@
 //! Takes embedded files out of a request: long `data:` URIs and base64 become `blob:<id>`.
 //!
-//! So a 20 MB picture never enters a plugin, and costs the gateway one pass, one decode and one write. What is
-//! cut is only in memory; [`crate::MediaStore::keep`] writes it once the request is worth it.
+//! So a 20 MB picture never enters a plugin, and costs the gateway one pass, one decode and one write. The
+//! files are only in memory; [`crate::MediaStore::keep`] writes them once the request is accepted.
 
 use bytes::Bytes;
 use gatehouse_model::{BlobId, Clock, Facts, Seed};
@@ -18,9 +18,9 @@ const MAX_FILES: usize = 64;
 /// A request without its embedded files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
-    /// The same JSON, `blob:<id>` in place of what was cut. Not parsed: valid if the original was.
+    /// The same JSON, `blob:<id>` in place of each file. Not parsed: valid if the original was.
     pub json: Bytes,
-    /// What was cut, in order.
+    /// The files, in order.
     pub blobs: Vec<NewBlob>,
 }
 
@@ -35,7 +35,7 @@ pub struct NewBlob {
     pub facts: Facts,
 }
 
-/// Why a request cannot be cut.
+/// Why the files of a request cannot be extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
@@ -50,7 +50,7 @@ pub enum ExtractError {
     Interrupted,
 }
 
-/// Cuts `json`; `max` is the largest file in bytes.
+/// Extracts the files of `json`; `max` is the largest file in bytes.
 pub(crate) fn extract(
     json: &Bytes,
     max: u64,

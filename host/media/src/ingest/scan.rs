@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// What stands between the quotes of each string value longer than `longer_than`, in order. Object keys
+/// The range between the quotes of each string value longer than `longer_than`, in order. Object keys
 /// are left out.
 pub(crate) fn strings(json: &[u8], longer_than: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;

@@ -67,7 +67,7 @@ impl MediaStore {
         format!("{base}{PATH}{name}?expires={expires}&signature={signature}")
     }
 
-    /// Opens a link by its parts, as they stand in its URL; `range` is the request's `Range` header.
+    /// Opens a link by its parts, as in its URL; `range` is the request's `Range` header.
     ///
     /// # Errors
     /// See [`MediaRefusal`]; a wrong signature and a file that is gone look alike.

@@ -228,7 +228,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever follows a real beginning, facts are told or left open, never a panic.
+        /// Whatever follows a real beginning, facts are found or left open, never a panic.
         #[test]
         fn no_input_makes_it_panic(start in 0_usize..10, rest: Vec<u8>) {
             let heads: [&[u8]; 10] = [

@@ -1,6 +1,6 @@
-//! Answers a plugin's question about media: fetches or opens it, and tells the facts.
+//! Answers a plugin's probe: fetches or opens the media and returns the facts.
 //!
-//! Whatever goes wrong is told in words a client may read; nothing here is an error of the gateway but a store
+//! Every failure is a text that a client may read; nothing here is an error of the gateway but a store
 //! that fails.
 
 use std::time::Duration;
@@ -13,12 +13,12 @@ use url::Url;
 
 use crate::ingest::data_url;
 use crate::ingest::extract::NewBlob;
-use crate::probe::facts;
+use crate::probe::facts::facts;
 use crate::storage::media_store::MediaStore;
 use crate::storage::objects::Error;
 use crate::storage::task_blobs::TaskBlobs;
 
-/// Bytes of a blob that are looked at; a larger one has the facts its beginning tells.
+/// Bytes of a blob that are looked at; a larger one has the facts of its beginning.
 const LOOKED_AT: usize = 64 * 1024 * 1024;
 
 /// What a probe found, and the blob it kept if it was asked to.
@@ -33,7 +33,7 @@ pub struct Probed {
 /// Why there are no facts.
 enum Miss {
     /// For the client.
-    Told(String),
+    Unusable(String),
     /// For the operator.
     Store(Error),
 }
@@ -51,14 +51,14 @@ impl MediaStore {
         };
         let (found, kept) = match outcome {
             Ok((facts, kept)) => (Ok(facts), kept),
-            Err(Miss::Told(reason)) => (Err(reason), None),
+            Err(Miss::Unusable(reason)) => (Err(reason), None),
             Err(Miss::Store(error)) => return Err(error),
         };
         Ok(Probed { finding: Finding { source: source.to_owned(), found }, kept })
     }
 
     async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, Miss> {
-        let gone = || Miss::Told("it is not a file of this task".to_owned());
+        let gone = || Miss::Unusable("it is not a file of this task".to_owned());
         let id: BlobId = name.parse().map_err(|_| gone())?;
         let blob = blobs.read(id).await?.ok_or_else(gone)?;
         let bytes = beginning(blob.body).await?;
@@ -84,12 +84,12 @@ impl MediaStore {
     async fn bytes_of(&self, source: &str) -> Result<Bytes, Miss> {
         if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
             let payload = data_url::uri_payload(source.as_bytes());
-            let payload = payload.ok_or_else(|| told("a data: URI must be data:<type>;base64,<data>"))?;
+            let payload = payload.ok_or_else(|| unusable("a data: URI must be data:<type>;base64,<data>"))?;
             return self.decoded(payload, "the data: URI does not hold valid base64");
         }
         match Url::parse(source) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url).await,
-            Ok(url) if url.has_host() => Err(told("expected an http(s) URL, a data: URI or base64")),
+            Ok(url) if url.has_host() => Err(unusable("expected an http(s) URL, a data: URI or base64")),
             _ => self.decoded(source.as_bytes(), "expected an http(s) URL, a data: URI or base64"),
         }
     }
@@ -97,16 +97,16 @@ impl MediaStore {
     fn decoded(&self, text: &[u8], otherwise: &str) -> Result<Bytes, Miss> {
         let max = self.0.config.max_blob();
         if text.len() as u64 / 4 * 3 > max + 3 {
-            return Err(Miss::Told(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
+            return Err(Miss::Unusable(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
         }
         let bytes = data_url::decode(text).filter(|bytes| !bytes.is_empty());
-        bytes.map(Bytes::from).ok_or_else(|| told(otherwise))
+        bytes.map(Bytes::from).ok_or_else(|| unusable(otherwise))
     }
 
     async fn fetched(&self, url: &Url) -> Result<Bytes, Miss> {
         let max = self.0.config.max_probe();
         if let Some(own) = self.own_link(url) {
-            let gone = || told("could not be fetched: the link no longer works");
+            let gone = || unusable("could not be fetched: the link no longer works");
             let found = self.0.objects.read(&own.path).await?.ok_or_else(gone)?;
             if found.length > max {
                 return Err(not_fetched(&FetchError::TooLarge(max)));
@@ -126,12 +126,12 @@ impl From<Error> for Miss {
     }
 }
 
-fn told(reason: &str) -> Miss {
-    Miss::Told(reason.to_owned())
+fn unusable(reason: &str) -> Miss {
+    Miss::Unusable(reason.to_owned())
 }
 
 fn not_fetched(why: &FetchError) -> Miss {
-    Miss::Told(format!("could not be fetched: {why}"))
+    Miss::Unusable(format!("could not be fetched: {why}"))
 }
 
 /// All of it, unless it is larger than what is ever looked at.

@@ -73,7 +73,7 @@ fn child<'a>(content: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
     boxes(content).find(|(name, _)| name == wanted).map(|(_, content)| content)
 }
 
-/// The boxes that stand one after the other in `content`.
+/// The consecutive boxes of `content`.
 fn boxes(content: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     let mut rest = content;
     std::iter::from_fn(move || {

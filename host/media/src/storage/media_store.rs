@@ -1,4 +1,4 @@
-//! The room itself, and the keeping of blobs.
+//! The handle of the crate, and the storage of blobs.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::storage::objects::Error;
 use crate::storage::objects::{Objects, Reading};
 use crate::storage::writer::Writer;
 
-/// Requests up to this size are cut where they are; larger ones on a thread that may be busy.
+/// Requests up to this size are processed in place; larger ones on a blocking thread.
 const EXTRACT_IN_PLACE: usize = 1024 * 1024;
 
 /// All media of the gateway. Cheap to clone.
@@ -39,7 +39,7 @@ impl MediaStore {
     /// Opens the store. `data` is the gateway's data folder; links are signed under `pepper`.
     ///
     /// # Errors
-    /// When the configured place is of no known kind or cannot be written.
+    /// When the configured URL is of no known kind or cannot be written.
     pub fn open(
         config: Config,
         data: &FilePath,
@@ -66,7 +66,7 @@ impl MediaStore {
         Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed }))
     }
 
-    /// Cuts embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
+    /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
     ///
     /// # Errors
     /// When a file is too large or there are too many.
@@ -85,7 +85,7 @@ impl MediaStore {
         extract::extract(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
     }
 
-    /// Writes what was cut; durable when it returns.
+    /// Writes the extracted blobs; durable when it returns.
     ///
     /// # Errors
     /// When the store fails; then nothing needs to be taken back.
@@ -111,7 +111,7 @@ impl MediaStore {
         let Some(Reading { length, mut body }) = self.0.objects.read(&blob_path(id)).await? else {
             return Ok(None);
         };
-        // Its type is not on record: the first piece tells it and then goes back in front.
+        // Its type is not on record: the first piece shows it and is then put back in front.
         let first = body.next().await.transpose()?.unwrap_or_default();
         let mime = sniff(&first[..first.len().min(SNIFFED)]).unwrap_or(UNKNOWN).to_owned();
         let body = futures_util::stream::iter([Ok(first)]).chain(body).boxed();
@@ -140,7 +140,7 @@ impl MediaStore {
     }
 }
 
-/// Where a blob is: its id tells the day of its birth.
+/// Where a blob is: its id contains the day of its creation.
 pub(crate) fn blob_path(id: BlobId) -> Path {
     Path::from_iter(["blobs".to_owned(), id.timestamp().day().to_string(), id.to_string()])
 }

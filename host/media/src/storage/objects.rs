@@ -23,9 +23,9 @@ const PIECE: usize = 256 * 1024;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A place this build does not know.
+    /// A kind of URL that this build does not know.
     #[error("media.url: expected a folder or a file:// URL, got {0:?}")]
-    Place(String),
+    UnknownUrl(String),
     /// The folder cannot be made.
     #[error("media.url: the folder {folder} cannot be used: {source}")]
     Folder {
@@ -56,11 +56,11 @@ pub(crate) struct Reading {
 }
 
 impl Objects {
-    /// Opens the place the configuration names, or `media` in the data folder.
+    /// Opens the configured location, or `media` in the data folder.
     pub(crate) fn open(url: Option<&str>, data: &FilePath) -> Result<Self, Error> {
         let root = match url {
             None => data.join("media"),
-            Some(text) => folder(text).ok_or_else(|| Error::Place(text.to_owned()))?,
+            Some(text) => folder(text).ok_or_else(|| Error::UnknownUrl(text.to_owned()))?,
         };
         let broken = |source| Error::Folder { folder: root.clone(), source };
         std::fs::create_dir_all(&root).map_err(broken)?;

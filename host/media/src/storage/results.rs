@@ -1,7 +1,7 @@
 //! Copies a result into the gateway's own store before its task completes.
 //!
 //! The provider's link may die within minutes and must never be handed on; what a client gets is ours, with a type
-//! told by its own bytes.
+//! found from its own bytes.
 
 use std::io;
 use std::time::Duration;
@@ -113,7 +113,7 @@ impl Source {
         }
     }
 
-    /// As much of the beginning as tells the type.
+    /// As much of the beginning as the type needs.
     async fn head(&mut self) -> Result<Bytes, SaveError> {
         let mut head = BytesMut::new();
         while head.len() < SNIFFED {
@@ -148,7 +148,7 @@ async fn copy(source: &mut Source, head: &Bytes, writer: &mut Writer, max: u64) 
     Ok(())
 }
 
-/// The type of a result: by its bytes; a declared one only where bytes cannot tell. An error page under a
+/// The type of a result: by its bytes; a declared one only where the bytes do not show it. An error page under a
 /// picture's name is not a result, and nothing a browser would run is ever kept.
 fn settle_type(head: &[u8], product: Option<&str>, declared: Option<&str>) -> Result<String, SaveError> {
     if head.is_empty() {
@@ -157,7 +157,7 @@ fn settle_type(head: &[u8], product: Option<&str>, declared: Option<&str>) -> Re
     let wanted = product.map_or(MediaKind::Other, facts::kind);
     if let Some(mime) = sniff(head) {
         let kind = facts::kind(mime);
-        // Containers do not always tell sound from pictures; a picture for a film is another matter.
+        // Containers do not always distinguish sound from pictures; a picture for a film is another matter.
         let fits = wanted == MediaKind::Other
             || kind == wanted
             || (kind != MediaKind::Image && wanted != MediaKind::Image);

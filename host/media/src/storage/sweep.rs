@@ -1,4 +1,4 @@
-//! Deletes what nobody can ask for any more. Object keys tell their age, so no index is needed; tasks that end
+//! Deletes blobs and results that have expired. Object keys contain their time, so no index is needed; tasks that end
 //! delete their blobs themselves, and this catches what a crash left behind.
 
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl MediaStore {
         Ok(deleted)
     }
 
-    /// Uploads that were cut off by a crash leave files no listing shows.
+    /// Uploads that a crash interrupted leave files that no listing shows.
     async fn clear_leftovers(&self, day: &Path) -> Result<(), Error> {
         let Some(root) = &self.0.objects.root else { return Ok(()) };
         match tokio::fs::remove_dir_all(root.join(day.as_ref())).await {

@@ -105,8 +105,8 @@ fn a_place_that_cannot_be_used_is_refused() {
     let open = |url: &str| crate::storage::objects::Objects::open(Some(url), folder.path());
     assert!(open(&format!("file://{}/media", folder.path().display())).is_ok());
     assert!(open(folder.path().join("other").to_str().unwrap()).is_ok());
-    assert!(matches!(open("s3://bucket/media"), Err(Error::Place(_))));
-    assert!(matches!(open(""), Err(Error::Place(_))));
+    assert!(matches!(open("s3://bucket/media"), Err(Error::UnknownUrl(_))));
+    assert!(matches!(open(""), Err(Error::UnknownUrl(_))));
     assert!(matches!(open(file.join("media").to_str().unwrap()), Err(Error::Folder { .. })));
 }
 

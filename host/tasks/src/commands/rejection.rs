@@ -9,7 +9,7 @@ use crate::ledger::hold::HoldId;
 #[non_exhaustive]
 pub enum Rejection {
     /// A customer of that id is open already.
-    #[error("customer {0} exists already")]
+    #[error("account {0} exists already")]
     CustomerExists(CustomerId),
     /// The task has ended.
     #[error("the task has already ended: {}", .0.as_str())]
@@ -46,7 +46,7 @@ pub enum Rejection {
         problem: String,
     },
     /// No customer of that id.
-    #[error("no customer {0}")]
+    #[error("no account {0}")]
     NoCustomer(CustomerId),
     /// No open hold of that id: never made, or resolved already.
     #[error("no open hold for {0}")]

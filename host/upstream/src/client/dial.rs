@@ -1,5 +1,5 @@
-//! The one place that opens a socket. Everything that leaves passes [`Dial`], so a test that stands here sees
-//! every attempt. Judges nothing: what comes here was classified by `connect`.
+//! The only file that opens a socket. Every outgoing connection passes [`Dial`], so a test that implements it sees
+//! every attempt. Checks nothing: `connector` has classified the address.
 
 use std::io;
 use std::net::SocketAddr;

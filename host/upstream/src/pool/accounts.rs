@@ -1,8 +1,8 @@
 //! The accounts of one provider: which may be used now, and what each answer does to it.
 //!
-//! A 429 pauses the account; five outages or 5xx in a row open its breaker; 401, 402 and 403 mark trouble, after
+//! A 429 pauses the account; five outages or 5xx in a row open its breaker; 401, 402 and 403 mark it as refused, after
 //! which the account is passed over for a while as long as another one is whole. A lone account, or one a
-//! task is bound to, is still used then, so that the trouble reaches the plugin rather than a time limit.
+//! task is bound to, is still used then, so that the plugin sees the refusal rather than a time limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,9 +14,9 @@ use crate::pool::breaker::{Admission, Breaker, backoff};
 use crate::pool::token_bucket::TokenBucket;
 use crate::response::redact::Redactor;
 
-/// How long an account in trouble is passed over.
+/// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
-/// How soon to look again while somebody else's call tries the account out.
+/// How soon to look again while the trial call of another task is under way.
 const TRIAL: Duration = Duration::from_secs(1);
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
@@ -66,7 +66,7 @@ impl Account {
     }
 
     /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
-    /// already needs no further room.
+    /// already needs no further permit.
     fn ready(&mut self, now: UnixMs, in_flight: bool) -> Result<bool, NoPermit> {
         if now < self.paused_until {
             return Err(NoPermit::Until(self.paused_until));
@@ -90,8 +90,8 @@ impl Account {
 /// Why there is no permit now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPermit {
-    /// Every place is taken; ask again when a job has ended.
-    #[error("every place is taken")]
+    /// Every permit is in use; ask again when a job has ended.
+    #[error("every permit is in use")]
     Busy,
     /// Nothing is possible before this moment.
     #[error("no account may be used before {0}")]
@@ -132,7 +132,7 @@ impl Pool {
         Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
     }
 
-    /// A place and a first permit at the best account, or at the one `pinned`.
+    /// An account permit and a first call permit at the best account, or at the one `pinned`.
     pub(crate) fn acquire_account(
         self: &Arc<Self>,
         pinned: Option<&str>,
@@ -155,23 +155,23 @@ impl Pool {
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
         let permit = self.call_permit(wanted, false)?;
         self.lock()[permit.index].in_flight += 1;
-        Ok((self.place(permit.index, &permit.account), permit))
+        Ok((self.account_permit(permit.index, &permit.account), permit))
     }
 
-    /// A place at `account` whatever its limit says: the job is in flight there already.
+    /// An account permit at `account`, even above its limit: the job is in flight there already.
     pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
         let mut accounts = self.lock();
         let index = accounts.iter().position(|known| known.name == account)?;
         accounts[index].in_flight += 1;
-        Some(self.place(index, account))
+        Some(self.account_permit(index, account))
     }
 
-    /// A permit for a further call of a job that has a place at `account`.
+    /// A permit for a further call of a job that has a permit at `account`.
     pub(crate) fn acquire_call(self: &Arc<Self>, account: &str) -> Result<CallPermit, NoPermit> {
         self.call_permit(Wanted::One(account), true)
     }
 
-    fn place(self: &Arc<Self>, index: usize, account: &str) -> AccountPermit {
+    fn account_permit(self: &Arc<Self>, index: usize, account: &str) -> AccountPermit {
         AccountPermit { pool: Arc::clone(self), index, account: account.to_owned() }
     }
 
@@ -278,7 +278,7 @@ enum Wanted<'a> {
     Any(&'a [String]),
 }
 
-/// Accounts to be asked, best priority first: the one wanted, else those without trouble, else all.
+/// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
 fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usize> {
     let meant = |account: &Account| match wanted {
         Wanted::One(name) => account.name == name,
@@ -293,7 +293,7 @@ fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usiz
     candidates
 }
 
-/// The refusal that ends first. A place may be given back at any time, so `Busy` gives way to nothing but
+/// The refusal that ends first. A permit may be returned at any time, so `Busy` gives way to nothing but
 /// the need to wake at a known moment.
 fn sooner(one: NoPermit, other: NoPermit) -> NoPermit {
     match (one, other) {
@@ -304,7 +304,7 @@ fn sooner(one: NoPermit, other: NoPermit) -> NoPermit {
     }
 }
 
-/// One job's place at an account, from its first call to its end; given back when dropped. Providers
+/// One job's permit at an account, from its first call to its end; returned when dropped. Providers
 /// count jobs in flight, not connections.
 pub struct AccountPermit {
     pool: Arc<Pool>,

@@ -29,9 +29,9 @@ impl Auth {
     pub(crate) fn apply(&self, secret: &Secret<String>, url: &mut Url, headers: &mut HeaderMap) -> bool {
         match self {
             Self::None => true,
-            Self::Bearer => place(headers, &AUTHORIZATION, &format!("Bearer {}", secret.expose())),
+            Self::Bearer => insert(headers, &AUTHORIZATION, &format!("Bearer {}", secret.expose())),
             Self::Header(name) => match HeaderName::try_from(name.as_str()) {
-                Ok(name) => place(headers, &name, secret.expose()),
+                Ok(name) => insert(headers, &name, secret.expose()),
                 Err(_) => false,
             },
             Self::Query(name) => {
@@ -45,7 +45,7 @@ impl Auth {
     }
 }
 
-fn place(headers: &mut HeaderMap, name: &HeaderName, value: &str) -> bool {
+fn insert(headers: &mut HeaderMap, name: &HeaderName, value: &str) -> bool {
     let Ok(mut value) = HeaderValue::from_str(value) else { return false };
     if headers.contains_key(name) {
         return false;

@@ -6,7 +6,7 @@
 //! bytes) or in hex, each of these also behind percent signs or backslash escapes (`%2B`, `\u002b`, `\x2b`, `\/`).
 //!
 //! What is by nature out of reach: a provider that gives the secret back in a form of its own, that is compressed,
-//! encrypted, cut into pieces or spread over several replies. Whoever holds a key can give it away; a provider's base
+//! encrypted, cut into pieces or spread over several replies. The holder of a key can always leak it; a provider's base
 //! address and `origins` should therefore name APIs, and nothing that returns what it was sent.
 
 use std::borrow::Cow;
@@ -70,17 +70,15 @@ impl Redactor {
         for kinds in [(percent, false), (false, backslash), (percent && backslash, percent && backslash)] {
             if kinds != (false, false) {
                 let (text, starts) = unescaped(bytes, kinds);
-                found.extend(
-                    self.plain(&text).into_iter().map(|place| starts[place.start]..starts[place.end]),
-                );
+                found.extend(self.plain(&text).into_iter().map(|span| starts[span.start]..starts[span.end]));
             }
         }
-        found.sort_by_key(|place| place.start);
+        found.sort_by_key(|span| span.start);
         let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
-        for place in found {
-            match apart.last_mut().filter(|last| place.start <= last.end) {
-                Some(last) => last.end = last.end.max(place.end),
-                None => apart.push(place),
+        for span in found {
+            match apart.last_mut().filter(|last| span.start <= last.end) {
+                Some(last) => last.end = last.end.max(span.end),
+                None => apart.push(span),
             }
         }
         apart
@@ -98,10 +96,10 @@ impl Redactor {
 fn replace(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
     let mut clean = Vec::with_capacity(bytes.len());
     let mut done = 0;
-    for place in places {
-        clean.extend_from_slice(&bytes[done..place.start]);
+    for span in places {
+        clean.extend_from_slice(&bytes[done..span.start]);
         clean.extend_from_slice(INSTEAD);
-        done = place.end;
+        done = span.end;
     }
     clean.extend_from_slice(&bytes[done..]);
     clean
@@ -171,7 +169,7 @@ impl StreamRedactor {
         // Whatever begins before this point is here to its end.
         let mut safe = self.held.len().saturating_sub(self.redactor.reach);
         let places = self.redactor.places(&self.held);
-        let whole = places.partition_point(|place| place.start < safe);
+        let whole = places.partition_point(|span| span.start < safe);
         safe = places[..whole].last().map_or(safe, |last| safe.max(last.end));
         let rest = self.held.split_off(safe);
         let clean = replace(&self.held, &places[..whole]);

@@ -24,15 +24,15 @@ pub(crate) struct BodyError {
     pub(crate) outage: Outage,
     pub(crate) detail: Arc<str>,
     /// Says something about the provider, not about our limits or our store.
-    pub(crate) theirs: bool,
+    pub(crate) blames_provider: bool,
 }
 
 impl BodyError {
-    fn theirs(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
-        Self { outage, detail: detail.into(), theirs: true }
+    fn by_provider(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
+        Self { outage, detail: detail.into(), blames_provider: true }
     }
-    fn ours(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
-        Self { outage, detail: detail.into(), theirs: false }
+    fn by_host(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
+        Self { outage, detail: detail.into(), blames_provider: false }
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn read(
     let (head, body) = response.into_parts();
     let headers = headers::incoming(&head.headers, redactor);
     let body = match saved {
-        // A file is shown to nobody as it is, but a plugin may name it as a result.
+        // No plugin sees the bytes of a file, but it may name the file as a result.
         Some((blobs, max)) if head.status.is_success() => {
             save(body, blobs, max, deadline, StreamRedactor::new(Arc::clone(redactor))).await?
         }
@@ -100,7 +100,7 @@ async fn save(
         Err(error) => Err(match error.get_ref().and_then(|inner| inner.downcast_ref::<BodyError>()) {
             Some(cut) => cut.clone(),
             // The answer is lost to us, the caller lost it.
-            None => BodyError::ours(Outage::Broken, format!("the reply could not be kept: {error}")),
+            None => BodyError::by_host(Outage::Broken, format!("the reply could not be kept: {error}")),
         }),
     }
 }
@@ -109,9 +109,9 @@ async fn save(
 async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
     loop {
         match timeout_at(deadline, body.frame()).await {
-            Err(_) => return Err(BodyError::theirs(Outage::Timeout, "the answer did not end in time")),
+            Err(_) => return Err(BodyError::by_provider(Outage::Timeout, "the answer did not end in time")),
             Ok(None) => return Ok(None),
-            Ok(Some(Err(error))) => return Err(BodyError::theirs(Outage::Broken, chain(&error))),
+            Ok(Some(Err(error))) => return Err(BodyError::by_provider(Outage::Broken, chain(&error))),
             Ok(Some(Ok(frame))) => {
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
@@ -126,5 +126,5 @@ fn check_announced(body: &Incoming, max: u64) -> Result<(), BodyError> {
 }
 
 fn too_large(max: u64) -> BodyError {
-    BodyError::ours(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
+    BodyError::by_host(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
 }

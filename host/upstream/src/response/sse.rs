@@ -1,6 +1,6 @@
 //! Server-sent events out of bytes that arrive in any pieces. Pure.
 //!
-//! Follows the WHATWG parsing rules but for `id` and `retry`, which nobody here uses: any line end, a byte
+//! Follows the WHATWG parsing rules but for `id` and `retry`, which are unused here: any line end, a byte
 //! order mark at the start, comments skipped, data lines joined by line feeds, an event without data
 //! dropped, and the last event lost unless a blank line ends it.
 

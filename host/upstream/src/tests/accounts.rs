@@ -90,7 +90,11 @@ fn too_many_calls_pause_the_account() {
     for (asked, pause) in [(Some(7), 7000), (Some(0), 1000), (Some(86_400), 600_000)] {
         let clock = TestClock::skipping_pauses_at(1000);
         let upstream = pool(&clock, &[("a", "")]);
-        upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::RateLimited(asked.map(Duration::from_secs)));
+        upstream
+            .acquire_account("p", None)
+            .unwrap()
+            .1
+            .report(HealthSignal::RateLimited(asked.map(Duration::from_secs)));
         assert_eq!(name(&upstream), Err(NoPermit::Until(UnixMs(1000 + pause))), "{asked:?}");
         clock.advance_ms(pause);
         assert!(name(&upstream).is_ok());
