@@ -90,7 +90,7 @@ fn service(dir: &Path) -> PluginService {
     config.streams = 8;
     // The speed of the machine must not decide what happens.
     config.limits.call_ms = 60_000.try_into().expect("above zero");
-    PluginService::open_in_turn(config, Arc::new(VirtualClock::new())).expect("a plugin service")
+    PluginService::open_synchronous(config, Arc::new(VirtualClock::new())).expect("a plugin service")
 }
 
 struct Template {

@@ -150,7 +150,7 @@ impl DriverState {
             parent,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.plugins.judge(&found, request.surface, context, submission).await {
+        match self.plugins.submit_with_fallback(&found, request.surface, context, submission).await {
             Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }

@@ -62,7 +62,7 @@ impl Life {
             .settings
             .insert("context-image".to_owned(), json!({"pace": {"shortest_ms": 5, "longest_ms": 20}}));
         // A version under watch would keep the one before it loaded.
-        plugins.watch.window_s = 0;
+        plugins.canary.window_s = 0;
         let families = PluginService::open(plugins, clock.clone()).expect("families");
         let at = sandbox.context();
         let providers = json!({"providers": {"bfl": {

@@ -1,5 +1,5 @@
-//! What the edge asks of the house behind it, so that everything here can be tested over real sockets
-//! without a store. [`Driver`] is the only implementation that ships.
+//! The driver as the edge sees it: a trait, so that tests run the edge over real sockets without a store.
+//! [`Driver`] is the only implementation outside tests. Adds no behaviour.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
-use crate::errors::{Kind, Problem};
+use crate::errors::{Kind, Refusal};
 
-/// What a client reads when the store could not work: two of its troubles pass by themselves.
-pub(crate) fn trouble(error: StoreError) -> Problem {
+/// The refusal for a store error. `Busy` and `Closed` pass by themselves.
+pub(crate) fn store_refusal(error: StoreError) -> Refusal {
     match error {
-        StoreError::Busy => Problem::new(Kind::Busy, "the gateway is busy, retry in a moment"),
-        StoreError::Closed => Problem::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
-        other => Problem::internal(other),
+        StoreError::Busy => Refusal::new(Kind::Busy, "the gateway is busy, retry in a moment"),
+        StoreError::Closed => Refusal::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
+        other => Refusal::internal(other),
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         &self,
         key: &Key,
         id: TaskId,
-        patience: Duration,
+        max_wait: Duration,
     ) -> impl Future<Output = Result<Option<Task>, StoreError>> + Send;
     fn tasks(
         &self,
@@ -75,9 +75,9 @@ impl Backend for Driver {
         &self,
         key: &Key,
         id: TaskId,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Result<Option<Task>, StoreError> {
-        Self::task_when_over(self, key, id, patience).await
+        Self::task_when_over(self, key, id, max_wait).await
     }
     async fn tasks(&self, key: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         Self::tasks(self, key, filter).await

@@ -1,9 +1,11 @@
 //! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
 //!
-//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic envelope, the
-//! journey family's (two other `type` words), and the messages endpoint's. Never decides which error a request gets.
+//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic
+//! envelope, the journey family's (two other `type` words), and the messages endpoint's. Never decides which
+//! error a request gets.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::RequestId;
@@ -12,7 +14,7 @@ use serde::Serialize;
 
 use crate::http::response::{ResponseBody, json_bytes};
 
-/// What went wrong, as far as a client can tell it apart.
+/// The kinds of refusal that a client can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Invalid,
@@ -72,7 +74,8 @@ const fn row(
 
 const INVALID: &str = "invalid_request_error";
 
-/// One row for each [`Kind`]; the statuses above the specification's own share its word for a wrong request.
+/// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
+/// request.
 #[rustfmt::skip]
 static TABLE: [ErrorRow; 26] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
@@ -103,7 +106,7 @@ static TABLE: [ErrorRow; 26] = [
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
 ];
 
-/// Every error a client can meet, for documentation and tests.
+/// Every error a client can get, for documentation and tests.
 #[must_use]
 pub fn error_table() -> &'static [ErrorRow] {
     &TABLE
@@ -118,7 +121,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form of a path, the unversioned and doubly versioned mistakes of it included.
+    /// The form of a path; also of the same path without `/v1` or with several.
     pub(crate) fn of(path: &str) -> Self {
         let mut segments = path.split('/').skip(1).skip_while(|segment| *segment == "v1");
         match segments.next() {
@@ -129,9 +132,9 @@ impl Form {
     }
 }
 
-/// An answer that is not what the client asked for.
+/// Why a request gets an error response.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<Detail>);
+pub(crate) struct Refusal(Box<Detail>);
 
 #[derive(Debug)]
 struct Detail {
@@ -139,39 +142,47 @@ struct Detail {
     message: Cow<'static, str>,
     param: Option<String>,
     extra: Option<(header::HeaderName, HeaderValue)>,
+    retry_after: Option<Duration>,
     cause: Option<String>,
 }
 
-impl Problem {
+impl Refusal {
     pub(crate) fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Detail { kind, message: message.into(), param: None, extra: None, cause: None }))
+        let (message, retry_after) = (message.into(), default_retry_after(kind));
+        Self(Box::new(Detail { kind, message, param: None, extra: None, retry_after, cause: None }))
     }
 
-    /// A wrong request, with the field or parameter to blame.
+    /// An invalid request, with its wrong field or parameter.
     pub(crate) fn field(param: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(Kind::Invalid, message).about(param)
+        Self::new(Kind::Invalid, message).with_param(param)
     }
 
-    /// Our own trouble: the cause is for the log, the client learns nothing of it.
+    /// A failure of the gateway. The cause goes to the log only, never to the client.
     pub(crate) fn internal(cause: impl ToString) -> Self {
-        let mut problem = Self::new(Kind::Internal, "the gateway could not answer this request");
-        problem.0.cause = Some(cause.to_string());
-        problem
+        let mut refusal = Self::new(Kind::Internal, "the gateway could not answer this request");
+        refusal.0.cause = Some(cause.to_string());
+        refusal
     }
 
-    /// With the field or parameter to blame.
-    pub(crate) fn about(mut self, param: impl Into<String>) -> Self {
+    /// With the wrong field or parameter.
+    pub(crate) fn with_param(mut self, param: impl Into<String>) -> Self {
         self.0.param = Some(param.into());
         self
     }
 
-    /// With one more header on the answer.
-    pub(crate) fn with(mut self, name: header::HeaderName, value: &str) -> Self {
+    /// With one more header on the response.
+    pub(crate) fn with_header(mut self, name: header::HeaderName, value: &str) -> Self {
         self.0.extra = HeaderValue::from_str(value).ok().map(|value| (name, value));
         self
     }
 
-    /// What the operator should read about it.
+    /// With another `Retry-After` than the kind's, if there is one.
+    pub(crate) fn with_retry_after(mut self, pause: Option<Duration>) -> Self {
+        self.0.retry_after = pause.or(self.0.retry_after);
+        self
+    }
+
+    /// The cause for the operator's log.
     pub(crate) fn cause(&self) -> Option<&str> {
         self.0.cause.as_deref()
     }
@@ -181,7 +192,7 @@ impl Problem {
         self.0.kind
     }
 
-    /// The answer in the form of its endpoint family.
+    /// The response in the form of its endpoint family.
     pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
@@ -192,11 +203,11 @@ impl Problem {
         if !row.retry {
             headers.insert("x-should-retry", HeaderValue::from_static("false"));
         }
-        if let Some(pause) = retry_after(self.0.kind) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(pause));
-        }
         if row.status == 401 {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(pause) = self.0.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(pause.as_secs().clamp(1, 60)));
         }
         if let Some((name, value)) = self.0.extra {
             headers.insert(name, value);
@@ -245,11 +256,11 @@ fn type_word(row: &ErrorRow, form: Form) -> &'static str {
     }
 }
 
-/// Seconds after which another try makes sense, 1 to 60.
-fn retry_after(kind: Kind) -> Option<&'static str> {
+/// `Retry-After` of a kind without a better one.
+fn default_retry_after(kind: Kind) -> Option<Duration> {
     match kind {
-        Kind::Busy | Kind::RateLimited => Some("1"),
-        Kind::Draining => Some("5"),
+        Kind::Busy | Kind::RateLimited => Some(Duration::from_secs(1)),
+        Kind::Draining => Some(Duration::from_secs(5)),
         _ => None,
     }
 }

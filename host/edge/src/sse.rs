@@ -1,5 +1,5 @@
-//! Server-sent events of a streamed response: framing, keep-alives, and the error event that ends a failed stream. A
-//! batch of events is written as one piece. Never knows what an event means.
+//! Server-sent events of a streamed response: framing, keep-alives, and the error event that ends a failed
+//! stream. A batch of events is written as one piece. Never knows what an event means.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use http::{HeaderValue, Response, header};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
 
-use crate::errors::{Form, Problem};
+use crate::errors::{Form, Refusal};
 use crate::http::response::ResponseBody;
 
 /// A comment line: every client skips it, none takes it for an event.
@@ -32,7 +32,7 @@ pub(crate) struct EventBody {
     keep_alive: Pause,
     started: bool,
     ended: bool,
-    explain: fn(TextError) -> Problem,
+    explain: fn(TextError) -> Refusal,
 }
 
 impl EventBody {
@@ -43,7 +43,7 @@ impl EventBody {
         id: RequestId,
         clock: Arc<dyn Clock>,
         interval: Duration,
-        explain: fn(TextError) -> Problem,
+        explain: fn(TextError) -> Refusal,
     ) -> Self {
         let keep_alive = clock.pause(interval);
         Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, explain }
@@ -62,12 +62,12 @@ impl EventBody {
 
     /// The error event that ends the stream.
     fn failure(&self, error: TextError) -> Bytes {
-        let problem = (self.explain)(error);
-        if let Some(cause) = problem.cause() {
+        let refusal = (self.explain)(error);
+        if let Some(cause) = refusal.cause() {
             tracing::error!(request = %self.id, cause, "a stream failed");
         }
         let name: &[u8] = if self.form == Form::Messages { b"event: error\n" } else { b"" };
-        [name, b"data: ", &problem.body(self.form, self.id), b"\n\n"].concat().into()
+        [name, b"data: ", &refusal.body(self.form, self.id), b"\n\n"].concat().into()
     }
 }
 

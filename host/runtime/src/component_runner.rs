@@ -1,5 +1,5 @@
-//! One component on its own, without registry, data folder or runtime: what the plugin testkit and
-//! `plugin check` style tools run scripts against, under the same engine, limits and checks as in service.
+//! Runs one component without registry, data folder or async runtime, under the same engine, limits and rules as the
+//! service. For the plugin testkit and similar tools.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,25 +10,27 @@ use gatehouse_model::{
 };
 use wasmtime::component::Component;
 
-use crate::config::{Config, Limits};
+use crate::config::Config;
+use crate::deploy::error::{StageError, causes};
+use crate::deploy::report::StageLog;
+use crate::deploy::stages::admit::admit;
+use crate::deploy::verifier::{Candidate, Verifier};
+use crate::exec::limits::Limits;
 use crate::fault::Fault;
-use crate::load::{Candidate, Journal, StageError, Workshop, admit, chain};
 use crate::version::Version;
 
-/// A loaded component. Cheap to clone; may be used from any thread, also from within an async runtime
-/// (which it then blocks for the length of a call).
+/// A loaded component. Cheap to clone; may be used from any thread. A call blocks its thread.
 #[derive(Clone)]
 pub struct ComponentRunner {
-    workshop: Arc<Workshop>,
+    verifier: Arc<Verifier>,
     version: Arc<Version>,
 }
 
 impl ComponentRunner {
-    /// Takes `wasm` through every stage but the switch: admit, compile (in memory), inspect, link,
-    /// describe, self-test.
+    /// Takes `wasm` through the stages admit, compile (in memory), inspect, link, describe and self-test.
     ///
     /// # Errors
-    /// The stage that turned it away, and why.
+    /// The stage that refused it, and why.
     pub fn load(wasm: &[u8], limits: Limits) -> Result<Self, StageError> {
         let config = Config { limits, ..Config::new(PathBuf::new()) };
         Self::load_with(wasm, &config)
@@ -37,18 +39,17 @@ impl ComponentRunner {
     /// The same under a whole configuration: limits by family, settings. Its folder and threads are unused.
     ///
     /// # Errors
-    /// The stage that turned it away, and why.
+    /// The stage that refused it, and why.
     pub fn load_with(wasm: &[u8], config: &Config) -> Result<Self, StageError> {
-        let loosest = config.loosest();
-        let digest = admit(wasm, loosest.component())?;
-        let workshop = Workshop::open(0, config.largest_memory())
+        let digest = admit(wasm, config.largest_limits().component())?;
+        let verifier = Verifier::open(0, config.largest_memory())
             .map_err(|error| StageError::Host(error.to_string()))?;
         let component =
-            Component::new(&workshop.engine, wasm).map_err(|error| StageError::Compile(chain(&error)))?;
+            Component::new(&verifier.engine, wasm).map_err(|error| StageError::Compile(causes(&error)))?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
-        let version = workshop.prove(&candidate, config, &mut Journal::default())?;
-        workshop.rehearse(&version)?;
-        Ok(Self { workshop: Arc::new(workshop), version })
+        let version = verifier.verify(&candidate, config, &mut StageLog::default())?;
+        verifier.self_test(&version)?;
+        Ok(Self { verifier: Arc::new(verifier), version })
     }
 
     /// Its manifest.
@@ -57,7 +58,7 @@ impl ComponentRunner {
         self.version.about()
     }
 
-    /// The operator's table it was loaded with: the `settings` of a context.
+    /// The operator's table for its family: the `settings` of a context.
     #[must_use]
     pub fn settings(&self) -> Arc<[u8]> {
         self.version.settings()
@@ -69,7 +70,7 @@ impl ComponentRunner {
     /// [`Fault`] when there is no acceptable answer.
     pub fn submit(&self, cx: Context, submission: Submission) -> Result<Result<Accepted, Refusal>, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || version.submit(&cx, submission))
+        self.verifier.run(move || version.submit(&cx, submission))
     }
 
     /// Takes one step in a fresh instance.
@@ -78,7 +79,7 @@ impl ComponentRunner {
     /// [`Fault`] when there is no acceptable answer.
     pub fn advance(&self, cx: Context, state: Vec<u8>, event: Event) -> Result<Step, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || version.advance(&cx, &state, event))
+        self.verifier.run(move || version.advance(&cx, &state, event))
     }
 
     /// Rewrites an older state in a fresh instance; the inner error is the plugin's own.
@@ -87,7 +88,7 @@ impl ComponentRunner {
     /// [`Fault`] when there is no acceptable answer.
     pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || version.migrate(from, &state))
+        self.verifier.run(move || version.migrate(from, &state))
     }
 
     /// Judges a text request in a fresh instance.
@@ -96,7 +97,7 @@ impl ComponentRunner {
     /// [`Fault`] when there is no acceptable answer.
     pub fn prepare(&self, cx: Context, request: TextRequest) -> Result<Result<Prepared, Refusal>, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || version.prepare(&cx, request))
+        self.verifier.run(move || version.prepare(&cx, request))
     }
 
     /// Translates a whole answer in a fresh instance.
@@ -110,11 +111,11 @@ impl ComponentRunner {
         reply: Reply,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || version.answer(&cx, &state, reply))
+        self.verifier.run(move || version.answer(&cx, &state, reply))
     }
 
-    /// Plays a whole stream in one instance: each batch of events, then the end unless a chunk was the
-    /// last or there was a rejection.
+    /// Runs a whole stream in one instance: each batch of events, then the end, unless a chunk was the last or there was
+    /// a failure.
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer to a call; those before it are lost.
@@ -125,13 +126,14 @@ impl ComponentRunner {
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
         let version = Arc::clone(&self.version);
-        self.workshop.run(move || {
+        self.verifier.run(move || {
             let mut stream = version.relay(&cx, &state)?;
-            let over = |said: &Result<Chunk, TextFailure>| said.as_ref().map_or(true, |chunk| chunk.last);
+            let is_over =
+                |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];
             for events in batches {
                 answers.push(stream.push(events)?);
-                if answers.last().is_some_and(over) {
+                if answers.last().is_some_and(is_over) {
                     return Ok(answers);
                 }
             }

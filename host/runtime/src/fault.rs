@@ -1,15 +1,17 @@
-//! What can go wrong in one call of a plugin. Each fault ends that call only.
+//! The ways in which one call of a plugin fails. A fault ends that call only.
+//!
+//! Its text is for operators. It never holds a secret, because a plugin never sees one.
 
-/// The smallest limits there are by default read any JSON up to this: each of its bytes may become some 50 of
-/// values.
-const LARGE: usize = 256 << 10;
+use std::any::Any;
 
-/// Why a call gave no usable answer. The text is for operators; it never holds a secret, because a plugin
-/// never sees one.
+/// The default limits suffice for any JSON up to this size; each byte of it may become about 50 bytes of values.
+const LARGE_INPUT_BYTES: usize = 256 << 10;
+
+/// Why a call gave no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The plugin answered, and the answer breaks a rule of the contract.
+    /// The answer breaks a rule of the contract.
     #[error("the plugin's {what} is not acceptable: {why}")]
     BadOutput {
         /// Which part of the answer.
@@ -17,7 +19,7 @@ pub enum Fault {
         /// What was expected and what came.
         why: String,
     },
-    /// The queue of the family's calls is full; nothing ran. The only fault worth a retry.
+    /// The queue of the family is full; nothing ran. The only fault worth a retry.
     #[error("too many calls of this family are waiting for a plugin thread")]
     Busy,
     /// The plugin used up its processor time.
@@ -26,20 +28,20 @@ pub enum Fault {
         /// The limit.
         limit_ms: u32,
     },
-    /// The host's own trouble around the call.
+    /// The host failed around the call.
     #[error("the plugin could not be run: {0}")]
     Host(String),
-    /// The plugin ran out of its limits over a large request: a million empty lists are one.
+    /// The plugin reached a limit on a large request, such as a million empty lists.
     #[error("{what} has {bytes} bytes and is more than its plugin can work through ({limit})")]
     InputTooComplex {
         /// Which part of the input.
         what: &'static str,
         /// Its size.
         bytes: usize,
-        /// Which limit it met.
+        /// The limit it reached.
         limit: Box<Fault>,
     },
-    /// What was to be handed to the plugin is too large; nothing ran.
+    /// The input is too large for a plugin; nothing ran.
     #[error("{what} has {bytes} bytes, {limit} is the most a plugin is given")]
     InputTooLarge {
         /// Which part of the input.
@@ -63,21 +65,21 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
-    /// The plugin stopped in the middle.
+    /// The plugin trapped.
     #[error("the plugin trapped: {reason}")]
     Trap {
-        /// wasmtime's words, and the plugin's own last ones.
+        /// wasmtime's text, and the last error the plugin logged.
         reason: String,
     },
-    /// The version was withdrawn before the call began; nothing ran.
-    #[error("the plugin version was withdrawn")]
-    Withdrawn,
+    /// The version was rolled back before the call began; nothing ran.
+    #[error("the plugin version was rolled back")]
+    RolledBack,
 }
 
 impl Fault {
-    /// Whether it is the plugin's own doing, rather than the host's or the input's.
+    /// Whether the plugin caused it, rather than the host or the input.
     #[must_use]
-    pub fn is_plugins(&self) -> bool {
+    pub fn is_plugin_caused(&self) -> bool {
         match self {
             Self::Busy | Self::Host(_) | Self::InputTooComplex { .. } | Self::InputTooLarge { .. } => false,
             Self::BadOutput { .. }
@@ -85,13 +87,13 @@ impl Fault {
             | Self::Memory { .. }
             | Self::TooLarge { .. }
             | Self::Trap { .. }
-            | Self::Withdrawn => true,
+            | Self::RolledBack => true,
         }
     }
 
-    /// One word, for metrics.
+    /// The value of the `outcome` label in metrics; never changes.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::BadOutput { .. } => "bad_output",
             Self::Busy => "busy",
@@ -102,15 +104,15 @@ impl Fault {
             Self::Memory { .. } => "memory",
             Self::TooLarge { .. } => "too_large",
             Self::Trap { .. } => "trap",
-            Self::Withdrawn => "withdrawn",
+            Self::RolledBack => "withdrawn",
         }
     }
 
-    /// Who sends a large request may not fault the plugin with it: then its watch would withdraw a build for
-    /// what one client does.
-    pub(crate) fn over(self, what: &'static str, bytes: usize) -> Self {
+    /// A limit reached on a large input is the input's doing: else one client could have a fresh version rolled
+    /// back.
+    pub(crate) fn for_input(self, what: &'static str, bytes: usize) -> Self {
         match self {
-            Self::Deadline { .. } | Self::Memory { .. } if bytes > LARGE => {
+            Self::Deadline { .. } | Self::Memory { .. } if bytes > LARGE_INPUT_BYTES => {
                 Self::InputTooComplex { what, bytes, limit: Box::new(self) }
             }
             other => other,
@@ -120,4 +122,10 @@ impl Fault {
     pub(crate) fn bad(what: &'static str, why: impl Into<String>) -> Self {
         Self::BadOutput { what, why: why.into() }
     }
+}
+
+/// The message of a caught panic.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let literal = panic.downcast_ref::<&str>().copied();
+    literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -1,57 +1,52 @@
-//! Where plugins run: the only room that knows wasmtime.
+//! The plugin runtime: the only crate that knows wasmtime.
 //!
-//! Owns the engine and its limits, the chain a version goes through before it may serve (admit, compile,
-//! inspect, link, describe, fit, self-test, rehearse, switch), the watch after it, the registry of active families, the versions pinned by
-//! live tasks, and every single call of a plugin: a fresh instance on a plugin thread, checked on its way
-//! out. Never opens a socket, never reads a clock of its own, never keeps a task. Called by `driver`
+//! Owns the engine and its limits, the deployment of versions and their canary period, the registry of active
+//! families, the versions pinned by live tasks, and every call of a plugin: a fresh instance on a plugin thread, with
+//! its answer checked. Never opens a socket, never reads a clock of its own, never keeps a task. Called by `driver`
 //! (through [`PluginService`]) and by the plugin testkit (through [`ComponentRunner`]).
 //!
 //! ```text
-//! bytes -> admit -> compile -> inspect -> link -> describe -> fit -> self-test -> rehearse -> switch   (load/, chain)
-//! fresh -> watched -> on its own, or withdrawn                                         (watch, rescue)
-//! call  -> queue -> thread -> fresh instance -> v1 words -> checks -> model words   (run, v1/, check)
+//! component -> admit .. rehearse -> switch -> canary -> alone, or rolled back                      (deploy/)
+//! call      -> fair queue -> plugin thread -> fresh instance -> lower, call, lift -> answer rules  (exec/, abi_v1/)
 //! ```
-//! Time is the guest's own processor time, so a busy machine never kills an innocent call; and nothing in
-//! the sandbox can wait, so processor time is all a guest can spend.
+//! The time limit of a call counts the guest's own processor time, so a busy machine ends no innocent call. Nothing in
+//! the sandbox can wait, so a guest can spend nothing but processor time.
 
-mod chain;
-mod check;
+mod abi_v1;
 mod component_runner;
 mod config;
-mod engine;
+mod deploy;
+mod exec;
 mod fault;
-mod guest;
-mod load;
-mod notes;
 mod registry;
-mod rescue;
-mod run;
 mod service;
-mod shelf;
-mod talk;
-mod text;
-mod threads;
-mod trust;
-mod turns;
-mod v1;
+mod state;
+mod text_service;
 mod version;
+mod version_error;
+mod version_text;
 mod versions;
-mod wasi;
-mod watch;
 
-pub use chain::Offer;
 pub use component_runner::ComponentRunner;
-pub use config::{Config, Limits, STREAMS};
+pub use config::{Config, STREAMS};
+pub use deploy::canary::CanaryConfig;
+pub use deploy::error::{OpenError, StageError};
+pub use deploy::fallback::{ServedBy, StateBefore};
+pub use deploy::pipeline::SignedComponent;
+pub use deploy::report::{DeployError, DeployReport, StageReport, StageVerdict};
+pub use deploy::signatures::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
+pub use deploy::stages::admit::AdmitError;
+pub use deploy::stages::describe::DescribeError;
+pub use deploy::stages::fit::{FitError, Inventory};
+pub use deploy::stages::inspect::InspectError;
+pub use deploy::stages::rehearse::{LiveSample, LiveState, LiveStates, RehearseError};
+pub use deploy::stages::self_test::SelfTestError;
+pub use exec::limits::Limits;
 pub use fault::Fault;
-pub use load::{
-    AdmitError, DescribeError, FitError, InspectError, LiveSample, LiveState, LiveStates, OpenError, Refused,
-    RehearseError, Report, SelfTestError, Stage, StageError, StageVerdict, Supplies,
-};
 pub use registry::{ModelRow, Registry, Resolved};
-pub use rescue::{ServedBy, StateBefore};
-pub use service::{Missing, PluginService, RemoveError, Route, VersionState, VersionSummary};
-pub use talk::Relay;
-pub use text::MAX_OUTPUT_TOKENS;
-pub use trust::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
+pub use service::{PluginService, StepRoute};
+pub use text_service::Relay;
 pub use version::Version;
-pub use watch::CanaryConfig;
+pub use version_error::{RemoveError, VersionUnavailable};
+pub use version_text::MAX_OUTPUT_TOKENS;
+pub use versions::{VersionState, VersionSummary};

@@ -1,12 +1,12 @@
-//! Which versions serve: an immutable table, replaced as a whole. A request reads it once and keeps what it
-//! found to its end.
+//! The registry: an immutable table of the serving versions, replaced as a whole. A request reads it once and keeps
+//! the version it found.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use gatehouse_model::{About, Digest, UnixMs};
 
-use crate::load::FitError;
+use crate::deploy::stages::fit::FitError;
 use crate::version::Version;
 
 /// The active version of every family, and their models by every name.
@@ -14,7 +14,7 @@ use crate::version::Version;
 pub struct Registry {
     families: BTreeMap<String, Active>,
     /// Model ids and aliases.
-    names: HashMap<String, Name>,
+    names: HashMap<String, ModelName>,
     /// Surface to the model id meant when a request names none.
     defaults: HashMap<String, String>,
 }
@@ -27,15 +27,15 @@ pub(crate) struct Active {
 }
 
 #[derive(Debug)]
-struct Name {
+struct ModelName {
     family: String,
     model: String,
 }
 
-/// What serves a request.
+/// The version and model for a request.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The version to ask.
+    /// The version.
     pub version: Arc<Version>,
     /// The model's own id.
     pub model: String,
@@ -103,7 +103,7 @@ impl Registry {
         rows
     }
 
-    fn row(&self, id: &str, name: &Name) -> Option<ModelRow> {
+    fn row(&self, id: &str, name: &ModelName) -> Option<ModelRow> {
         let active = self.families.get(&name.family)?;
         let info = active.version.about().models.iter().find(|info| info.id == name.model)?;
         Some(ModelRow {
@@ -129,7 +129,7 @@ impl Registry {
         self.active().any(|active| active.version.digest() == *digest)
     }
 
-    /// Whether a family with this manifest fits beside the others (it may replace its own kind).
+    /// Whether a version with this manifest fits beside the other families; it may replace one of its own family.
     pub(crate) fn fits(&self, about: &About) -> Result<(), FitError> {
         let clash = |what, name: &String, family: &String| {
             Err(FitError::Clash { what, name: name.clone(), family: family.clone() })
@@ -170,7 +170,7 @@ impl Registry {
     fn index(&mut self, about: &About) {
         for info in &about.models {
             for id in std::iter::once(&info.id).chain(&info.aliases) {
-                let name = Name { family: about.family.clone(), model: info.id.clone() };
+                let name = ModelName { family: about.family.clone(), model: info.id.clone() };
                 self.names.insert(id.clone(), name);
             }
         }

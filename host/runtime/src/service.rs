@@ -1,23 +1,27 @@
-//! The room's face: open, install, look up, call.
+//! The plugin service: open, deploy, find versions, call them. The face of this crate for `driver` and `gateway`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use gatehouse_model::{Accepted, Clock, Context, Digest, Event, Refusal, Step, Submission, UnixMs, metric};
+use gatehouse_model::{Accepted, Clock, Context, Digest, Event, Refusal, Step, Submission, metric};
 use tokio::sync::Semaphore;
 
-use crate::chain::{Offer, Plan};
 use crate::config::Config;
+use crate::deploy::error::OpenError;
+use crate::deploy::pipeline::{Goal, SignedComponent};
+use crate::deploy::report::{DeployError, DeployReport};
+use crate::deploy::stages::rehearse::LiveStates;
 use crate::fault::Fault;
-use crate::load::{LiveStates, OpenError, Refused, Report, StageError};
 use crate::registry::Registry;
+use crate::state::ServiceState;
 use crate::version::Version;
-use crate::versions::Inner;
+use crate::version_error::{RemoveError, VersionUnavailable};
+use crate::versions::VersionSummary;
 
 /// All families of the gateway. Cheap to clone.
 #[derive(Clone)]
 pub struct PluginService {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) state: Arc<ServiceState>,
 }
 
 impl std::fmt::Debug for PluginService {
@@ -26,202 +30,123 @@ impl std::fmt::Debug for PluginService {
     }
 }
 
-/// Where a task's next step runs.
+/// The version that takes a task's next step.
 #[derive(Clone, Debug)]
-pub enum Route {
-    /// On this version, with the state as it is.
+pub enum StepRoute {
+    /// This version, with the state as it is.
     Run(Arc<Version>),
-    /// On this version, once it has migrated the state.
+    /// This version, after it has migrated the state.
     Migrate(Arc<Version>),
 }
 
-/// A version that is not there.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Missing {
-    /// It is there and does not load.
-    #[error("plugin version {digest} cannot be loaded: {source}")]
-    Broken {
-        /// Its digest.
-        digest: Digest,
-        /// The stage that turned it away.
-        source: StageError,
-    },
-    /// Its file cannot be read.
-    #[error("plugin version {digest} cannot be read: {source}")]
-    Unreadable {
-        /// Its digest.
-        digest: Digest,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It was never installed here, or its file was removed.
-    #[error("plugin version {0} is not in the data folder")]
-    Unknown(Digest),
-}
-
-/// Why a version was not removed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RemoveError {
-    /// It serves its family.
-    #[error("plugin version {0} serves; activate another one first")]
-    Active(Digest),
-    /// It is not here.
-    #[error("plugin version {0} is not in the data folder")]
-    NotKept(Digest),
-    /// Live tasks need it.
-    #[error("plugin version {0} finishes tasks it admitted; try again when they have ended")]
-    Pinned(Digest),
-    /// It takes over if a fresh version fails.
-    #[error("plugin version {digest} stands by while its successor is watched; try again after {until}")]
-    Standby {
-        /// Its digest.
-        digest: Digest,
-        /// When the watch ends.
-        until: UnixMs,
-    },
-    /// The file system's.
-    #[error("the folder of versions: {0}")]
-    Folder(#[from] std::io::Error),
-}
-
-/// One version as operators see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionSummary {
-    /// Its family.
-    pub family: String,
-    /// Its semver; empty when it could not be loaded.
-    pub version: String,
-    /// Its digest.
-    pub digest: Digest,
-    /// What it does here.
-    pub state: VersionState,
-}
-
-/// What a version does here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VersionState {
-    /// Serves new requests since then.
-    Active(UnixMs),
-    /// Should serve and cannot, for this reason.
-    Broken(String),
-    /// Lies in the data folder, to be activated.
-    Kept,
-    /// Finishes the tasks it admitted.
-    Pinned,
-    /// Takes over should its successor fail, until then.
-    Standby {
-        /// When the watch on its successor ends.
-        until: UnixMs,
-    },
-    /// Failed its watch. It finishes the tasks it admitted if it can, and serves again only when an operator
-    /// activates it.
-    Withdrawn {
-        /// When.
-        at: UnixMs,
-        /// Why.
-        reason: String,
-    },
-}
-
 impl PluginService {
-    /// Starts the engine and the plugin threads and loads every version that was active before. One that no
-    /// longer loads is logged and listed as broken; the others serve.
+    /// Starts the engine and the plugin threads, and loads every version that was active before. One that no longer
+    /// loads is logged and listed as broken; the others serve. Blocks.
     ///
     /// # Errors
-    /// [`OpenError`] when the engine, a thread or the folder of versions does not work.
+    /// [`OpenError`] when the engine, a thread or the plugin store does not work.
     pub fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        Ok(Self { inner: Arc::new(Inner::open(config, clock, false)?) })
+        Ok(Self { state: Arc::new(ServiceState::open(config, clock, false)?) })
     }
 
-    /// The same, but every call holds up the thread that asks for it until it is done. For whoever must have
-    /// everything happen in an order that can be had again; a gateway would stand still.
+    /// The same, but every call blocks its caller until it is done. For a simulation, which needs the same order of
+    /// events each time; a gateway would stand still.
     ///
     /// # Errors
     /// As [`PluginService::open`].
-    pub fn open_in_turn(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        Ok(Self { inner: Arc::new(Inner::open(config, clock, true)?) })
+    pub fn open_synchronous(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Ok(Self { state: Arc::new(ServiceState::open(config, clock, true)?) })
     }
 
-    /// Says where live tasks are kept, for the rehearsal before a switch; the first word counts.
+    /// Sets the store of live tasks, for the rehearsal before a switch. Only the first call counts.
     pub fn rehearse_on(&self, live: Arc<dyn LiveStates>) {
-        drop(self.inner.live.set(live));
+        drop(self.state.live.set(live));
     }
 
-    /// Takes a component through every stage and makes it the active version of its family. Heavy and
-    /// synchronous: call it where blocking is allowed. A version that is active already is left alone.
+    /// Takes a component through every stage and makes it the active version of its family. A version that is active
+    /// already stays as it is. Blocks for seconds.
     ///
     /// # Errors
-    /// The stage that turned it away; the version active before keeps serving.
-    pub fn install<'a>(&self, offer: impl Into<Offer<'a>>) -> Result<Report, Refused> {
-        self.inner.take_in(&offer.into(), Plan::Switch)
+    /// The stage that refused it; the version active before keeps serving.
+    pub fn install<'a>(
+        &self,
+        component: impl Into<SignedComponent<'a>>,
+    ) -> Result<DeployReport, DeployError> {
+        self.state.deploy(&component.into(), Goal::Switch)
     }
 
-    /// Takes a component through every stage but the switch; nothing is kept.
+    /// Takes a component through every stage except the switch. Nothing is kept. Blocks for seconds.
     ///
     /// # Errors
-    /// The stage that turned it away.
-    pub fn check<'a>(&self, offer: impl Into<Offer<'a>>) -> Result<Report, Refused> {
-        self.inner.take_in(&offer.into(), Plan::Check)
+    /// The stage that refused it.
+    pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
+        self.state.deploy(&component.into(), Goal::Check)
     }
 
-    /// Makes a version that is kept already the active one of its family, through every stage again.
+    /// Makes a kept version the active one of its family. Blocks.
     ///
     /// # Errors
-    /// The stage that turned it away; the version active before keeps serving.
-    pub fn activate(&self, digest: &Digest) -> Result<Report, Refused> {
-        self.inner.activate(digest, Plan::Switch)
+    /// [`crate::StageError::NotKept`], or the stage that refused it.
+    pub fn activate(&self, digest: &Digest) -> Result<DeployReport, DeployError> {
+        self.state.activate(digest, Goal::Switch)
     }
 
-    /// Goes back to the version that served `family` before the present one. It has served before, so it is
-    /// not watched: nothing ever goes back and forth by itself.
+    /// Activates the version that served `family` before the present one. It has served before, so it gets no canary
+    /// period: two versions never alternate by themselves. Blocks.
     ///
     /// # Errors
-    /// [`StageError::NothingBefore`], or the stage that turned the earlier version away.
-    pub fn roll_back(&self, family: &str) -> Result<Report, Refused> {
-        self.inner.activate(&self.inner.before(family)?, Plan::Back)
+    /// [`crate::StageError::NothingBefore`], or the stage that refused the earlier version.
+    pub fn roll_back(&self, family: &str) -> Result<DeployReport, DeployError> {
+        self.state.activate(&self.state.previous(family)?, Goal::SwitchBack)
     }
 
-    /// Why that version was withdrawn, if it was. Nothing automatic may activate it.
+    /// Why that version was rolled back, if it was. Only an operator may activate it again.
     #[must_use]
-    pub fn withdrawn(&self, digest: &Digest) -> Option<String> {
-        self.inner.withdrawn_because(digest)
+    pub fn rollback_reason(&self, digest: &Digest) -> Option<String> {
+        self.state.rollback_reason(digest)
     }
 
-    /// Deletes a version from the data folder.
+    /// Deletes a version from the plugin store. Blocks.
     ///
     /// # Errors
     /// See [`RemoveError`]; nothing is deleted then.
     pub fn remove(&self, digest: &Digest) -> Result<(), RemoveError> {
-        self.inner.remove(digest)
+        self.state.remove(digest)
     }
 
     /// The registry of this moment.
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
-        self.inner.registry.load_full()
+        self.state.registry.load_full()
     }
 
-    /// A version by digest: loaded already, or loaded now from the data folder. Takes a few milliseconds
-    /// then, more if its code must be made again. It stays loaded while the caller holds it.
+    /// A version by digest. A loaded one returns at once; another is loaded from the plugin store on a blocking
+    /// thread, in a few milliseconds, or in seconds if it must be compiled again. It stays loaded while the caller
+    /// holds it.
     ///
     /// # Errors
-    /// [`Missing`] says why it cannot be had.
-    pub fn version(&self, digest: &Digest) -> Result<Arc<Version>, Missing> {
-        self.inner.version(digest)
+    /// See [`VersionUnavailable`].
+    pub async fn version(&self, digest: &Digest) -> Result<Arc<Version>, VersionUnavailable> {
+        self.state.version(digest).await
     }
 
-    /// Where a task stamped with `family`, `digest` and `state_version` continues: on the active version
-    /// when it is the same, or when it can migrate the state; else on the version that admitted the task.
+    /// The version that takes the next step of a task with `family`, `digest` and `state_version`: the active one if
+    /// it is the same or can migrate the state; else the version that admitted the task.
     ///
     /// # Errors
-    /// [`Missing`] when that version cannot be had.
-    pub fn route(&self, family: &str, digest: &Digest, state_version: u32) -> Result<Route, Missing> {
+    /// [`VersionUnavailable`] when that version cannot be had.
+    pub async fn route(
+        &self,
+        family: &str,
+        digest: &Digest,
+        state_version: u32,
+    ) -> Result<StepRoute, VersionUnavailable> {
         match self.registry().family(family) {
-            Some(active) if active.digest() == *digest => Ok(Route::Run(active)),
-            Some(active) if active.about().reads_state.contains(&state_version) => Ok(Route::Migrate(active)),
-            _ => self.version(digest).map(Route::Run),
+            Some(active) if active.digest() == *digest => Ok(StepRoute::Run(active)),
+            Some(active) if active.about().reads_state.contains(&state_version) => {
+                Ok(StepRoute::Migrate(active))
+            }
+            _ => self.version(digest).await.map(StepRoute::Run),
         }
     }
 
@@ -264,15 +189,15 @@ impl PluginService {
     ) -> Result<Result<Vec<u8>, String>, Fault> {
         let answer = self.call(version, "migrate", move |version| version.migrate(from, &state)).await;
         if let Err(fault) = answer.as_ref() {
-            self.inner.note(version, Some(fault));
+            self.state.record_call(version, Some(fault));
         }
         answer
     }
 
-    /// Every version that is active, should be, is pinned by a live task, or is kept.
+    /// Every version that is active, broken, loaded or kept. Reads memory only.
     #[must_use]
     pub fn list(&self) -> Vec<VersionSummary> {
-        self.inner.list()
+        self.state.list()
     }
 
     /// The operator's table of `family`, as JSON: the `settings` of a context.
@@ -280,17 +205,17 @@ impl PluginService {
     pub fn settings(&self, family: &str) -> Arc<[u8]> {
         self.registry()
             .family(family)
-            .map_or_else(|| self.inner.config.settings_of(family), |active| active.settings())
+            .map_or_else(|| self.state.config.settings_of(family), |active| active.settings())
     }
 
     /// Calls of `family` that wait for a plugin thread.
     #[must_use]
     pub fn waiting(&self, family: &str) -> usize {
-        self.inner.threads.waiting(family)
+        self.state.threads.waiting(family)
     }
 
     pub(crate) fn streams(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.inner.streams)
+        Arc::clone(&self.state.streams)
     }
 
     pub(crate) async fn call<R: Send + 'static>(
@@ -302,7 +227,7 @@ impl PluginService {
         let family = version.family().to_owned();
         let version = Arc::clone(version);
         let answer = self
-            .inner
+            .state
             .threads
             .run(&family, move || {
                 let begun = Instant::now();
@@ -312,7 +237,7 @@ impl PluginService {
                 answer
             })
             .await;
-        let outcome = answer.as_ref().map_or_else(Fault::word, |_| "ok");
+        let outcome = answer.as_ref().map_or_else(Fault::label, |_| "ok");
         metrics::counter!(
             metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome
         )

@@ -1,4 +1,4 @@
-//! One loaded build of a family, and its calls.
+//! One loaded version of a family, and its calls for tasks. Checks the size of each input and the rules of each answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,27 +7,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gatehouse_model::{About, Accepted, Body, Context, Digest, Event, Refusal, Step, Submission, TaskId};
 use wasmtime::Store;
 
-use crate::check;
-use crate::config::Limits;
+use crate::abi_v1::exports::{Family, FamilyPre};
+use crate::abi_v1::jobs;
+use crate::exec::answer_rules;
+use crate::exec::guest::Guest;
+use crate::exec::guest_log::LogSource;
+use crate::exec::instance::{CallSetup, call};
+use crate::exec::limits::Limits;
 use crate::fault::Fault;
-use crate::guest::Guest;
-use crate::notes::Speaker;
-use crate::run::{Frame, call};
-use crate::v1::{self, Family, FamilyPre};
 
-/// What a client sent, to itself.
+/// The name of a request in faults.
 pub(crate) const REQUEST: &str = "the request's JSON";
 
-/// A loaded build. It stays loaded as long as somebody holds it: whoever pins a task to it keeps the `Arc`.
+/// A loaded version. It stays loaded while an `Arc` of it exists; a task that is pinned to it keeps one.
 pub struct Version {
     pub(crate) about: About,
     pub(crate) digest: Digest,
     pub(crate) limits: Limits,
     pub(crate) settings: Arc<[u8]>,
     pub(crate) pre: FamilyPre,
-    pub(crate) speaker: Speaker,
-    /// It failed its watch; nothing new is asked of it.
-    pub(crate) withdrawn: AtomicBool,
+    pub(crate) log_source: LogSource,
+    /// It failed in its canary period and gets no new calls.
+    pub(crate) rolled_back: AtomicBool,
 }
 
 impl fmt::Debug for Version {
@@ -37,7 +38,7 @@ impl fmt::Debug for Version {
 }
 
 impl Version {
-    /// What it said of itself when it was loaded.
+    /// Its manifest.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
@@ -75,25 +76,26 @@ impl Version {
     }
 
     /// Whether its text half serves `surface`.
-    pub(crate) fn talks(&self, surface: &str) -> bool {
+    pub(crate) fn serves_text(&self, surface: &str) -> bool {
         self.about.offers.text && self.about.surfaces.iter().any(|own| own.name == surface)
     }
 
-    /// Whether a state that `other` wrote is one of its own.
-    pub(crate) fn reads_like(&self, other: &Self) -> bool {
+    /// Whether both write the same state version.
+    pub(crate) fn shares_state_with(&self, other: &Self) -> bool {
         self.about.state_version == other.about.state_version
     }
 
-    pub(crate) fn is_withdrawn(&self) -> bool {
-        self.withdrawn.load(Ordering::Acquire)
+    pub(crate) fn is_rolled_back(&self) -> bool {
+        self.rolled_back.load(Ordering::Acquire)
     }
 
-    pub(crate) fn set_withdrawn(&self, withdrawn: bool) {
-        self.withdrawn.store(withdrawn, Ordering::Release);
+    pub(crate) fn set_rolled_back(&self, rolled_back: bool) {
+        self.rolled_back.store(rolled_back, Ordering::Release);
     }
 
-    pub(crate) fn frame(&self, task: Option<TaskId>, budget_ms: u32) -> Frame<'_> {
-        Frame { limits: &self.limits, speaker: Speaker { task, ..self.speaker.clone() }, budget_ms }
+    pub(crate) fn call_setup(&self, task: Option<TaskId>, budget_ms: u32) -> CallSetup<'_> {
+        let source = LogSource { task, ..self.log_source.clone() };
+        CallSetup { limits: &self.limits, source, budget_ms }
     }
 
     /// One call on a fresh instance.
@@ -103,19 +105,19 @@ impl Version {
         budget_ms: u32,
         body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
-        call(&self.pre, self.frame(task, budget_ms), body)
+        call(&self.pre, self.call_setup(task, budget_ms), body)
     }
 
-    /// The same for a text of so many bytes.
-    pub(crate) fn call_with<R>(
+    /// The same with the limits for an input of that many bytes.
+    pub(crate) fn call_for_input<R>(
         &self,
         bytes: usize,
         budget_ms: u32,
         body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
-        let limits = self.limits.stretched(bytes);
+        let limits = self.limits.for_input(bytes);
         let budget_ms = budget_ms.max(limits.call_ms.get());
-        call(&self.pre, Frame { limits: &limits, ..self.frame(None, budget_ms) }, body)
+        call(&self.pre, CallSetup { limits: &limits, ..self.call_setup(None, budget_ms) }, body)
     }
 
     pub(crate) fn submit(
@@ -133,17 +135,17 @@ impl Version {
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
-        self.admit(REQUEST, bytes, self.limits.input())?;
+        self.check_input(REQUEST, bytes, self.limits.input())?;
         if let Some(parent) = &submission.parent {
             let bytes = parent.public.len() + parent.private.len();
-            self.admit("the parent task's record", bytes, self.limits.input())?;
+            self.check_input("the parent task's record", bytes, self.limits.input())?;
         }
-        let judged = self
-            .call(cx.task, budget_ms, |family, store| v1::submit(family, store, cx, submission))
-            .map_err(|fault| fault.over(REQUEST, bytes))?;
-        match judged {
-            Ok(yes) => check::accepted(yes, &self.about, &self.limits).map(Ok),
-            Err(no) => Ok(Err(check::refused(no))),
+        let answer = self
+            .call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission))
+            .map_err(|fault| fault.for_input(REQUEST, bytes))?;
+        match answer {
+            Ok(accepted) => answer_rules::accepted(accepted, &self.about, &self.limits).map(Ok),
+            Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
         }
     }
 
@@ -158,15 +160,15 @@ impl Version {
         state: &[u8],
         event: Event,
     ) -> Result<Step, Fault> {
-        self.admit("the task's state", state.len(), self.limits.state())?;
+        self.check_input("the task's state", state.len(), self.limits.state())?;
         if let Event::Reply(reply) = &event
             && let Body::Inline(bytes) = &reply.body
         {
-            self.admit("the upstream's reply", bytes.len(), self.limits.crossing())?;
+            self.check_input("the upstream's reply", bytes.len(), self.limits.crossing())?;
         }
         let step =
-            self.call(cx.task, budget_ms, |family, store| v1::advance(family, store, cx, state, event))?;
-        check::step(step, cx.now, &self.about, &self.limits)
+            self.call(cx.task, budget_ms, |family, store| jobs::advance(family, store, cx, state, event))?;
+        answer_rules::step(step, cx.now, &self.about, &self.limits)
     }
 
     pub(crate) fn migrate(&self, from: u32, state: &[u8]) -> Result<Result<Vec<u8>, String>, Fault> {
@@ -174,15 +176,16 @@ impl Version {
             let why = format!("state version {from} is not among those it reads");
             return Err(Fault::Host(format!("{self:?}: {why}")));
         }
-        let migrated = self
-            .call(None, self.limits.load_ms.get(), |family, store| v1::migrate(family, store, from, state))?;
+        let migrated = self.call(None, self.limits.load_ms.get(), |family, store| {
+            jobs::migrate(family, store, from, state)
+        })?;
         if let Ok(state) = &migrated {
-            check::state(state, &self.limits)?;
+            answer_rules::state(state, &self.limits)?;
         }
         Ok(migrated)
     }
 
-    pub(crate) fn admit(&self, what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
+    pub(crate) fn check_input(&self, what: &'static str, bytes: usize, limit: usize) -> Result<(), Fault> {
         if bytes > limit { Err(Fault::InputTooLarge { what, bytes, limit }) } else { Ok(()) }
     }
 }

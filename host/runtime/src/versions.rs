@@ -1,219 +1,160 @@
-//! The versions of this house: taken in, switched, pinned, found again after a restart.
+//! Finding, listing and removing versions.
+//!
+//! A loaded version is found at once. Any other is loaded from the plugin store on a blocking thread, once for all
+//! concurrent callers; no lock is held meanwhile. A list loads nothing.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwap;
-use gatehouse_model::{Clock, Digest};
-use tokio::sync::Semaphore;
+use gatehouse_model::{Digest, UnixMs};
 
-use crate::config::Config;
-use crate::load::{AdmitError, Candidate, Compiler, Journal, LiveStates, OpenError, StageError, Workshop};
-use crate::registry::Registry;
-use crate::service::{Missing, RemoveError, VersionState, VersionSummary};
-use crate::shelf::{Row, Shelf, Withdrawal};
-use crate::threads::Threads;
+use crate::deploy::error::StageError;
+use crate::deploy::report::StageLog;
+use crate::deploy::verifier::Candidate;
+use crate::state::{ServiceState, lock};
 use crate::version::Version;
-use crate::watch::{Tower, Watch};
+use crate::version_error::{RemoveError, VersionUnavailable};
 
-/// The room's state.
-pub(crate) struct Inner {
-    pub(crate) config: Config,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) workshop: Workshop,
-    pub(crate) compiler: Compiler,
-    pub(crate) shelf: Arc<Shelf>,
-    pub(crate) threads: Threads,
-    /// Streams that may be open at once; each holds an instance.
-    pub(crate) streams: Arc<Semaphore>,
-    pub(crate) registry: ArcSwap<Registry>,
-    /// Every version somebody still holds, active or pinned.
-    loaded: Mutex<HashMap<Digest, Weak<Version>>>,
-    /// Active versions that could not be loaded: family -> what and why.
-    pub(crate) broken: Mutex<BTreeMap<String, (Digest, String)>>,
-    /// Versions that failed their watch, as the shelf has them.
-    pub(crate) withdrawn: Mutex<BTreeMap<Digest, Withdrawal>>,
-    /// Fresh versions, and who stands by for them.
-    pub(crate) tower: Tower,
-    /// Where live tasks are kept, once somebody has said so.
-    pub(crate) live: OnceLock<Arc<dyn LiveStates>>,
-    /// One version on its way at a time. Taken before `changing`.
-    pub(crate) preparing: Mutex<()>,
-    /// One change of the registry at a time; held for moments, so that a withdrawal waits for no compiler.
-    pub(crate) changing: Mutex<()>,
-    /// One load of a pinned version at a time, so that it is loaded once.
-    fetching: Mutex<()>,
+/// One version as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionSummary {
+    /// Its family.
+    pub family: String,
+    /// Its semver; empty for a broken version that was never read.
+    pub version: String,
+    /// Its digest.
+    pub digest: Digest,
+    /// What it does.
+    pub state: VersionState,
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// What a version does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionState {
+    /// Serves new requests since then.
+    Active(UnixMs),
+    /// Should serve and cannot, for this reason.
+    Broken(String),
+    /// In the plugin store, ready to be activated.
+    Kept,
+    /// Finishes the tasks it admitted.
+    Pinned,
+    /// Takes over if the fresh version fails.
+    Standby {
+        /// The end of the canary period.
+        until: UnixMs,
+    },
+    /// Failed in its canary period. It finishes the tasks it admitted and serves again only when an operator
+    /// activates it.
+    RolledBack {
+        /// When.
+        at: UnixMs,
+        /// Why.
+        reason: String,
+    },
 }
 
-impl Inner {
-    pub(crate) fn open(config: Config, clock: Arc<dyn Clock>, in_turn: bool) -> Result<Self, OpenError> {
-        let shelf =
-            Shelf::open(&config.data_dir).map_err(|(path, source)| OpenError::Folder { path, source })?;
-        let rows =
-            shelf.active().map_err(|source| OpenError::Folder { path: shelf.active_path(), source })?;
-        let withdrawn =
-            shelf.withdrawn().map_err(|source| OpenError::Folder { path: shelf.active_path(), source })?;
-        let shelf = Arc::new(shelf);
-        let count = config.thread_count();
-        let workshop = Workshop::open(count + config.streams, config.largest_memory())?;
-        let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
-        let inner = Inner {
-            compiler: Compiler::new(workshop.engine.clone(), Arc::clone(&shelf)),
-            streams: Arc::new(Semaphore::new(config.streams)),
-            threads: if in_turn { threads.in_turn() } else { threads },
-            workshop,
-            shelf,
-            registry: ArcSwap::default(),
-            loaded: Mutex::default(),
-            broken: Mutex::default(),
-            withdrawn: Mutex::new(withdrawn),
-            tower: Tower::default(),
-            live: OnceLock::new(),
-            preparing: Mutex::default(),
-            changing: Mutex::default(),
-            fetching: Mutex::default(),
-            config,
-            clock,
-        };
-        for (family, row) in rows {
-            inner.revive(family, row);
+impl ServiceState {
+    pub(crate) async fn version(
+        self: &Arc<Self>,
+        digest: &Digest,
+    ) -> Result<Arc<Version>, VersionUnavailable> {
+        if let Some(version) = self.loaded(digest) {
+            return Ok(version);
         }
-        Ok(inner)
-    }
-
-    /// Makes a version active again that was so before the restart.
-    fn revive(&self, family: String, row: Row) {
-        let loaded = self
-            .vouched_for(&row.digest)
-            .and_then(|()| self.version(&row.digest).map_err(|missing| missing.to_string()));
-        let revived = loaded.and_then(|version| {
-            self.registry.load().with(version, row.since).map_err(|clash| clash.to_string())
-        });
-        if revived.is_ok() {
-            self.watch_again(&row);
+        if self.threads.is_synchronous() {
+            return self.load(digest);
         }
-        match revived {
-            Ok(next) => self.registry.store(Arc::new(next)),
-            Err(why) => {
-                tracing::error!(family, digest = %row.digest, why, "an active plugin version does not load");
-                lock(&self.broken).insert(family, (row.digest, why));
+        let digest = *digest;
+        // A second time where the first met the removal of that version.
+        for _ in 0..2 {
+            let state = Arc::clone(self);
+            if let Some(result) = self.loads.run(digest, move || state.load(&digest)).await {
+                return result;
             }
         }
+        let source = Arc::new(StageError::Host("the load was interrupted".to_owned()));
+        Err(VersionUnavailable::Broken { digest, source })
     }
 
-    /// Whether the kept component may serve under the signatures asked for today.
-    fn vouched_for(&self, digest: &Digest) -> Result<(), String> {
-        let trust = &self.config.trust;
-        if !trust.required || self.config.built_in.contains(digest) {
-            return Ok(());
-        }
-        let wasm = self.shelf.component(digest).map_err(|error| error.to_string())?;
-        let signature = self.shelf.signature(digest).map_err(|error| error.to_string())?;
-        let wasm = wasm.ok_or_else(|| Missing::Unknown(*digest).to_string())?;
-        let judged = trust.judge(&wasm, signature.as_deref()).map_err(AdmitError::from);
-        judged.map(drop).map_err(|error| StageError::from(error).to_string())
-    }
-
-    /// A restart does not end a watch; what was counted before it is forgotten.
-    fn watch_again(&self, row: &Row) {
-        let (Some(before), Some(until)) = (row.before, row.watched_until) else { return };
-        if until <= self.clock.now() {
-            return;
-        }
-        match self.version(&before) {
-            Ok(before) => self.tower.begin(row.digest, before, Watch::new(self.config.watch, until)),
-            Err(missing) => tracing::warn!(%missing, "nobody stands by for a version under watch"),
-        }
-    }
-
-    /// The version that served `family` before the present one.
-    pub(crate) fn before(&self, family: &str) -> Result<Digest, StageError> {
-        let failed = |source| StageError::Switch { what: "the list of active versions", source };
-        let rows = self.shelf.active().map_err(failed)?;
-        rows.get(family)
-            .and_then(|row| row.before)
-            .ok_or_else(|| StageError::NothingBefore(family.to_owned()))
-    }
-
-    /// Deletes a version that neither serves nor finishes a task.
-    pub(crate) fn remove(&self, digest: &Digest) -> Result<(), RemoveError> {
-        let _one_on_its_way = lock(&self.preparing);
-        let _one_at_a_time = lock(&self.changing);
-        // Nobody may begin to load it from here on.
-        let _nobody_else = lock(&self.fetching);
-        if !self.shelf.has_component(digest) {
-            return Err(RemoveError::NotKept(*digest));
-        }
-        let rows = self.shelf.active()?;
-        if rows.values().any(|row| row.digest == *digest) {
-            return Err(RemoveError::Active(*digest));
-        }
-        if let Some(until) = self.tower.stands_by(digest, self.clock.now()) {
-            return Err(RemoveError::Standby { digest: *digest, until });
-        }
-        if self.held(digest).is_some() {
-            return Err(RemoveError::Pinned(*digest));
-        }
-        self.shelf.drop_component(digest)?;
-        self.pardon(digest)?;
-        tracing::info!(%digest, "plugin version removed");
-        Ok(())
-    }
-
-    pub(crate) fn version(&self, digest: &Digest) -> Result<Arc<Version>, Missing> {
-        if let Some(version) = self.held(digest) {
+    /// Loads a version on this thread, unless it is loaded.
+    pub(crate) fn load(&self, digest: &Digest) -> Result<Arc<Version>, VersionUnavailable> {
+        if let Some(version) = self.loaded(digest) {
             return Ok(version);
         }
-        let _one_at_a_time = lock(&self.fetching);
-        if let Some(version) = self.held(digest) {
-            return Ok(version);
+        let version = self.load_from_store(*digest)?;
+        let mut loaded = lock(&self.loaded);
+        // Another thread may have been faster; all callers get the same version.
+        if let Some(first) = loaded.get(digest).and_then(Weak::upgrade) {
+            return Ok(first);
         }
-        let version = self.fetch(*digest)?;
-        self.remember(&version);
+        loaded.insert(*digest, Arc::downgrade(&version));
         Ok(version)
     }
 
-    /// Loads from the shelf. It was proved when it was installed; only code made anew is tested again.
-    fn fetch(&self, digest: Digest) -> Result<Arc<Version>, Missing> {
-        let broken = |source| Missing::Broken { digest, source };
-        let kept = if self.shelf.has_component(&digest) { self.compiler.find(&digest) } else { None };
+    /// It passed every stage when it was installed; only newly compiled code is tested again.
+    fn load_from_store(&self, digest: Digest) -> Result<Arc<Version>, VersionUnavailable> {
+        let broken = |source| VersionUnavailable::Broken { digest, source: Arc::new(source) };
+        let unreadable = |source| VersionUnavailable::Unreadable { digest, source: Arc::new(source) };
+        let kept = if self.store.has_component(&digest) { self.compiler.find(&digest) } else { None };
         let (component, compiled) = match kept {
             Some(component) => (component, false),
             None => {
-                let wasm = self
-                    .shelf
-                    .component(&digest)
-                    .map_err(|source| Missing::Unreadable { digest, source })?
-                    .ok_or(Missing::Unknown(digest))?;
+                let wasm = self.store.component(&digest).map_err(unreadable)?;
+                let wasm = wasm.ok_or(VersionUnavailable::Unknown(digest))?;
                 self.compiler.compile(&digest, &wasm).map_err(broken)?
             }
         };
         let candidate = Candidate { component, digest, bytes: None };
         let version =
-            self.workshop.prove(&candidate, &self.config, &mut Journal::default()).map_err(broken)?;
+            self.verifier.verify(&candidate, &self.config, &mut StageLog::default()).map_err(broken)?;
         if compiled {
-            self.workshop.rehearse(&version).map_err(broken)?;
+            self.verifier.self_test(&version).map_err(broken)?;
         }
-        version.set_withdrawn(lock(&self.withdrawn).contains_key(&digest));
+        version.set_rolled_back(lock(&self.rolled_back).contains_key(&digest));
         Ok(version)
     }
 
-    pub(crate) fn held(&self, digest: &Digest) -> Option<Arc<Version>> {
+    /// A version that is loaded now.
+    pub(crate) fn loaded(&self, digest: &Digest) -> Option<Arc<Version>> {
         lock(&self.loaded).get(digest).and_then(Weak::upgrade)
     }
 
-    pub(crate) fn remember(&self, version: &Arc<Version>) {
+    pub(crate) fn insert_loaded(&self, version: &Arc<Version>) {
         let mut loaded = lock(&self.loaded);
         loaded.retain(|_, version| version.strong_count() > 0);
         loaded.insert(version.digest(), Arc::downgrade(version));
     }
 
+    /// Deletes a version that neither serves nor finishes a task.
+    pub(crate) fn remove(&self, digest: &Digest) -> Result<(), RemoveError> {
+        let _one_deployment = lock(&self.deploying);
+        let _one_change = lock(&self.changing);
+        // From here on no caller begins to load it.
+        let reserved = self.loads.reserve(*digest);
+        if !self.store.has_component(digest) {
+            return Err(RemoveError::NotKept(*digest));
+        }
+        let active = self.store.active()?;
+        if active.values().any(|entry| entry.digest == *digest) {
+            return Err(RemoveError::Active(*digest));
+        }
+        if let Some(until) = self.canaries.standby_until(digest, self.clock.now()) {
+            return Err(RemoveError::Standby { digest: *digest, until });
+        }
+        if reserved.is_none() || self.loaded(digest).is_some() {
+            return Err(RemoveError::Pinned(*digest));
+        }
+        self.store.drop_component(digest)?;
+        lock(&self.kept).remove(digest);
+        self.clear_rollback(digest)?;
+        tracing::info!(%digest, "plugin version removed");
+        Ok(())
+    }
+
+    /// Every version, from memory alone.
     pub(crate) fn list(&self) -> Vec<VersionSummary> {
         let registry = self.registry.load_full();
+        let kept = lock(&self.kept).clone();
         let summary = |version: &Version, state| VersionSummary {
             family: version.family().to_owned(),
             version: version.about().version.clone(),
@@ -224,34 +165,33 @@ impl Inner {
             .active()
             .map(|active| summary(&active.version, VersionState::Active(active.since)))
             .collect();
-        let held: Vec<Arc<Version>> = lock(&self.loaded).values().filter_map(Weak::upgrade).collect();
-        let others = held.iter().filter(|version| !registry.is_active(&version.digest()));
-        all.extend(
-            others.map(|version| summary(version, self.state_aside(&version.digest(), VersionState::Pinned))),
-        );
+        let loaded: Vec<Arc<Version>> = lock(&self.loaded).values().filter_map(Weak::upgrade).collect();
+        let others = loaded.iter().filter(|version| !registry.is_active(&version.digest()));
+        all.extend(others.map(|one| summary(one, self.inactive_state(&one.digest(), VersionState::Pinned))));
         all.extend(lock(&self.broken).iter().map(|(family, (digest, why))| VersionSummary {
             family: family.clone(),
-            version: String::new(),
+            version: kept.get(digest).map_or_else(String::new, |entry| entry.version.clone()),
             digest: *digest,
             state: VersionState::Broken(why.clone()),
         }));
         let listed: Vec<Digest> = all.iter().map(|one| one.digest).collect();
-        let kept = self.shelf.components().unwrap_or_default();
-        let idle = kept.iter().filter(|digest| !listed.contains(digest));
-        all.extend(
-            idle.filter_map(|digest| self.version(digest).ok())
-                .map(|one| summary(&one, self.state_aside(&one.digest(), VersionState::Kept))),
-        );
+        let idle = kept.into_iter().filter(|(digest, _)| !listed.contains(digest));
+        all.extend(idle.map(|(digest, entry)| VersionSummary {
+            family: entry.family,
+            version: entry.version,
+            digest,
+            state: self.inactive_state(&digest, VersionState::Kept),
+        }));
         all.sort_by(|a, b| (&a.family, a.digest).cmp(&(&b.family, b.digest)));
         all
     }
 
-    /// What a version that does not serve does, unless there is more to say than `usual`.
-    fn state_aside(&self, digest: &Digest, usual: VersionState) -> VersionState {
-        if let Some(row) = lock(&self.withdrawn).get(digest) {
-            return VersionState::Withdrawn { at: row.at, reason: row.reason.clone() };
+    /// The state of a version that does not serve: rolled back, standby, or else `usual`.
+    fn inactive_state(&self, digest: &Digest, usual: VersionState) -> VersionState {
+        if let Some(record) = lock(&self.rolled_back).get(digest) {
+            return VersionState::RolledBack { at: record.at, reason: record.reason.clone() };
         }
-        match self.tower.stands_by(digest, self.clock.now()) {
+        match self.canaries.standby_until(digest, self.clock.now()) {
             Some(until) => VersionState::Standby { until },
             None => usual,
         }

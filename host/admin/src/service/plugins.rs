@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    Offer, PluginService, Refused, Registry, RemoveError, Report, Stage, StageVerdict, VersionState,
-    VersionSummary,
+    DeployError, DeployReport, PluginService, Registry, RemoveError, SignedComponent, StageReport,
+    StageVerdict, VersionState, VersionSummary,
 };
 
 use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
@@ -28,7 +28,8 @@ impl AdminService {
         signature: Option<String>,
     ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        let offered = move || plugins.check(Offer { wasm: &component.0, signature: signature.as_deref() });
+        let offered =
+            move || plugins.check(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
         let report = on_blocking_thread(offered).await?.map_err(refused)?;
         let stages = stages(&report.stages);
         Ok(OperationResult::PluginChecked { plugin: checked(report), stages })
@@ -46,7 +47,8 @@ impl AdminService {
             return Err(OperationError::Refused(why));
         }
         let plugins = self.plugin_service().await?;
-        let offered = move || plugins.install(Offer { wasm: &component.0, signature: signature.as_deref() });
+        let offered =
+            move || plugins.install(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
         switched(on_blocking_thread(offered).await?)
     }
 
@@ -111,19 +113,19 @@ fn find_version(plugins: &PluginService, version: &str) -> Result<Digest, Operat
     }
 }
 
-fn switched(report: Result<Report, Refused>) -> Result<OperationResult, OperationError> {
+fn switched(report: Result<DeployReport, DeployError>) -> Result<OperationResult, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
     Ok(OperationResult::PluginSwitched { plugin, replaced, stages })
 }
 
-fn refused(refused: Refused) -> OperationError {
+fn refused(refused: DeployError) -> OperationError {
     OperationError::PluginRefused { reason: refused.to_string(), stages: stages(&refused.stages) }
 }
 
-fn stages(stages: &[Stage]) -> Vec<StageView> {
-    let view = |stage: &Stage| StageView {
+fn stages(stages: &[StageReport]) -> Vec<StageView> {
+    let view = |stage: &StageReport| StageView {
         stage: stage.name.to_owned(),
         verdict: match stage.verdict {
             StageVerdict::Passed => crate::api::result::StageVerdict::Passed,
@@ -149,12 +151,12 @@ fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
             VersionState::Kept => PluginState::Kept,
             VersionState::Pinned => PluginState::Pinned,
             VersionState::Standby { until } => PluginState::Standby { until },
-            VersionState::Withdrawn { at, reason } => PluginState::RolledBack { at, reason },
+            VersionState::RolledBack { at, reason } => PluginState::RolledBack { at, reason },
         },
     }
 }
 
-fn checked(report: Report) -> PluginView {
+fn checked(report: DeployReport) -> PluginView {
     PluginView {
         models: models(&report.about),
         family: report.about.family,

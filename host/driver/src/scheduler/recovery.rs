@@ -23,7 +23,7 @@ impl DriverState {
         for task in self.store.live_tasks() {
             let task = task?;
             live += 1;
-            let version = match self.plugins.version(&task.digest) {
+            let version = match self.plugins.version(&task.digest).await {
                 Ok(version) => Some(version),
                 Err(missing) => {
                     without_version += 1;

@@ -29,7 +29,7 @@ impl DriverState {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
             return self.queue(run, call, self.now()).await;
         }
-        let slot = match self.permit_or_park(run, &call) {
+        let slot = match self.permit_or_park(run, &call).await {
             Ok(slot) => slot,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
             Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
@@ -62,11 +62,11 @@ impl DriverState {
 
     /// A permit now, or a position in the queue for one. Tries a second time from within the queue: a permit
     /// that became free between the first try and the parking has woken no task.
-    fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
-        match self.permit(run, call) {
+    async fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
+        match self.permit(run, call).await {
             Err(NoPermit::Busy) => {
                 self.live.park(&call.provider, run.task.id);
-                let again = self.permit(run, call);
+                let again = self.permit(run, call).await;
                 if again.is_ok() {
                     self.live.leave_queue(run.task.id);
                 }
@@ -78,8 +78,8 @@ impl DriverState {
 
     /// The permission to send now. The task takes its permit at the account with its first call and keeps it
     /// until it ends: a provider counts jobs in flight, not connections.
-    fn permit(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
-        let declared = self.plugins.version(&run.task.digest);
+    async fn permit(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
+        let declared = self.plugins.version(&run.task.digest).await;
         if !declared.is_ok_and(|version| version.about().providers.contains(&call.provider)) {
             return Err(NoPermit::Unknown);
         }

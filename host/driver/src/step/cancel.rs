@@ -4,7 +4,7 @@
 //! is not cancelled here; the error tells the caller that it goes on.
 
 use gatehouse_model::{Action, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
-use gatehouse_runtime::Route;
+use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Command, Ending, Rejection};
 
 use crate::driver::Driver;
@@ -64,7 +64,8 @@ impl DriverState {
         if !matches!(task.phase, Phase::Call(_) | Phase::Wait(_)) {
             return Ok(false);
         }
-        let Ok(Route::Run(version)) = self.plugins.route(&task.family, &task.digest, task.state_version)
+        let Ok(StepRoute::Run(version)) =
+            self.plugins.route(&task.family, &task.digest, task.state_version).await
         else {
             return Ok(false);
         };

@@ -31,7 +31,11 @@ impl DriverState {
             return self.fail_internally(run, "the model's plugin made no progress on this task").await;
         }
         let context = self.context(&run.task, &version);
-        match self.plugins.step(&version, before, context, run.task.state.clone(), event).await {
+        match self
+            .plugins
+            .advance_with_fallback(&version, before, context, run.task.state.clone(), event)
+            .await
+        {
             Ok(ServedBy { by, answer: step }) => {
                 self.adopt_version(run, by);
                 self.take_step(run, step).await

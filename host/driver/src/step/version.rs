@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Task, UnixMs};
-use gatehouse_runtime::{Fault as PluginFault, Missing, Route, StateBefore, Version};
+use gatehouse_runtime::{Fault as PluginFault, StateBefore, StepRoute, Version, VersionUnavailable};
 
 use crate::state::DriverState;
 use crate::step::run::BUSY_PAUSE;
@@ -22,12 +22,12 @@ impl DriverState {
     /// moment of the next look-up: a task without its version waits, and never fails silently.
     pub(super) async fn version_for(&self, run: &mut RunContext) -> Result<Found, UnixMs> {
         let task = &run.task;
-        match self.plugins.route(&task.family, &task.digest, task.state_version) {
-            Ok(Route::Run(version)) => Ok((version, None)),
-            Ok(Route::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
+        match self.plugins.route(&task.family, &task.digest, task.state_version).await {
+            Ok(StepRoute::Run(version)) => Ok((version, None)),
+            Ok(StepRoute::Migrate(active)) if !self.live.is_unread_by(task.id, active.digest()) => {
                 self.migrate(run, active).await
             }
-            Ok(Route::Migrate(_)) => self.pinned(task),
+            Ok(StepRoute::Migrate(_)) => self.pinned(task).await,
             Err(missing) => Err(self.without_version(task, &missing)),
         }
     }
@@ -35,7 +35,7 @@ impl DriverState {
     /// Rewrites the state for the active version, or stays with the pinned one where that fails.
     async fn migrate(&self, run: &mut RunContext, active: Arc<Version>) -> Result<Found, UnixMs> {
         let task = &mut run.task;
-        let writer = self.plugins.version(&task.digest);
+        let writer = self.plugins.version(&task.digest).await;
         let migrated = self.plugins.migrate(&active, task.state_version, task.state.clone()).await;
         let reason = match migrated {
             Ok(Ok(state)) => {
@@ -52,15 +52,15 @@ impl DriverState {
         // Tried once: a version that fails slowly would otherwise slow down every step of the task.
         self.live.mark_unread(task.id, active.digest());
         tracing::warn!(task = %task.id, family = task.family, reason, "state not migrated, staying on the pinned version");
-        self.pinned(task)
+        self.pinned(task).await
     }
 
-    fn pinned(&self, task: &Task) -> Result<Found, UnixMs> {
-        let pinned = self.plugins.version(&task.digest);
+    async fn pinned(&self, task: &Task) -> Result<Found, UnixMs> {
+        let pinned = self.plugins.version(&task.digest).await;
         pinned.map(|version| (version, None)).map_err(|missing| self.without_version(task, &missing))
     }
 
-    fn without_version(&self, task: &Task, missing: &Missing) -> UnixMs {
+    fn without_version(&self, task: &Task, missing: &VersionUnavailable) -> UnixMs {
         tracing::error!(task = %task.id, family = task.family, digest = %task.digest, %missing, "task waits for its plugin version");
         self.now().plus(MISSING_PAUSE)
     }

@@ -1,23 +1,23 @@
-//! `/livez` and `/readyz`, for whoever decides where traffic goes.
+//! `/livez` and `/readyz`, for load balancers and service managers. Need no key.
 
 use http::Response;
 use serde_json::json;
 
 use crate::backend::Backend;
-use crate::errors::{Kind, Problem};
-use crate::http::context::EdgeContext as Front;
-use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::errors::{Kind, Refusal};
+use crate::http::context::EdgeContext;
+use crate::http::response::{self, ResponseBody};
 use crate::net::shutdown::ShutdownPhase;
 
-/// The process answers.
-pub(super) fn live() -> Response<Content> {
-    answer::json(&json!({ "status": "ok" }))
+/// The process lives.
+pub(super) fn live() -> Response<ResponseBody> {
+    response::json(&json!({ "status": "ok" }))
 }
 
-/// The house takes work.
-pub(super) fn ready<B: Backend>(front: &Front<B>) -> Result<Response<Content>, Problem> {
-    if *front.shutdown.borrow() == ShutdownPhase::Serving && front.backend.is_ready() {
-        return Ok(answer::json(&json!({ "status": "ready" })));
+/// The gateway takes new work.
+pub(super) fn ready<B: Backend>(context: &EdgeContext<B>) -> Result<Response<ResponseBody>, Refusal> {
+    if *context.shutdown.borrow() == ShutdownPhase::Serving && context.backend.is_ready() {
+        return Ok(response::json(&json!({ "status": "ready" })));
     }
-    Err(Problem::new(Kind::Draining, "the gateway takes no new work at the moment"))
+    Err(Refusal::new(Kind::Draining, "the gateway takes no new work at the moment"))
 }

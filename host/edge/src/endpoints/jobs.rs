@@ -7,24 +7,24 @@ use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
-use crate::backend::{Backend, trouble};
+use crate::backend::{Backend, store_refusal};
 use crate::endpoints::tasks;
-use crate::errors::{Kind, Problem};
+use crate::errors::{Kind, Refusal};
 use crate::http::body;
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, ResponseBody as Content};
-use crate::http::routes::Submit;
+use crate::http::response::{self, ResponseBody};
+use crate::http::routes::{ParentIn, ReceiptShape, Submission};
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
 struct Submitted {
     code: u16,
-    data: [Line; 1],
+    data: [SubmittedTask; 1],
 }
 
 #[derive(Serialize)]
-struct Line {
+struct SubmittedTask {
     status: &'static str,
     task_id: TaskId,
 }
@@ -47,35 +47,41 @@ struct AssetTask {
 
 /// Accepts a job.
 pub(super) async fn submit<B: Backend>(
-    front: &Front<B>,
-    visit: Visit<'_>,
+    context: &EdgeContext<B>,
+    request: EndpointRequest<'_>,
     key: Arc<Key>,
-    submit: Submit,
-) -> Result<Response<Content>, Problem> {
-    body::check_type(&visit.parts.headers)?;
-    let idempotency = idempotency(&visit.parts.headers)?;
-    let parent = if submit.follow_up { Some(parent(visit.open)?) } else { None };
-    let body = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
-    let body = CheckedBody::parse(body, submit.model).map_err(|error| refusal(error, None))?;
-    let request =
-        SubmitRequest { key: Arc::clone(&key), surface: visit.entry.surface, parent, body, idempotency };
-    let receipt = front.backend.submit(request).await;
-    let receipt = receipt.map_err(|error| refusal(error, submit.model.map(|_| visit.entry.pattern)))?;
-    if submit.asset { asset_receipt(front, &key, receipt) } else { Ok(plain_receipt(receipt)) }
+    submission: Submission,
+) -> Result<Response<ResponseBody>, Refusal> {
+    body::check_type(&request.parts.headers)?;
+    let idempotency = idempotency(&request.parts.headers)?;
+    let parent = match submission.parent {
+        ParentIn::Nowhere => None,
+        ParentIn::Path => Some(tasks::parse_id(request.param)?),
+    };
+    let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
+    let body = CheckedBody::parse(body, submission.model).map_err(|error| submit_refusal(error, None))?;
+    let (surface, pattern) = (request.route.surface, request.route.pattern);
+    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency };
+    let receipt = context.backend.submit(job).await;
+    let receipt = receipt.map_err(|error| submit_refusal(error, submission.model.map(|_| pattern)))?;
+    match submission.receipt {
+        ReceiptShape::Task => Ok(task_receipt(receipt)),
+        ReceiptShape::Asset => asset_receipt(context, &key, receipt),
+    }
 }
 
-fn plain_receipt(receipt: Receipt) -> Response<Content> {
-    let line = Line { status: Status::Submitted.as_str(), task_id: receipt.task };
-    answer::json(&Submitted { code: 200, data: [line] })
+fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {
+    let task = SubmittedTask { status: Status::Submitted.as_str(), task_id: receipt.task };
+    response::json(&Submitted { code: 200, data: [task] })
 }
 
 fn asset_receipt<B: Backend>(
-    front: &Front<B>,
+    context: &EdgeContext<B>,
     key: &Key,
     receipt: Receipt,
-) -> Result<Response<Content>, Problem> {
-    let task = front.backend.task(key, receipt.task).map_err(trouble)?;
-    let task = task.ok_or_else(|| Problem::internal("a task was gone right after its receipt"))?;
+) -> Result<Response<ResponseBody>, Refusal> {
+    let task = context.backend.task(key, receipt.task).map_err(store_refusal)?;
+    let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
     let data = AssetTask {
         id: task.id,
         object: "clip.avatar.asset.task",
@@ -83,59 +89,54 @@ fn asset_receipt<B: Backend>(
         progress: task.progress,
         model: task.model,
     };
-    Ok(answer::json(&AssetSubmitted { code: 200, data }))
+    Ok(response::json(&AssetSubmitted { code: 200, data }))
 }
 
 /// The `Idempotency-Key` header: 1 to 255 visible ASCII characters.
-fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let mut values = headers.get_all(NAME).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = value.as_bytes();
-    let sound = (1..=255).contains(&text.len()) && text.iter().all(u8::is_ascii_graphic);
-    if !sound || values.next().is_some() {
+    let valid = (1..=255).contains(&text.len()) && text.iter().all(u8::is_ascii_graphic);
+    if !valid || values.next().is_some() {
         let message = "Idempotency-Key: expected once, 1 to 255 visible ASCII characters without spaces";
-        return Err(Problem::field(NAME, message));
+        return Err(Refusal::field(NAME, message));
     }
     Ok(Some(text.iter().map(|&byte| char::from(byte)).collect()))
 }
 
-/// The task a follow-up names in its path; text that is no id names no task.
-fn parent(text: &str) -> Result<TaskId, Problem> {
-    text.parse().map_err(|_| tasks::unknown(text))
-}
-
-/// What a client reads. `implied` is the path that implies the model, where the body names none.
-pub(super) fn refusal(error: SubmitError, implied: Option<&'static str>) -> Problem {
+/// The refusal a client reads. `implied` is the path that implies the model, where the body names none.
+pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) -> Refusal {
     let message = error.to_string();
     match error {
-        SubmitError::Invalid { field: Some(field), message } => Problem::field(field, message),
-        SubmitError::Invalid { field: None, message } => Problem::new(Kind::Invalid, message),
-        // The client named no model here: what is missing is the family behind the path.
+        SubmitError::Invalid { field: Some(field), message } => Refusal::field(field, message),
+        SubmitError::Invalid { field: None, message } => Refusal::new(Kind::Invalid, message),
+        // The client named no model: the family behind the path is missing.
         SubmitError::UnknownModel(_) if implied.is_some() => {
             let message = format!("no model of this gateway serves {}", implied.unwrap_or_default());
-            Problem::new(Kind::ModelNotFound, message)
+            Refusal::new(Kind::ModelNotFound, message)
         }
         SubmitError::UnknownModel(model) => {
             let message =
                 format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
-            Problem::new(Kind::UnknownModel, message).about("model")
+            Refusal::new(Kind::UnknownModel, message).with_param("model")
         }
-        SubmitError::ModelForbidden(_) => Problem::new(Kind::ModelForbidden, message).about("model"),
-        SubmitError::NotFound(_) => Problem::new(Kind::NotFound, message),
-        SubmitError::Forbidden(_) => Problem::new(Kind::Forbidden, message),
-        SubmitError::InsufficientBalance { .. } => Problem::new(Kind::InsufficientBalance, message),
-        SubmitError::QuotaExceeded { .. } => Problem::new(Kind::QuotaExceeded, message),
+        SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
+        SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),
+        SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
+        SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
+        SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),
         SubmitError::IdempotencyConflict => {
-            Problem::new(Kind::IdempotencyConflict, message).about("Idempotency-Key")
+            Refusal::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
         }
-        SubmitError::KeyGone => Problem::new(Kind::Unauthenticated, message),
-        SubmitError::Busy => Problem::new(Kind::Busy, message),
-        SubmitError::Draining => Problem::new(Kind::Draining, message),
-        SubmitError::Store(error) => trouble(error),
-        SubmitError::Plugin(_) => Problem::new(Kind::Internal, message),
-        // What went wrong here is for the operator.
-        other => Problem::internal(other),
+        SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
+        SubmitError::Busy => Refusal::new(Kind::Busy, message),
+        SubmitError::Draining => Refusal::new(Kind::Draining, message),
+        SubmitError::Store(error) => store_refusal(error),
+        SubmitError::Plugin(_) => Refusal::new(Kind::Internal, message),
+        // The cause is for the operator.
+        other => Refusal::internal(other),
     }
 }
 
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idempotency_keys_have_a_form() {
+    fn idempotency_keys_are_visible_ascii() {
         for (values, expected) in [
             (&[][..], Some(None)),
             (&["a"], Some(Some("a"))),

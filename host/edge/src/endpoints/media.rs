@@ -1,46 +1,47 @@
-//! `GET /v1/media/{name}`: signed links to results. The signature is the only credential.
+//! `GET /v1/media/{name}`: signed links to results. The signature is the only credential. Byte ranges are
+//! parsed by the driver.
 
 use gatehouse_driver::{MediaFile, MediaRefusal};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use crate::backend::Backend;
-use crate::errors::{Kind, Problem};
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::errors::{Kind, Refusal};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::ResponseBody as Content;
+use crate::http::response::ResponseBody;
 
-/// The file behind a link, or the part of it that is asked for.
+/// The file behind a link, or the requested part of it.
 pub(super) async fn read<B: Backend>(
-    front: &Front<B>,
-    visit: &Visit<'_>,
-) -> Result<Response<Content>, Problem> {
-    let (name, headers) = (visit.open, &visit.parts.headers);
-    let query = Query::parse(visit.parts.uri.query());
+    context: &EdgeContext<B>,
+    request: &EndpointRequest<'_>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let (name, headers) = (request.param, &request.parts.headers);
+    let query = Query::parse(request.parts.uri.query());
     let (Some(expires), Some(signature)) = (query.one("expires")?, query.one("signature")?) else {
         return Err(not_found());
     };
     let tag = format!("\"{name}\"");
     let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
-    let range = range.filter(|_| is_still(headers, &tag));
-    let opened = front.backend.media(name, expires, signature, range).await;
-    let file = opened.map_err(|refusal| match refusal {
+    let range = range.filter(|_| if_range_matches(headers, &tag));
+    let found = context.backend.media(name, expires, signature, range).await;
+    let file = found.map_err(|refusal| match refusal {
         MediaRefusal::NotFound => not_found(),
-        MediaRefusal::Expired => Problem::new(Kind::LinkExpired, "this link has expired"),
+        MediaRefusal::Expired => Refusal::new(Kind::LinkExpired, "this link has expired"),
         MediaRefusal::BadRange(length) => {
             let message = format!("Range: outside the {length} bytes of this file");
-            Problem::new(Kind::BadRange, message)
-                .about("Range")
-                .with(header::CONTENT_RANGE, &format!("bytes */{length}"))
+            Refusal::new(Kind::BadRange, message)
+                .with_param("Range")
+                .with_header(header::CONTENT_RANGE, &format!("bytes */{length}"))
         }
-        MediaRefusal::Broken => Problem::internal("the media store failed"),
+        MediaRefusal::Broken => Refusal::internal("the media store failed"),
     })?;
     Ok(respond(file, name, &tag, headers))
 }
 
-fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap) -> Response<Content> {
-    let mut response = Response::new(Content::empty());
+fn respond(file: MediaFile, name: &str, tag: &str, request: &HeaderMap) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty());
     let length = file.range.end.saturating_sub(file.range.start);
-    let unchanged = asked.get_all(header::IF_NONE_MATCH).iter().any(|value| names(value, tag));
+    let unchanged = request.get_all(header::IF_NONE_MATCH).iter().any(|value| has_tag(value, tag));
     if unchanged {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     } else if length > 0 && file.partial {
@@ -49,7 +50,7 @@ fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap) -> Respons
         set(&mut response, header::CONTENT_RANGE, &part);
     }
     set(&mut response, header::ETAG, tag);
-    // A link is a secret of its holder; its content never changes.
+    // A link is its holder's secret; its content never changes.
     set(&mut response, header::CACHE_CONTROL, "private, max-age=86400, immutable");
     set(&mut response, header::ACCEPT_RANGES, "bytes");
     set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
@@ -57,29 +58,29 @@ fn respond(file: MediaFile, name: &str, tag: &str, asked: &HeaderMap) -> Respons
         set(&mut response, header::CONTENT_TYPE, file.mime);
         set(&mut response, header::CONTENT_DISPOSITION, &format!("inline; filename=\"{name}\""));
         set(&mut response, header::CONTENT_LENGTH, &length.to_string());
-        *response.body_mut() = Content::Pieces(file.body, length);
+        *response.body_mut() = ResponseBody::Pieces(file.body, length);
     }
     response
 }
 
-/// Sets a header whose value we made ourselves; a name or type that no header can carry is left out.
-fn set(response: &mut Response<Content>, name: header::HeaderName, value: &str) {
+/// Sets a header made by the gateway; a value that no header can carry is left out.
+fn set(response: &mut Response<ResponseBody>, name: header::HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
     }
 }
 
-/// `If-Range`: a range counts only for the file the client already holds a part of.
-fn is_still(headers: &HeaderMap, tag: &str) -> bool {
+/// `If-Range`: a range counts only for the file of which the client already has a part.
+fn if_range_matches(headers: &HeaderMap, tag: &str) -> bool {
     headers.get(header::IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes())
 }
 
-/// Whether one `If-None-Match` line names the tag. Weak comparison, as RFC 9110 wants it here.
-fn names(value: &HeaderValue, tag: &str) -> bool {
+/// Whether one `If-None-Match` line contains the tag, by the weak comparison of RFC 9110.
+fn has_tag(value: &HeaderValue, tag: &str) -> bool {
     let text = value.to_str().unwrap_or_default();
     text.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
-fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "no such file, or the link is damaged")
+fn not_found() -> Refusal {
+    Refusal::new(Kind::NotFound, "no such file, or the link is damaged")
 }

@@ -1,5 +1,5 @@
-//! The endpoints, one file a group. Each turns a request into calls of the house behind and their answers
-//! into the specification's shapes; none knows a connection, a key's text or a status code of an error.
+//! The endpoints, one file a group. Each turns a request into calls of the driver and their results into the
+//! specification's shapes. None knows a connection, a key's text or a status code of an error.
 
 mod health;
 mod jobs;
@@ -14,40 +14,30 @@ use gatehouse_model::Key;
 use http::Response;
 
 use crate::backend::Backend;
-use crate::errors::{Kind, Problem};
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
-use crate::http::response::ResponseBody as Content;
-use crate::http::routes::Route;
+use crate::errors::{Kind, Refusal};
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::response::ResponseBody;
+use crate::http::routes::Endpoint;
 
-/// The routes that need a key.
-pub(crate) async fn answer<B: Backend>(
-    front: &Front<B>,
-    visit: Visit<'_>,
-    key: Arc<Key>,
-) -> Result<Response<Content>, Problem> {
-    match visit.entry.route {
-        Route::Submit(submit) => jobs::submit(front, visit, key, submit).await,
-        Route::Task => tasks::read(front, &visit, &key).await,
-        Route::Cancel => tasks::cancel(front, &visit, key).await,
-        Route::Tasks => tasks::list(front, &visit, &key).await,
-        Route::JourneyTask => Err(tasks::unknown(visit.open)),
-        Route::Models => Ok(models::list(front, &key)),
-        Route::Model => models::read(front, &visit, &key),
-        Route::Text => text::ask(front, visit, key).await,
-        Route::CountTokens => Err(text::no_counting()),
-        Route::Media | Route::Live | Route::Ready => answer_open(front, visit).await,
-    }
-}
-
-/// The routes that need none.
-pub(crate) async fn answer_open<B: Backend>(
-    front: &Front<B>,
-    visit: Visit<'_>,
-) -> Result<Response<Content>, Problem> {
-    match visit.entry.route {
-        Route::Media => media::read(front, &visit).await,
-        Route::Live => Ok(health::live()),
-        Route::Ready => health::ready(front),
-        _ => Err(Problem::new(Kind::Unauthenticated, "missing API key")),
+/// Calls the endpoint of the request's route. `key` is absent on routes that need none.
+pub(crate) async fn respond<B: Backend>(
+    context: &EdgeContext<B>,
+    request: EndpointRequest<'_>,
+    key: Option<Arc<Key>>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    match (request.route.endpoint, key) {
+        (Endpoint::ReadMedia, _) => media::read(context, &request).await,
+        (Endpoint::Live, _) => Ok(health::live()),
+        (Endpoint::Ready, _) => health::ready(context),
+        (_, None) => Err(Refusal::new(Kind::Unauthenticated, "missing API key")),
+        (Endpoint::Submit(submission), Some(key)) => jobs::submit(context, request, key, submission).await,
+        (Endpoint::ReadTask, Some(key)) => tasks::read(context, &request, &key).await,
+        (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
+        (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
+        (Endpoint::ReadJourneyTask, Some(_)) => Err(tasks::unknown(request.param)),
+        (Endpoint::ListModels, Some(key)) => Ok(models::list(context, &key)),
+        (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
+        (Endpoint::Text, Some(key)) => text::respond(context, request, key).await,
+        (Endpoint::CountTokens, Some(_)) => Err(text::no_counting()),
     }
 }

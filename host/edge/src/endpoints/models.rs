@@ -1,4 +1,5 @@
-//! `GET /v1/models` and `GET /v1/models/{id}` in the shape OpenAI clients read.
+//! `GET /v1/models` and `GET /v1/models/{id}` in the shape OpenAI clients read. Lists only what the key may
+//! use.
 
 use std::borrow::Cow;
 
@@ -9,10 +10,10 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use crate::backend::Backend;
-use crate::errors::{Kind, Problem};
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::errors::{Kind, Refusal};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::http::response::{self, ResponseBody};
 
 #[derive(Serialize)]
 struct Models {
@@ -36,22 +37,22 @@ impl From<ModelListing> for Model {
 }
 
 /// Every model the key may use.
-pub(super) fn list<B: Backend>(front: &Front<B>, key: &Key) -> Response<Content> {
-    let data = front.backend.models(key).into_iter().map(Model::from).collect();
-    answer::json(&Models { object: "list", data })
+pub(super) fn list<B: Backend>(context: &EdgeContext<B>, key: &Key) -> Response<ResponseBody> {
+    let data = context.backend.models(key).into_iter().map(Model::from).collect();
+    response::json(&Models { object: "list", data })
 }
 
 /// One of them.
 pub(super) fn read<B: Backend>(
-    front: &Front<B>,
-    visit: &Visit<'_>,
+    context: &EdgeContext<B>,
+    request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<Content>, Problem> {
-    // Clients escape what they put into a path; an id that is not UTF-8 is simply not one of ours.
-    let id = percent_decode_str(visit.open).decode_utf8().unwrap_or(Cow::Borrowed(visit.open));
-    let found = front.backend.models(key).into_iter().find(|listing| listing.id == id);
+) -> Result<Response<ResponseBody>, Refusal> {
+    // Clients escape path segments; an id that is not UTF-8 is unknown.
+    let id = percent_decode_str(request.param).decode_utf8().unwrap_or(Cow::Borrowed(request.param));
+    let found = context.backend.models(key).into_iter().find(|listing| listing.id == id);
     match found {
-        Some(listing) => Ok(answer::json(&Model::from(listing))),
-        None => Err(Problem::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)))),
+        Some(listing) => Ok(response::json(&Model::from(listing))),
+        None => Err(Refusal::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)))),
     }
 }

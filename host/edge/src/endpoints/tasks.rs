@@ -1,4 +1,5 @@
-//! Tasks as clients read them: one, many, and the end of one (spec "Task"; decisions "Tasks").
+//! The task endpoints: read, wait, list and cancel, in the specification's shape (spec "Task"; decisions
+//! "Tasks"). Never decides what a task's state means.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +10,20 @@ use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::backend::{Backend, trouble};
-use crate::errors::{Kind, Problem};
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::backend::{Backend, store_refusal};
+use crate::errors::{Kind, Refusal};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
-use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::http::response::{self, ResponseBody};
 use crate::net::shutdown::{ShutdownPhase, reached};
 
-/// The longest a client may have its look-up held open, in seconds.
-const LONGEST_WAIT: u64 = 60;
-const PAGE: usize = 20;
-const LONGEST_PAGE: usize = 100;
+/// Limit of `Prefer: wait=N`, in seconds.
+const MAX_WAIT: u64 = 60;
+const DEFAULT_PAGE: usize = 20;
+const MAX_PAGE: usize = 100;
 
 #[derive(Serialize)]
-struct One<T> {
+struct TaskResponse<T> {
     code: u16,
     data: T,
 }
@@ -30,7 +31,7 @@ struct One<T> {
 #[derive(Serialize)]
 struct Page {
     code: u16,
-    data: Vec<View>,
+    data: Vec<TaskView>,
     has_more: bool,
     first_id: Option<TaskId>,
     last_id: Option<TaskId>,
@@ -38,19 +39,19 @@ struct Page {
 
 /// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
 #[derive(Serialize)]
-struct View {
+struct TaskView {
     id: TaskId,
     status: Status,
     progress: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<TaskFailureView>,
     created: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed: Option<u64>,
     model: String,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole_where_it_is")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json_number")]
     cost: Option<Credits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_time: Option<u64>,
@@ -60,7 +61,7 @@ struct View {
 
 /// Spec "Task failures".
 #[derive(Serialize)]
-struct Failure {
+struct TaskFailureView {
     #[serde(rename = "type")]
     kind: &'static str,
     code: &'static str,
@@ -69,25 +70,26 @@ struct Failure {
 
 /// One task, now or as soon as it has ended (`Prefer: wait=N`).
 pub(super) async fn read<B: Backend>(
-    front: &Front<B>,
-    visit: &Visit<'_>,
+    context: &EdgeContext<B>,
+    request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<Content>, Problem> {
-    let id = parse(visit.open)?;
-    let wait = preferred_wait(&visit.parts.headers);
+) -> Result<Response<ResponseBody>, Refusal> {
+    let id = parse_id(request.param)?;
+    let wait = preferred_wait(&request.parts.headers);
     let found = match wait {
-        None | Some(0) => front.backend.task(key, id),
+        None | Some(0) => context.backend.task(key, id),
         Some(seconds) => {
             tokio::select! {
                 biased;
-                task = front.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
-                // A shutdown does not wait for anybody's patience.
-                () = reached(front.shutdown.clone(), ShutdownPhase::LameDuck) => front.backend.task(key, id),
+                task = context.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
+                // A shutdown does not wait for a long poll.
+                () = reached(context.shutdown.clone(), ShutdownPhase::LameDuck) => context.backend.task(key, id),
             }
         }
     };
-    let task = found.map_err(trouble)?.ok_or_else(|| unknown(visit.open))?;
-    let mut response = answer::json(&One { code: 200, data: view(front, task, &visit.base)? });
+    let task = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
+    let mut response =
+        response::json(&TaskResponse { code: 200, data: view(context, task, &request.base_url)? });
     if let Some(seconds) = wait {
         let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
         response.headers_mut().insert("preference-applied", applied);
@@ -95,87 +97,88 @@ pub(super) async fn read<B: Backend>(
     Ok(response)
 }
 
-/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page: with a filter a page may be short
-/// or empty although `has_more` is true, since one page reads a bounded number of tasks.
+/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page. One page reads a
+/// limited number of tasks: with a filter it may be short or empty although `has_more` is true.
 pub(super) async fn list<B: Backend>(
-    front: &Front<B>,
-    visit: &Visit<'_>,
+    context: &EdgeContext<B>,
+    request: &EndpointRequest<'_>,
     key: &Key,
-) -> Result<Response<Content>, Problem> {
-    let filter = filter(&Query::parse(visit.parts.uri.query()))?;
-    let TaskPage { tasks, next, .. } = front.backend.tasks(key, &filter).await.map_err(trouble)?;
-    let data: Vec<View> =
-        tasks.into_iter().map(|task| view(front, task, &visit.base)).collect::<Result<_, _>>()?;
+) -> Result<Response<ResponseBody>, Refusal> {
+    let filter = filter(&Query::parse(request.parts.uri.query()))?;
+    let TaskPage { tasks, next, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
+    let data: Vec<TaskView> =
+        tasks.into_iter().map(|task| view(context, task, &request.base_url)).collect::<Result<_, _>>()?;
     let (first_id, last_id) = (data.first().map(|view| view.id), next.or(data.last().map(|view| view.id)));
-    Ok(answer::json(&Page { code: 200, data, has_more: next.is_some(), first_id, last_id }))
+    Ok(response::json(&Page { code: 200, data, has_more: next.is_some(), first_id, last_id }))
 }
 
 /// Ends a task early, where that is still possible.
 pub(super) async fn cancel<B: Backend>(
-    front: &Front<B>,
-    visit: &Visit<'_>,
+    context: &EdgeContext<B>,
+    request: &EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<Content>, Problem> {
-    let id = parse(visit.open)?;
-    let backend = Arc::clone(&front.backend);
-    // As with submissions: once begun, not cut short by a client that leaves.
+) -> Result<Response<ResponseBody>, Refusal> {
+    let id = parse_id(request.param)?;
+    let backend = Arc::clone(&context.backend);
+    // A cancellation runs to its end, even if its client disconnects.
     let running = tokio::spawn(async move { backend.cancel(&key, id).await });
-    let task = running.await.map_err(Problem::internal)?.map_err(|error| match error {
-        CancelError::NotFound => unknown(visit.open),
-        CancelError::Over(_) | CancelError::Running => Problem::new(Kind::Conflict, error.to_string()),
-        CancelError::Store(error) => trouble(error),
-        other => Problem::internal(other),
+    let task = running.await.map_err(Refusal::internal)?.map_err(|error| match error {
+        CancelError::NotFound => unknown(request.param),
+        CancelError::Over(_) | CancelError::Running => Refusal::new(Kind::Conflict, error.to_string()),
+        CancelError::Store(error) => store_refusal(error),
+        other => Refusal::internal(other),
     })?;
-    Ok(answer::json(&One { code: 200, data: view(front, task, &visit.base)? }))
+    Ok(response::json(&TaskResponse { code: 200, data: view(context, task, &request.base_url)? }))
 }
 
-/// A task that does not exist, or not for this caller: one answer for both.
-pub(super) fn unknown(id: &str) -> Problem {
-    Problem::new(Kind::NotFound, format!("unknown task {}", quoted(id)))
+/// A task that does not exist, or belongs to another customer: the same refusal for both.
+pub(super) fn unknown(id: &str) -> Refusal {
+    Refusal::new(Kind::NotFound, format!("unknown task {}", quoted(id)))
 }
 
-fn parse(id: &str) -> Result<TaskId, Problem> {
+/// The id in a path; text that is not an id is an unknown task.
+pub(super) fn parse_id(id: &str) -> Result<TaskId, Refusal> {
     id.parse().map_err(|_| unknown(id))
 }
 
-fn filter(query: &Query) -> Result<TaskFilter, Problem> {
+fn filter(query: &Query) -> Result<TaskFilter, Refusal> {
     let limit = query.read("limit", "a number from 1 to 100", |text| {
-        text.parse().ok().filter(|limit| (1..=LONGEST_PAGE).contains(limit))
+        text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit))
     })?;
     Ok(TaskFilter {
         status: query.read("status", "submitted, pending, processing, completed or failed", Status::parse)?,
         model: query.read("model", "a model id", |text| (!text.is_empty()).then(|| text.to_owned()))?,
         after: query.parsed("after", "a task id")?,
-        limit: limit.unwrap_or(PAGE),
+        limit: limit.unwrap_or(DEFAULT_PAGE),
     })
 }
 
-/// The seconds of `Prefer: wait=N`, at most [`LONGEST_WAIT`]. What is not understood is ignored (RFC 7240).
+/// The seconds of `Prefer: wait=N`, at most [`MAX_WAIT`]. An unreadable preference is ignored (RFC 7240).
 fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
     let lines = headers.get_all("prefer").iter().filter_map(|line| line.to_str().ok());
     let mut preferences = lines.flat_map(|line| line.split(',')).filter_map(|one| one.split(';').next());
     preferences.find_map(|preference| {
         let (name, value) = preference.split_once('=')?;
         let seconds: u64 = value.trim().trim_matches('"').parse().ok()?;
-        name.trim().eq_ignore_ascii_case("wait").then(|| seconds.min(LONGEST_WAIT))
+        name.trim().eq_ignore_ascii_case("wait").then(|| seconds.min(MAX_WAIT))
     })
 }
 
-fn view<B: Backend>(front: &Front<B>, mut task: Task, base: &str) -> Result<View, Problem> {
+fn view<B: Backend>(context: &EdgeContext<B>, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
     let result = match task.status {
-        Status::Completed => front.backend.result(&task, base).map(raw).transpose()?,
+        Status::Completed => context.backend.result(&task, base).map(raw).transpose()?,
         _ => None,
     };
     let span = task.finished.map(|end| end.since(task.created));
-    Ok(View {
+    Ok(TaskView {
         id: task.id,
         status: task.status,
         progress: task.progress,
         result,
-        error: task.failure.take().map(|fault| Failure {
-            kind: fault_word(fault.kind),
+        error: task.failure.take().map(|failure| TaskFailureView {
+            kind: failure_type(failure.kind),
             code: "task_failed",
-            message: fault.message,
+            message: failure.message,
         }),
         created: task.created.seconds(),
         completed: task.finished.map(gatehouse_model::UnixMs::seconds),
@@ -186,12 +189,12 @@ fn view<B: Backend>(front: &Front<B>, mut task: Task, base: &str) -> Result<View
     })
 }
 
-fn raw(json: Vec<u8>) -> Result<Box<RawValue>, Problem> {
-    let text = String::from_utf8(json).map_err(Problem::internal)?;
-    RawValue::from_string(text).map_err(Problem::internal)
+fn raw(json: Vec<u8>) -> Result<Box<RawValue>, Refusal> {
+    let text = String::from_utf8(json).map_err(Refusal::internal)?;
+    RawValue::from_string(text).map_err(Refusal::internal)
 }
 
-fn fault_word(kind: FailureKind) -> &'static str {
+fn failure_type(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Request => "invalid_request_error",
         FailureKind::Moderation => "content_policy_violation",
@@ -203,8 +206,8 @@ fn fault_word(kind: FailureKind) -> &'static str {
 }
 
 /// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
-#[expect(clippy::ref_option, reason = "the signature serde asks for")]
-fn whole_where_it_is<S: Serializer>(cost: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn as_json_number<S: Serializer>(cost: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
     match cost {
         Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),
         Some(cost) => serializer.serialize_f64(cost.as_f64()),
@@ -217,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_read_and_bounded() {
+    fn waits_are_read_and_limited() {
         for (lines, expected) in [
             (&[][..], None),
             (&["wait=5"], Some(5)),
@@ -239,16 +242,16 @@ mod tests {
     }
 
     #[test]
-    fn costs_read_like_prices() {
+    fn costs_are_json_numbers() {
         #[derive(Serialize)]
-        struct Bill(#[serde(serialize_with = "whole_where_it_is")] Option<Credits>);
+        struct Bill(#[serde(serialize_with = "as_json_number")] Option<Credits>);
         for (micro, text) in [(4_000_000, "4"), (250_000, "0.25"), (0, "0"), (1, "1e-6")] {
             assert_eq!(serde_json::to_string(&Bill(Some(Credits(micro)))).unwrap(), text);
         }
     }
 
     #[test]
-    fn filters_name_what_is_wrong() {
+    fn a_wrong_filter_is_named() {
         let filter = |query: &str| filter(&Query::parse(Some(query)));
         let plain = filter("").unwrap();
         assert_eq!((plain.limit, plain.status, plain.after, plain.model), (20, None, None, None));

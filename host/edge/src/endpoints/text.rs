@@ -1,4 +1,4 @@
-//! The text endpoints: one body in, one body or a stream of events out.
+//! The text endpoints: a checked body goes to the driver, a whole body or a stream of events comes back.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,70 +7,71 @@ use std::time::Duration;
 use bytes::{BufMut as _, BytesMut};
 use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, SubmitError, TextError};
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
-use http::{HeaderMap, Response, header};
+use http::{HeaderMap, Response};
 
 use crate::backend::Backend;
 use crate::endpoints::jobs;
-use crate::errors::{Form, Kind, Problem};
+use crate::errors::{Form, Kind, Refusal};
 use crate::http::body;
-use crate::http::context::{EdgeContext as Front, EndpointRequest as Visit};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self as answer, ResponseBody as Content};
+use crate::http::response::{self, ResponseBody};
 use crate::sse::EventBody;
 
-/// What of a client's headers a family may see.
-const SEEN: [&str; 2] = ["anthropic-version", "anthropic-beta"];
+/// The client headers that a family receives.
+const FORWARDED: [&str; 2] = ["anthropic-version", "anthropic-beta"];
 /// Asks for the bare chat completion object (spec/decisions.md, "Chat completions").
 const FORMAT: &str = "x-response-format";
-/// Characters of a client's header that are handed on.
-const HEADER_MOST: usize = 1024;
+/// Characters kept of a forwarded header.
+const MAX_HEADER_CHARS: usize = 1024;
 
 /// Answers a text request.
-pub(super) async fn ask<B: Backend>(
-    front: &Front<B>,
-    visit: Visit<'_>,
+pub(super) async fn respond<B: Backend>(
+    context: &EdgeContext<B>,
+    request: EndpointRequest<'_>,
     key: Arc<Key>,
-) -> Result<Response<Content>, Problem> {
-    let headers = &visit.parts.headers;
+) -> Result<Response<ResponseBody>, Refusal> {
+    let headers = &request.parts.headers;
     body::check_type(headers)?;
-    let form = Form::of(visit.parts.uri.path());
+    let form = Form::of(request.parts.uri.path());
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
-    let body = visit.body.read(&front.config.limits, &front.bodies, &*front.clock).await?;
-    let body = CheckedBody::parse(body, None).map_err(|error| jobs::refusal(error, None))?;
-    let request = CompletionRequest {
-        id: visit.id,
+    let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
+    let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
+    let id = request.id;
+    let completion = CompletionRequest {
+        id,
         key,
-        surface: visit.entry.surface,
+        surface: request.route.surface,
         body,
-        headers: SEEN.iter().filter_map(|name| seen(headers, name)).collect(),
+        headers: FORWARDED.iter().filter_map(|name| forwarded(headers, name)).collect(),
     };
-    match front.backend.complete(request).await.map_err(problem)? {
-        CompletionResponse::Whole(body) if wrapped => Ok(answer::json_text(wrap(&body))),
-        CompletionResponse::Whole(body) => Ok(answer::json_text(body)),
+    match context.backend.complete(completion).await.map_err(text_refusal)? {
+        CompletionResponse::Whole(body) if wrapped => Ok(response::json_text(wrap(&body))),
+        CompletionResponse::Whole(body) => Ok(response::json_text(body)),
         CompletionResponse::Stream(stream) => {
-            let every = Duration::from_secs(front.config.limits.keep_alive_seconds.get().into());
-            let clock = Arc::clone(&front.clock);
-            Ok(EventBody::new(stream, form, visit.id, clock, every, problem).into_response())
+            let interval = Duration::from_secs(context.config.limits.keep_alive_seconds.get().into());
+            let clock = Arc::clone(&context.clock);
+            Ok(EventBody::new(stream, form, id, clock, interval, text_refusal).into_response())
         }
     }
 }
 
 /// Spec "Endpoint list": not implemented, 404.
-pub(super) fn no_counting() -> Problem {
-    Problem::new(Kind::NotFound, "counting tokens is not offered here")
+pub(super) fn no_counting() -> Refusal {
+    Refusal::new(Kind::NotFound, "counting tokens is not offered here")
 }
 
-/// What the request says, else what its key says.
-fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Problem> {
+/// The format of the request's header, else of its key.
+fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Refusal> {
     let Some(value) = headers.get(FORMAT) else { return Ok(of_key) };
     let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(40).collect();
-    text.parse().map_err(|why| Problem::field(FORMAT, format!("{FORMAT}: {why}")))
+    text.parse().map_err(|why| Refusal::field(FORMAT, format!("{FORMAT}: {why}")))
 }
 
-fn seen(headers: &HeaderMap, name: &'static str) -> Option<Header> {
+fn forwarded(headers: &HeaderMap, name: &'static str) -> Option<Header> {
     let all: Vec<Cow<'_, str>> =
         headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-    let value: String = all.join(",").chars().take(HEADER_MOST).collect();
+    let value: String = all.join(",").chars().take(MAX_HEADER_CHARS).collect();
     (!value.is_empty()).then(|| Header { name: name.to_owned(), value })
 }
 
@@ -83,37 +84,32 @@ fn wrap(body: &[u8]) -> Vec<u8> {
     wrapped.into()
 }
 
-/// What a client reads; the provider's trouble is never shown as the client's fault.
-fn problem(error: TextError) -> Problem {
+/// The refusal a client reads. A provider's failure is never shown as the client's error.
+fn text_refusal(error: TextError) -> Refusal {
     let message = error.to_string();
     match error {
         TextError::Refused(SubmitError::UnknownModel(model)) => {
             let message =
                 format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
-            Problem::new(Kind::ModelNotFound, message).about("model")
+            Refusal::new(Kind::ModelNotFound, message).with_param("model")
         }
-        TextError::Refused(error) => jobs::refusal(error, None),
+        TextError::Refused(error) => jobs::submit_refusal(error, None),
         TextError::Rejected { obstacle, message, retry_after } => match obstacle {
-            Obstacle::Invalid => Problem::new(Kind::Invalid, message),
-            Obstacle::NotFound => Problem::new(Kind::NotFound, message),
-            Obstacle::TooLarge => Problem::new(Kind::TooLarge, message),
-            Obstacle::RateLimited => again(Problem::new(Kind::RateLimited, message), retry_after),
+            Obstacle::Invalid => Refusal::new(Kind::Invalid, message),
+            Obstacle::NotFound => Refusal::new(Kind::NotFound, message),
+            Obstacle::TooLarge => Refusal::new(Kind::TooLarge, message),
+            Obstacle::RateLimited => Refusal::new(Kind::RateLimited, message).with_retry_after(retry_after),
             Obstacle::Account => {
-                Problem::new(Kind::BadGateway, "the gateway's account at the model's provider was refused")
+                Refusal::new(Kind::BadGateway, "the gateway's account at the model's provider was refused")
             }
-            Obstacle::Upstream => Problem::new(Kind::BadGateway, message),
+            Obstacle::Upstream => Refusal::new(Kind::BadGateway, message),
         },
-        TextError::Timeout => Problem::new(Kind::UpstreamTimeout, message),
-        TextError::Unavailable { retry_after } => again(Problem::new(Kind::Busy, message), retry_after),
-        // A reason this room does not know yet is not the client's.
-        other => Problem::internal(other),
-    }
-}
-
-fn again(problem: Problem, after: Option<Duration>) -> Problem {
-    match after {
-        Some(span) => problem.with(header::RETRY_AFTER, &span.as_secs().clamp(1, 60).to_string()),
-        None => problem,
+        TextError::Timeout => Refusal::new(Kind::UpstreamTimeout, message),
+        TextError::Unavailable { retry_after } => {
+            Refusal::new(Kind::Busy, message).with_retry_after(retry_after)
+        }
+        // An error unknown here is the gateway's.
+        other => Refusal::internal(other),
     }
 }
 
@@ -124,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_is_the_clients_choice() {
+    fn the_header_overrides_the_keys_format() {
         use ChatFormat::{Bare, Wrapped};
         for (value, of_key, expected) in [
             (None, Wrapped, Some(Wrapped)),
@@ -147,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_family_may_see_is_handed_on() {
+    fn only_listed_headers_are_forwarded() {
         let mut headers = HeaderMap::new();
         for value in ["b1", "b2"] {
             headers.append("anthropic-beta", HeaderValue::from_static(value));
         }
-        let found: Vec<Header> = SEEN.iter().filter_map(|name| seen(&headers, name)).collect();
+        let found: Vec<Header> = FORWARDED.iter().filter_map(|name| forwarded(&headers, name)).collect();
         assert_eq!(found, [Header { name: "anthropic-beta".into(), value: "b1,b2".into() }]);
     }
 }

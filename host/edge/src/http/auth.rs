@@ -1,8 +1,9 @@
-//! Authentication: reads the API key of a request, looks it up by digest, and checks its revocation, expiry and networks.
+//! Authentication: reads the API key of a request, looks it up by digest, and checks its revocation, expiry
+//! and networks.
 //!
-//! Keys are cached by digest and valid only for the store's current key generation, so a revocation works at once. Never
-//! keeps, compares or logs a key's text. Every key that was never issued gets the same message, whatever is wrong with
-//! it. Spending and model limits are checked where they are committed.
+//! Keys are cached by digest and valid only for the store's current key generation, so a revocation works at
+//! once. Never keeps, compares or logs a key's text. Every key that was never issued gets the same message,
+//! whatever is wrong with it. Spending and model limits are checked where they are committed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use gatehouse_model::{ApiKey, Key, KeyDigest, Pepper, UnixMs};
 use http::{HeaderMap, header};
 use moka::sync::Cache;
 
-use crate::backend::{Backend, trouble};
-use crate::errors::{Kind, Problem};
+use crate::backend::{Backend, store_refusal};
+use crate::errors::{Kind, Refusal};
 use crate::http::client_address;
 
 /// Cached keys.
@@ -40,8 +41,8 @@ impl Auth {
         x_api_key: bool,
         client: IpAddr,
         now: UnixMs,
-    ) -> Result<Arc<Key>, Problem> {
-        let mut refusal = None;
+    ) -> Result<Arc<Key>, Refusal> {
+        let mut last = None;
         for presented in presented(headers, x_api_key) {
             match self
                 .look_up(backend, presented?)?
@@ -49,13 +50,13 @@ impl Auth {
                 .and_then(|key| check(key, client, now))
             {
                 Ok(key) => return Ok(key),
-                Err(problem) => refusal = Some(problem),
+                Err(refusal) => last = Some(refusal),
             }
         }
-        Err(refusal.unwrap_or_else(|| missing(x_api_key)))
+        Err(last.unwrap_or_else(|| missing(x_api_key)))
     }
 
-    fn look_up<B: Backend>(&self, backend: &B, presented: &str) -> Result<Option<Arc<Key>>, Problem> {
+    fn look_up<B: Backend>(&self, backend: &B, presented: &str) -> Result<Option<Arc<Key>>, Refusal> {
         let Ok(key) = ApiKey::parse(presented) else { return Ok(None) };
         let digest = key.digest(&self.pepper);
         // Read before the key: a change in between makes the cached entry stale at once.
@@ -68,7 +69,7 @@ impl Auth {
         if self.unknown.get(&digest) == Some(generation) {
             return Ok(None);
         }
-        match backend.key(&digest).map_err(trouble)? {
+        match backend.key(&digest).map_err(store_refusal)? {
             Some(key) => {
                 let key = Arc::new(key);
                 self.known.insert(digest, (generation, Arc::clone(&key)));
@@ -83,9 +84,9 @@ impl Auth {
     }
 }
 
-/// The key texts of a request in order of precedence: `x-api-key` first where it may carry one, because its clients
-/// sometimes send a stale bearer token too; then bearer tokens.
-fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Problem>> {
+/// The key texts of a request in order of precedence: `x-api-key` first where it may carry one, because its
+/// clients sometimes send a stale bearer token too; then bearer tokens.
+fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Refusal>> {
     let mut found = Vec::with_capacity(2);
     if x_api_key {
         found.extend(
@@ -97,36 +98,36 @@ fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Problem>>
         let token = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         found.push(token.map(|(_, token)| token.trim()).ok_or_else(|| {
             let message = "Authorization: expected \"Bearer <API key>\"";
-            Problem::new(Kind::Unauthenticated, message)
+            Refusal::new(Kind::Unauthenticated, message)
         }));
     }
     found
 }
 
 /// Checks revocation, expiry and networks.
-fn check(key: Arc<Key>, client: IpAddr, now: UnixMs) -> Result<Arc<Key>, Problem> {
+fn check(key: Arc<Key>, client: IpAddr, now: UnixMs) -> Result<Arc<Key>, Refusal> {
     if key.revoked.is_some() {
-        return Err(Problem::new(Kind::Unauthenticated, "this API key has been revoked"));
+        return Err(Refusal::new(Kind::Unauthenticated, "this API key has been revoked"));
     }
     if key.expires.is_some_and(|end| end <= now) {
-        return Err(Problem::new(Kind::Unauthenticated, "this API key has expired"));
+        return Err(Refusal::new(Kind::Unauthenticated, "this API key has expired"));
     }
     if !key.networks.is_empty() && !client_address::is_within(client, &key.networks) {
         let message = format!("this API key may not be used from {client}");
-        return Err(Problem::new(Kind::NetworkForbidden, message));
+        return Err(Refusal::new(Kind::NetworkForbidden, message));
     }
     Ok(key)
 }
 
-fn unknown() -> Problem {
-    Problem::new(Kind::Unauthenticated, "invalid API key")
+fn unknown() -> Refusal {
+    Refusal::new(Kind::Unauthenticated, "invalid API key")
 }
 
-fn missing(x_api_key: bool) -> Problem {
+fn missing(x_api_key: bool) -> Refusal {
     let message = if x_api_key {
         "missing API key: send it as \"Authorization: Bearer <API key>\" or as x-api-key"
     } else {
         "missing API key: send it as \"Authorization: Bearer <API key>\""
     };
-    Problem::new(Kind::Unauthenticated, message)
+    Refusal::new(Kind::Unauthenticated, message)
 }

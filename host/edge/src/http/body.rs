@@ -1,5 +1,5 @@
-//! Request bodies: read once, bounded in bytes, time and rate, and counted against what all clients together
-//! may make us hold. What the bytes mean is for `CheckedBody` of the driver.
+//! Request bodies: read once, limited in bytes, time and rate, and counted against a common budget of all
+//! clients. Never parses the bytes: that is `CheckedBody` of the driver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use hyper::body::{Frame, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::{Limits, mib, seconds};
-use crate::errors::{Kind, Problem};
+use crate::errors::{Kind, Refusal};
 
-/// A body this short is taken off the connection even when nobody wants it, so that the connection lives.
-const WORTH_DRAINING: u64 = 64 * 1024;
-const DRAIN: Duration = Duration::from_secs(1);
+/// An unread body up to this length is read and dropped, so that the connection can be used again.
+const MAX_DRAINED: u64 = 64 * 1024;
+const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// One permit of the common allowance.
-const PERMIT: usize = 1024;
+/// Bytes of one permit of the common budget.
+const PERMIT_BYTES: usize = 1024;
 
-/// The permits of an allowance of this many bytes.
-pub(crate) fn allowance(bytes: usize) -> Semaphore {
-    Semaphore::new((bytes / PERMIT).min(Semaphore::MAX_PERMITS))
+/// The permits of a common budget of this many bytes.
+pub(crate) fn budget(bytes: usize) -> Semaphore {
+    Semaphore::new((bytes / PERMIT_BYTES).min(Semaphore::MAX_PERMITS))
 }
 
-/// A request's body before anybody has read it.
-pub(crate) struct Unread {
+/// A request's body on its connection.
+pub(crate) struct RequestBody {
     incoming: Incoming,
     finished: bool,
     failed: bool,
@@ -37,10 +37,10 @@ pub(crate) struct Unread {
     awaits_continue: bool,
 }
 
-/// A body in memory; its share of the allowance is given back when the last of its `Bytes` is dropped.
+/// A body in memory; its permits are released when the last of its `Bytes` is dropped.
 struct Counted {
     bytes: Bytes,
-    _share: OwnedSemaphorePermit,
+    _permits: OwnedSemaphorePermit,
 }
 
 impl AsRef<[u8]> for Counted {
@@ -49,7 +49,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-impl Unread {
+impl RequestBody {
     pub(crate) fn new(incoming: Incoming, headers: &HeaderMap) -> Self {
         Self {
             finished: incoming.is_end_stream(),
@@ -69,50 +69,50 @@ impl Unread {
     pub(crate) async fn read(
         &mut self,
         limits: &Limits,
-        allowance: &Arc<Semaphore>,
+        budget: &Arc<Semaphore>,
         clock: &dyn Clock,
-    ) -> Result<Bytes, Problem> {
-        let most = mib(limits.body_mib);
-        if self.incoming.size_hint().lower() > most as u64 {
-            return Err(too_large(most));
+    ) -> Result<Bytes, Refusal> {
+        let max = mib(limits.body_mib);
+        if self.incoming.size_hint().lower() > max as u64 {
+            return Err(too_large(max));
         }
         let started = clock.now();
         let mut pieces = Pieces::default();
-        let mut share: Option<OwnedSemaphorePermit> = None;
+        let mut permits: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = self.frame(limits, clock, started).await? {
             let Ok(piece) = frame.into_data() else { continue };
             self.received += piece.len() as u64;
-            if self.received > most as u64 {
-                return Err(too_large(most));
+            if self.received > max as u64 {
+                return Err(too_large(max));
             }
-            reserve(&mut share, self.received, allowance)?;
+            reserve(&mut permits, self.received, budget)?;
             pieces.push(piece);
         }
         let bytes = pieces.join();
-        Ok(match share {
-            Some(share) => Bytes::from_owner(Counted { bytes, _share: share }),
+        Ok(match permits {
+            Some(permits) => Bytes::from_owner(Counted { bytes, _permits: permits }),
             None => bytes,
         })
     }
 
-    /// The next frame, as long as the client keeps its pace.
+    /// The next frame, within the time the client has for it.
     async fn frame(
         &mut self,
         limits: &Limits,
         clock: &dyn Clock,
         started: UnixMs,
-    ) -> Result<Option<Frame<Bytes>>, Problem> {
-        // What has arrived already costs no timer.
+    ) -> Result<Option<Frame<Bytes>>, Refusal> {
+        // A frame that has arrived already needs no timer.
         let frame = match self.incoming.frame().now_or_never() {
             Some(frame) => frame,
             None => {
-                let span = patience(limits, clock.now().since(started), self.received);
+                let span = time_limit(limits, clock.now().since(started), self.received);
                 tokio::select! {
                     frame = self.incoming.frame() => frame,
                     () = clock.pause(span) => {
                         self.failed = true;
                         let message = "the request body did not arrive in time";
-                        return Err(Problem::new(Kind::RequestTimeout, message));
+                        return Err(Refusal::new(Kind::RequestTimeout, message));
                     }
                 }
             }
@@ -121,7 +121,7 @@ impl Unread {
             Some(Ok(frame)) => Ok(Some(frame)),
             Some(Err(error)) => {
                 self.failed = true;
-                Err(Problem::new(Kind::Invalid, format!("the request body could not be read: {error}")))
+                Err(Refusal::new(Kind::Invalid, format!("the request body could not be read: {error}")))
             }
             None => {
                 self.finished = true;
@@ -130,13 +130,13 @@ impl Unread {
         }
     }
 
-    /// Takes a short unwanted body off the connection. False when the rest of it is still to come, so that
-    /// the connection cannot be used again.
+    /// Reads and drops the rest of a short body. False when bytes are still to come: the connection cannot be
+    /// used again.
     pub(crate) async fn drain(mut self, clock: &dyn Clock) -> bool {
         if self.finished {
             return true;
         }
-        let short = self.incoming.size_hint().upper().is_some_and(|upper| upper <= WORTH_DRAINING);
+        let short = self.incoming.size_hint().upper().is_some_and(|upper| upper <= MAX_DRAINED);
         if self.failed || self.awaits_continue || !short {
             return false;
         }
@@ -151,45 +151,45 @@ impl Unread {
         tokio::select! {
             biased;
             drained = rest => drained,
-            () = clock.pause(DRAIN) => false,
+            () = clock.pause(DRAIN_TIME) => false,
         }
     }
 }
 
-/// How long the next bytes may take: the shortest of the pause allowed, the time left altogether, and the
-/// time the bytes so far have earned at the minimum rate.
-fn patience(limits: &Limits, elapsed: Duration, received: u64) -> Duration {
+/// The time for the next bytes: the shortest of the allowed pause, the time left in total, and the time that
+/// the bytes so far allow at the minimum rate.
+fn time_limit(limits: &Limits, elapsed: Duration, received: u64) -> Duration {
     let idle = seconds(limits.body_idle_seconds);
     let left = seconds(limits.body_seconds).saturating_sub(elapsed);
-    let earned = Duration::from_secs(received / u64::from(limits.body_bytes_per_second.get()));
-    idle.min(left).min((idle + earned).saturating_sub(elapsed))
+    let by_rate = Duration::from_secs(received / u64::from(limits.body_bytes_per_second.get()));
+    idle.min(left).min((idle + by_rate).saturating_sub(elapsed))
 }
 
 fn reserve(
-    share: &mut Option<OwnedSemaphorePermit>,
+    permits: &mut Option<OwnedSemaphorePermit>,
     received: u64,
-    allowance: &Arc<Semaphore>,
-) -> Result<(), Problem> {
-    let needed = usize::try_from(received).unwrap_or(usize::MAX).div_ceil(PERMIT);
-    let more = needed - share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+    budget: &Arc<Semaphore>,
+) -> Result<(), Refusal> {
+    let needed = usize::try_from(received).unwrap_or(usize::MAX).div_ceil(PERMIT_BYTES);
+    let more = needed - permits.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
     let Ok(more) = u32::try_from(more) else { return Err(busy()) };
-    let more = Arc::clone(allowance).try_acquire_many_owned(more).map_err(|_| busy())?;
-    match share {
-        Some(share) => share.merge(more),
-        None => *share = Some(more),
+    let more = Arc::clone(budget).try_acquire_many_owned(more).map_err(|_| busy())?;
+    match permits {
+        Some(permits) => permits.merge(more),
+        None => *permits = Some(more),
     }
     Ok(())
 }
 
-fn busy() -> Problem {
-    Problem::new(Kind::Busy, "the gateway holds too many request bodies, retry in a moment")
+fn busy() -> Refusal {
+    Refusal::new(Kind::Busy, "the gateway holds too many request bodies, retry in a moment")
 }
 
-fn too_large(most: usize) -> Problem {
-    Problem::new(Kind::TooLarge, format!("the request body is larger than {most} bytes"))
+fn too_large(max: usize) -> Refusal {
+    Refusal::new(Kind::TooLarge, format!("the request body is larger than {max} bytes"))
 }
 
-/// Pieces of a body; one piece alone is never copied.
+/// Pieces of a body; a single piece is never copied.
 #[derive(Default)]
 struct Pieces {
     first: Bytes,
@@ -213,21 +213,21 @@ impl Pieces {
     }
 }
 
-/// Whether the head announces plain JSON.
-pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+/// Refuses a head that does not announce plain JSON.
+pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes());
     if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
         let message = "Content-Encoding: compressed request bodies are not accepted";
-        return Err(Problem::new(Kind::WrongMediaType, message));
+        return Err(Refusal::new(Kind::WrongMediaType, message));
     }
     let announced = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     let essence = announced.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    let came = announced.map_or_else(|| "none".to_owned(), crate::http::query::quoted);
-    let message = format!("Content-Type: expected application/json, not {came}");
-    Err(Problem::new(Kind::WrongMediaType, message))
+    let received = announced.map_or_else(|| "none".to_owned(), crate::http::query::quoted);
+    let message = format!("Content-Type: expected application/json, not {received}");
+    Err(Refusal::new(Kind::WrongMediaType, message))
 }
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_is_the_shortest_of_three() {
+    fn the_time_limit_is_the_shortest_of_three() {
         let limits = Limits::default();
         for (elapsed, received, expected) in [
             (0, 0, 15),
@@ -246,26 +246,26 @@ mod tests {
             (115, 1 << 20, 5),
             (200, 1 << 20, 0),
         ] {
-            let span = patience(&limits, Duration::from_secs(elapsed), received);
+            let span = time_limit(&limits, Duration::from_secs(elapsed), received);
             assert_eq!(span, Duration::from_secs(expected), "{elapsed} s, {received} bytes");
         }
     }
 
     #[test]
-    fn shares_grow_with_the_body_and_return() {
-        let allowance = Arc::new(allowance(4096));
-        let mut share = None;
+    fn permits_grow_with_the_body_and_are_released() {
+        let budget = Arc::new(budget(4096));
+        let mut permits = None;
         for (received, left) in [(1, 3), (1024, 3), (1025, 2), (4096, 0)] {
-            reserve(&mut share, received, &allowance).unwrap();
-            assert_eq!(allowance.available_permits(), left);
+            reserve(&mut permits, received, &budget).unwrap();
+            assert_eq!(budget.available_permits(), left);
         }
-        assert_eq!(reserve(&mut share, 4097, &allowance).unwrap_err().kind(), Kind::Busy);
-        drop(share);
-        assert_eq!(allowance.available_permits(), 4);
+        assert_eq!(reserve(&mut permits, 4097, &budget).unwrap_err().kind(), Kind::Busy);
+        drop(permits);
+        assert_eq!(budget.available_permits(), 4);
     }
 
     #[test]
-    fn only_plain_json_is_announced() {
+    fn only_plain_json_is_accepted() {
         for (kind, encoding, fits) in [
             (Some("application/json"), None, true),
             (Some("Application/JSON ; charset=utf-8"), None, true),

@@ -1,5 +1,5 @@
-//! What an endpoint gets: the parts of the edge that every request needs, and one request after its checks. Holds no
-//! logic.
+//! What an endpoint gets: the parts of the edge that every request needs, and one request after its checks.
+//! Holds no logic.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use http::request::Parts;
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::Config;
-use crate::http::body::Unread;
-use crate::http::routes::Entry;
+use crate::http::body::RequestBody;
+use crate::http::routes::Route;
 use crate::net::shutdown::ShutdownPhase;
 
 /// What all requests share.
@@ -26,12 +26,12 @@ pub(crate) struct EdgeContext<B> {
 /// One request whose head, route and key have been checked.
 pub(crate) struct EndpointRequest<'r> {
     pub(crate) parts: &'r Parts,
-    pub(crate) body: &'r mut Unread,
-    pub(crate) entry: &'static Entry,
+    pub(crate) body: &'r mut RequestBody,
+    pub(crate) route: &'static Route,
     /// The request's id.
     pub(crate) id: RequestId,
-    /// The path segment that the route's pattern leaves open.
-    pub(crate) open: &'r str,
+    /// The path segment in the braces of the route's pattern; empty without braces.
+    pub(crate) param: &'r str,
     /// The start of every link in the response.
-    pub(crate) base: String,
+    pub(crate) base_url: String,
 }

@@ -1,19 +1,19 @@
-//! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section 8.3.1). Pure;
-//! never looks at a route or a body.
+//! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section
+//! 8.3.1). Pure; never looks at a route or a body.
 
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, Method, Version, header};
 
 use crate::config::{Limits, count, kib};
-use crate::errors::{Kind, Problem};
+use crate::errors::{Kind, Refusal};
 use crate::net::transport::ConnectionFlags;
 
 /// Checks the head; returns its authority (host and port).
-pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> Result<Authority, Problem> {
+pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> Result<Authority, Refusal> {
     check_size(parts, limits)?;
     if parts.headers.contains_key(header::TRANSFER_ENCODING) && flags.is_ambiguous() {
-        return Err(Problem::new(
+        return Err(Refusal::new(
             Kind::Invalid,
             "Content-Length and Transfer-Encoding in one request: send one of them",
         ));
@@ -21,33 +21,35 @@ pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> 
     check_encoding(&parts.headers)?;
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
-        return Err(Problem::new(Kind::WrongMethod, message).with(header::ALLOW, "GET, HEAD, OPTIONS, POST"));
+        return Err(
+            Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, "GET, HEAD, OPTIONS, POST")
+        );
     }
     authority(parts)
 }
 
-/// hyper looks at the last coding alone and passes the body on as the other codings left it; a proxy in front may read
-/// such a list in another way.
-fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+/// hyper looks at the last coding alone and passes the body on as the other codings left it; a proxy in front
+/// may read such a list in another way.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let plain = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
     if plain && codings.next().is_none() {
         return Ok(());
     }
-    Err(Problem::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
+    Err(Refusal::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
 }
 
-fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Problem> {
+fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Refusal> {
     let (lines, max_lines) = (parts.headers.len(), count(limits.headers));
     if lines > max_lines {
         let message = format!("{lines} header lines, at most {max_lines} are allowed");
-        return Err(Problem::new(Kind::HeadTooLarge, message));
+        return Err(Refusal::new(Kind::HeadTooLarge, message));
     }
     let (bytes, max) = (parts.uri.path().len() + header_bytes(&parts.headers), kib(limits.head_kib));
     let bytes = bytes + parts.uri.query().map_or(0, str::len);
     if bytes > max {
         let message = format!("a request head of {bytes} bytes, at most {max} are allowed");
-        return Err(Problem::new(Kind::HeadTooLarge, message));
+        return Err(Refusal::new(Kind::HeadTooLarge, message));
     }
     Ok(())
 }
@@ -58,8 +60,8 @@ fn header_bytes(headers: &HeaderMap) -> usize {
 }
 
 /// The one authority of the request: `Host`, or the target's own where it has one, which must not differ.
-fn authority(parts: &Parts) -> Result<Authority, Problem> {
-    let wrong = |message| Err(Problem::field("Host", message));
+fn authority(parts: &Parts) -> Result<Authority, Refusal> {
+    let wrong = |message| Err(Refusal::field("Host", message));
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let (host, second) = (hosts.next(), hosts.next());
     if second.is_some() {
@@ -176,8 +178,8 @@ mod tests {
             }
             let result = check(&parts, &ConnectionFlags::default(), &limits);
             assert_eq!(result.is_ok(), fits, "{lines} lines of {bytes}");
-            if let Err(problem) = result {
-                assert_eq!(problem.kind(), Kind::HeadTooLarge);
+            if let Err(refusal) = result {
+                assert_eq!(refusal.kind(), Kind::HeadTooLarge);
             }
         }
     }
@@ -187,8 +189,8 @@ mod tests {
         for method in [Method::TRACE, Method::CONNECT] {
             let mut parts = request(Version::HTTP_11, "/", &["a"]);
             parts.method = method;
-            let problem = check(&parts, &ConnectionFlags::default(), &Limits::default()).unwrap_err();
-            assert_eq!(problem.kind(), Kind::WrongMethod);
+            let refusal = check(&parts, &ConnectionFlags::default(), &Limits::default()).unwrap_err();
+            assert_eq!(refusal.kind(), Kind::WrongMethod);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The pipeline of every request: head checks, routing, authentication, the endpoint, the response's common headers.
+//! The pipeline of every request: head checks, routing, authentication, the endpoint, the response's common
+//! headers.
 //!
-//! Owns the order of these steps and what every response carries (request ids, the connection's fate, the access
-//! record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
+//! Owns the order of these steps and what every response carries (request ids, the connection's fate, the
+//! access record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -17,16 +18,16 @@ use tokio::sync::watch;
 use crate::backend::Backend;
 use crate::config::{Config, count, mib};
 use crate::endpoints;
-use crate::errors::{Form, Kind, Problem};
+use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
-use crate::http::body::{self, Unread};
+use crate::http::body::{self, RequestBody};
 use crate::http::client_address;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
-use crate::http::routes::{self, Found, Route};
+use crate::http::routes::{self, Endpoint, Lookup};
 use crate::net::activity::Activity;
 use crate::net::concurrency_limit::ConcurrencyLimit;
 use crate::net::shutdown::ShutdownPhase;
@@ -57,7 +58,7 @@ impl<B: Backend> Pipeline<B> {
         seed: Arc<dyn Seed>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let bodies = Arc::new(body::allowance(mib(config.limits.bodies_mib)));
+        let bodies = Arc::new(body::budget(mib(config.limits.bodies_mib)));
         let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
         Self { context: EdgeContext { backend, config, clock, seed, bodies, shutdown }, auth, per_key }
     }
@@ -72,13 +73,13 @@ impl<B: Backend> Pipeline<B> {
         let clock = &*self.context.clock;
         let id = RequestId::new(clock.now(), &*self.context.seed);
         let mut record = AccessRecord::new(id, parts.method.clone(), &peer.activity);
-        let mut body = Unread::new(incoming, &parts.headers);
+        let mut body = RequestBody::new(incoming, &parts.headers);
         let result = self.route(&parts, &mut body, peer, &mut record).await;
-        let mut response = result.unwrap_or_else(|problem| {
-            if let Some(cause) = problem.cause() {
+        let mut response = result.unwrap_or_else(|refusal| {
+            if let Some(cause) = refusal.cause() {
                 tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
             }
-            problem.into_response(Form::of(parts.uri.path()), id)
+            refusal.into_response(Form::of(parts.uri.path()), id)
         });
         record.received = body.received();
         let reusable = body.drain(clock).await;
@@ -90,52 +91,48 @@ impl<B: Backend> Pipeline<B> {
     async fn route(
         &self,
         parts: &Parts,
-        body: &mut Unread,
+        body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
-    ) -> Result<Response<ResponseBody>, Problem> {
+    ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.flags, &self.context.config.limits)?;
-        let base = self.base_url(&authority, peer);
-        let (entry, open) = match routes::find(&parts.method, parts.uri.path()) {
-            Found::Route(entry, open) => (entry, open.unwrap_or_default()),
-            Found::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
-            Found::OtherMethods(allowed) => return Err(wrong_method(&parts.method, &allowed)),
-            Found::Nothing if parts.method == Method::OPTIONS && parts.uri.path() == "*" => {
+        let base_url = self.base_url(&authority, peer);
+        let (route, param) = match routes::look_up(&parts.method, parts.uri.path()) {
+            Lookup::Route(route, param) => (route, param.unwrap_or_default()),
+            Lookup::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
+            Lookup::OtherMethods(allowed) => return Err(wrong_method(&parts.method, &allowed)),
+            Lookup::UnknownPath if parts.method == Method::OPTIONS && parts.uri.path() == "*" => {
                 return Ok(options("GET, HEAD, OPTIONS, POST"));
             }
-            Found::Nothing => return Err(unknown_path(parts.uri.path(), &base)),
+            Lookup::UnknownPath => return Err(unknown_path(parts.uri.path(), &base_url)),
         };
-        record.pattern = entry.pattern;
-        record.surface = entry.surface;
-        let key = if entry.route.is_open() {
-            None
-        } else {
-            Some(self.authenticate(entry.route, parts, peer, record)?)
+        record.pattern = route.pattern;
+        record.surface = route.surface;
+        let key = match route.endpoint.needs_key() {
+            true => Some(self.authenticate(route.endpoint, parts, peer, record)?),
+            false => None,
         };
-        let request = EndpointRequest { parts, body, entry, id: record.id, open, base };
-        match key {
-            Some(key) => endpoints::answer(&self.context, request, key).await,
-            None => endpoints::answer_open(&self.context, request).await,
-        }
+        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url };
+        endpoints::respond(&self.context, request, key).await
     }
 
     fn authenticate(
         &self,
-        route: Route,
+        endpoint: Endpoint,
         parts: &Parts,
         peer: &Peer,
         record: &mut AccessRecord,
-    ) -> Result<Arc<Key>, Problem> {
+    ) -> Result<Arc<Key>, Refusal> {
         let context = &self.context;
         let client = client_address::client(peer.address, &parts.headers, &context.config.trusted_proxies);
-        let x_api_key = route.is_anthropics() || Form::of(parts.uri.path()) == Form::Messages;
+        let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
         let key = self.auth.authenticate(&*context.backend, &parts.headers, x_api_key, client, now)?;
         record.key = Some(key.id.clone());
         record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
             let max = context.config.limits.requests_per_key;
             let message = format!("this API key has {max} requests under way, the most it may have at once");
-            Problem::new(Kind::RateLimited, message)
+            Refusal::new(Kind::RateLimited, message)
         })?);
         Ok(key)
     }
@@ -197,14 +194,14 @@ fn options(allowed: &str) -> Response<ResponseBody> {
     response
 }
 
-fn wrong_method(method: &Method, allowed: &str) -> Problem {
+fn wrong_method(method: &Method, allowed: &str) -> Refusal {
     let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
-    Problem::new(Kind::WrongMethod, message).with(header::ALLOW, allowed)
+    Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, allowed)
 }
 
-fn unknown_path(path: &str, base: &str) -> Problem {
+fn unknown_path(path: &str, base: &str) -> Refusal {
     let path_quoted = quoted(path);
-    let message = match routes::meant(path) {
+    let message = match routes::probable_path(path) {
         // Anthropic's clients add /v1 themselves, OpenAI's do not.
         Some(right) if Form::of(&right) == Form::Messages => format!(
             "unknown path {path_quoted}: this endpoint is {base}{right}; for clients that add /v1/messages \
@@ -215,5 +212,5 @@ fn unknown_path(path: &str, base: &str) -> Problem {
         ),
         None => format!("unknown path {path_quoted}"),
     };
-    Problem::new(Kind::UnknownPath, message)
+    Refusal::new(Kind::UnknownPath, message)
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::errors::Problem;
+use crate::errors::Refusal;
 
 /// A decoded query string.
 pub(crate) struct Query(Vec<(String, String)>);
@@ -14,11 +14,11 @@ impl Query {
     }
 
     /// The value of `name`. A repeated name is an error, because two readers would pick different values.
-    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Refusal> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let first = values.next();
         if values.next().is_some() {
-            return Err(Problem::field(name, format!("{name}: given more than once")));
+            return Err(Refusal::field(name, format!("{name}: given more than once")));
         }
         Ok(first)
     }
@@ -29,14 +29,14 @@ impl Query {
         name: &str,
         expected: &str,
         read: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, Problem> {
+    ) -> Result<Option<T>, Refusal> {
         let Some(text) = self.one(name)? else { return Ok(None) };
-        let wrong = || Problem::field(name, format!("{name}: expected {expected}, not {}", quoted(text)));
+        let wrong = || Refusal::field(name, format!("{name}: expected {expected}, not {}", quoted(text)));
         read(text).map(Some).ok_or_else(wrong)
     }
 
     /// The value of `name` parsed into its type.
-    pub(crate) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<Option<T>, Problem> {
+    pub(crate) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<Option<T>, Refusal> {
         self.read(name, expected, |text| text.parse().ok())
     }
 }

@@ -1,166 +1,192 @@
-//! The one table of routes: every (method, path) the gateway answers, and nothing about how.
+//! The one table of routes: every method and path of the gateway, as data. Holds no code of an endpoint.
 
 use http::Method;
 
-/// A path segment in braces stands for any one segment that is not empty.
-pub(crate) struct Entry {
+/// One row. A path segment in braces matches any one segment that is not empty.
+pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) pattern: &'static str,
-    /// Names the route in logs and metrics; for submissions also the surface the plugin is asked for.
+    /// Names the route in logs and metrics; for submissions also the surface of the plugin.
     pub(crate) surface: &'static str,
-    pub(crate) route: Route,
+    pub(crate) endpoint: Endpoint,
 }
 
-/// What a request asks for.
+/// The code that serves a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// An asynchronous job, answered with a receipt.
-    Submit(Submit),
-    /// One task; cancels it; lists them.
-    Task,
-    Cancel,
-    Tasks,
+pub(crate) enum Endpoint {
+    /// An asynchronous job, accepted with a receipt.
+    Submit(Submission),
+    ReadTask,
+    CancelTask,
+    ListTasks,
     /// A journey task in the journey's own shape.
-    JourneyTask,
-    /// All models; one of them.
-    Models,
-    Model,
+    ReadJourneyTask,
+    ListModels,
+    ReadModel,
     /// A text endpoint, answered while the client waits.
     Text,
     /// Specified as not implemented.
     CountTokens,
     /// A signed link.
-    Media,
-    /// Whether the process lives; whether it takes work.
+    ReadMedia,
+    /// The process lives.
     Live,
+    /// The gateway takes work.
     Ready,
 }
 
-/// How a submission differs from the plainest one.
+/// What a row says about a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Submit {
-    /// The model meant by the path, where bodies name none.
+pub(crate) struct Submission {
+    /// The model implied by the path; without one the body names it.
     pub(crate) model: Option<&'static str>,
-    /// Whether the path names a parent task.
-    pub(crate) follow_up: bool,
-    /// Whether the answer is the asset receipt instead of the usual one.
-    pub(crate) asset: bool,
+    /// Where the request names the task that it follows up.
+    pub(crate) parent: ParentIn,
+    pub(crate) receipt: ReceiptShape,
 }
 
-impl Route {
-    /// Besides the messages endpoint, what Anthropic's clients ask: older ones present the key in `x-api-key`.
-    pub(crate) fn is_anthropics(self) -> bool {
-        matches!(self, Self::Models | Self::Model)
+/// Where a submission names its parent task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParentIn {
+    Nowhere,
+    Path,
+}
+
+/// The shape of a receipt (spec "Submission receipt", "Avatar assets").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReceiptShape {
+    Task,
+    Asset,
+}
+
+impl Endpoint {
+    /// Anthropic's clients ask for models too, and older ones send the key in `x-api-key`.
+    pub(crate) fn allows_x_api_key(self) -> bool {
+        matches!(self, Self::ListModels | Self::ReadModel)
     }
 
-    /// Served without a key: health, and links that carry their own proof.
-    pub(crate) fn is_open(self) -> bool {
-        matches!(self, Self::Media | Self::Live | Self::Ready)
+    /// False for health, and for links, which carry their own signature.
+    pub(crate) fn needs_key(self) -> bool {
+        !matches!(self, Self::ReadMedia | Self::Live | Self::Ready)
     }
 }
 
-const BODY_MODEL: Submit = Submit { model: None, follow_up: false, asset: false };
-const REMIX: Submit = Submit { follow_up: true, ..BODY_MODEL };
-const AVATAR: Submit = Submit { model: Some("clip-avatar"), asset: true, ..BODY_MODEL };
-const JOURNEY: Submit = Submit { model: Some("journey"), ..BODY_MODEL };
-
-const fn get(pattern: &'static str, surface: &'static str, route: Route) -> Entry {
-    Entry { method: Method::GET, pattern, surface, route }
+const fn get(pattern: &'static str, surface: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::GET, pattern, surface, endpoint }
 }
 
-const fn post(pattern: &'static str, surface: &'static str, route: Route) -> Entry {
-    Entry { method: Method::POST, pattern, surface, route }
+const fn post(pattern: &'static str, surface: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::POST, pattern, surface, endpoint }
 }
 
-/// Fixed paths stand before patterns that would match them too.
+const fn submit(
+    pattern: &'static str,
+    surface: &'static str,
+    model: Option<&'static str>,
+    parent: ParentIn,
+    receipt: ReceiptShape,
+) -> Route {
+    post(pattern, surface, Endpoint::Submit(Submission { model, parent, receipt }))
+}
+
+const JOURNEY: Option<&str> = Some("journey");
+const AVATAR: Option<&str> = Some("clip-avatar");
+
+use Endpoint::{
+    CancelTask, CountTokens, ListModels, ListTasks, Live, ReadJourneyTask, ReadMedia, ReadModel, ReadTask,
+    Ready, Text,
+};
+use ParentIn::{Nowhere, Path};
+use ReceiptShape::{Asset, Task};
+
+/// Fixed paths come before patterns that would match them too.
 #[rustfmt::skip]
-static TABLE: &[Entry] = &[
-    post("/v1/chat/completions", "chat.completions", Route::Text),
-    post("/v1/messages", "messages.create", Route::Text),
-    post("/v1/messages/count_tokens", "messages.count", Route::CountTokens),
-    post("/v1/images/generations", "images.generate", Route::Submit(BODY_MODEL)),
-    post("/v1/videos/generations", "videos.generate", Route::Submit(BODY_MODEL)),
-    post("/v1/videos/{task_id}/remix", "videos.remix", Route::Submit(REMIX)),
-    post("/v1/clip2/private-avatar", "avatars.submit", Route::Submit(AVATAR)),
-    get("/v1/tasks", "tasks.list", Route::Tasks),
-    get("/v1/tasks/{task_id}", "tasks.read", Route::Task),
-    post("/v1/tasks/{task_id}/cancel", "tasks.cancel", Route::Cancel),
-    post("/v1/journey/generations", "journey.imagine", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/imagine", "journey.imagine", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/blend", "journey.blend", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/describe", "journey.describe", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/edits", "journey.edits", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/upscale", "journey.upscale", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/variation", "journey.variation", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/high-variation", "journey.high_variation", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/low-variation", "journey.low_variation", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/reroll", "journey.reroll", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/zoom", "journey.zoom", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/pan", "journey.pan", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/inpaint", "journey.inpaint", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/modal", "journey.modal", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/video", "journey.video", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/remix-strong", "journey.remix_strong", Route::Submit(JOURNEY)),
-    post("/v1/journey/generations/remix-subtle", "journey.remix_subtle", Route::Submit(JOURNEY)),
-    get("/v1/journey/{task_id}", "journey.read", Route::JourneyTask),
-    get("/v1/models", "models.list", Route::Models),
-    get("/v1/models/{id}", "models.read", Route::Model),
-    get("/v1/media/{name}", "media.read", Route::Media),
-    get("/livez", "live", Route::Live),
-    get("/readyz", "ready", Route::Ready),
+static TABLE: &[Route] = &[
+    post("/v1/chat/completions", "chat.completions", Text),
+    post("/v1/messages", "messages.create", Text),
+    post("/v1/messages/count_tokens", "messages.count", CountTokens),
+    submit("/v1/images/generations", "images.generate", None, Nowhere, Task),
+    submit("/v1/videos/generations", "videos.generate", None, Nowhere, Task),
+    submit("/v1/videos/{task_id}/remix", "videos.remix", None, Path, Task),
+    submit("/v1/clip2/private-avatar", "avatars.submit", AVATAR, Nowhere, Asset),
+    get("/v1/tasks", "tasks.list", ListTasks),
+    get("/v1/tasks/{task_id}", "tasks.read", ReadTask),
+    post("/v1/tasks/{task_id}/cancel", "tasks.cancel", CancelTask),
+    submit("/v1/journey/generations", "journey.imagine", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/imagine", "journey.imagine", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/blend", "journey.blend", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/describe", "journey.describe", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/edits", "journey.edits", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/upscale", "journey.upscale", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/variation", "journey.variation", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/high-variation", "journey.high_variation", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/low-variation", "journey.low_variation", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/reroll", "journey.reroll", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/zoom", "journey.zoom", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/pan", "journey.pan", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/inpaint", "journey.inpaint", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/modal", "journey.modal", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/video", "journey.video", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/remix-strong", "journey.remix_strong", JOURNEY, Nowhere, Task),
+    submit("/v1/journey/generations/remix-subtle", "journey.remix_subtle", JOURNEY, Nowhere, Task),
+    get("/v1/journey/{task_id}", "journey.read", ReadJourneyTask),
+    get("/v1/models", "models.list", ListModels),
+    get("/v1/models/{id}", "models.read", ReadModel),
+    get("/v1/media/{name}", "media.read", ReadMedia),
+    get("/livez", "live", Live),
+    get("/readyz", "ready", Ready),
 ];
 
-/// What the table says of a request line.
-pub(crate) enum Found<'p> {
-    /// The route, and the segment its pattern left open.
-    Route(&'static Entry, Option<&'p str>),
-    /// The path exists; these methods do.
+/// The result of a look-up.
+pub(crate) enum Lookup<'p> {
+    /// The row, and the path segment in the pattern's braces.
+    Route(&'static Route, Option<&'p str>),
+    /// The path exists, with these methods only.
     OtherMethods(String),
-    /// No such path.
-    Nothing,
+    UnknownPath,
 }
 
-/// Looks a request line up. `HEAD` is answered wherever `GET` is.
-pub(crate) fn find<'p>(method: &Method, path: &'p str) -> Found<'p> {
+/// Looks a request line up. `HEAD` is served wherever `GET` is.
+pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     let mut allowed: Vec<&str> = Vec::new();
-    for entry in TABLE {
-        let Some(open) = matches(entry.pattern, path) else { continue };
-        if entry.method == *wanted {
-            return Found::Route(entry, open);
+    for route in TABLE {
+        let Some(param) = matches(route.pattern, path) else { continue };
+        if route.method == *wanted {
+            return Lookup::Route(route, param);
         }
-        allowed.push(if entry.method == Method::GET { "GET, HEAD" } else { "POST" });
+        allowed.push(if route.method == Method::GET { "GET, HEAD" } else { "POST" });
     }
     if allowed.is_empty() {
-        return Found::Nothing;
+        return Lookup::UnknownPath;
     }
     allowed.dedup();
     allowed.push("OPTIONS");
-    Found::OtherMethods(allowed.join(", "))
+    Lookup::OtherMethods(allowed.join(", "))
 }
 
-/// The path a client probably meant by one that is not in the table: its base URL had no `/v1`, or had more
-/// than that, so that the path repeats itself or begins with what is not ours. The longest ending counts.
-pub(crate) fn meant(path: &str) -> Option<String> {
+/// The path a client probably meant by an unknown one: its base URL had no `/v1`, or more than `/v1`, so that
+/// the path repeats itself or begins with foreign segments. The longest known ending wins.
+pub(crate) fn probable_path(path: &str) -> Option<String> {
     path.match_indices('/').find_map(|(at, _)| {
         let mut rest = &path[at..];
         while let Some(shorter) = rest.strip_prefix("/v1") {
             rest = shorter;
         }
         let versioned = format!("/v1{rest}");
-        let known = TABLE.iter().any(|entry| matches(entry.pattern, &versioned).is_some());
+        let known = TABLE.iter().any(|route| matches(route.pattern, &versioned).is_some());
         (versioned != path && known).then_some(versioned)
     })
 }
 
-/// Whether the path fits, and the segment in the pattern's braces if it has them.
+/// Whether the path matches, and the segment in the pattern's braces if it has any.
 fn matches<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
     let Some((before, after)) = pattern.split_once('{') else {
         return (pattern == path).then_some(None);
     };
     let after = after.split_once('}').map_or("", |(_, after)| after);
-    let open = path.strip_prefix(before)?.strip_suffix(after)?;
-    (!open.is_empty() && !open.contains('/')).then_some(Some(open))
+    let param = path.strip_prefix(before)?.strip_suffix(after)?;
+    (!param.is_empty() && !param.contains('/')).then_some(Some(param))
 }
 
 #[cfg(test)]
@@ -168,10 +194,10 @@ mod tests {
     use super::*;
 
     fn check(method: &str, path: &str, expected: &str) {
-        let found = match find(&method.parse().unwrap(), path) {
-            Found::Route(entry, open) => format!("{} {}", entry.surface, open.unwrap_or("-")),
-            Found::OtherMethods(allowed) => format!("allow {allowed}"),
-            Found::Nothing => "nothing".to_owned(),
+        let found = match look_up(&method.parse().unwrap(), path) {
+            Lookup::Route(route, param) => format!("{} {}", route.surface, param.unwrap_or("-")),
+            Lookup::OtherMethods(allowed) => format!("allow {allowed}"),
+            Lookup::UnknownPath => "nothing".to_owned(),
         };
         assert_eq!(found, expected, "{method} {path}");
     }
@@ -206,16 +232,16 @@ mod tests {
     }
 
     #[test]
-    fn no_two_entries_answer_one_request() {
-        for (at, entry) in TABLE.iter().enumerate() {
-            let path = entry.pattern.replace(['{', '}'], "");
-            let Found::Route(found, _) = find(&entry.method, &path) else { panic!("{path}") };
+    fn every_row_is_reachable() {
+        for (at, route) in TABLE.iter().enumerate() {
+            let path = route.pattern.replace(['{', '}'], "");
+            let Lookup::Route(found, _) = look_up(&route.method, &path) else { panic!("{path}") };
             assert!(std::ptr::eq(found, &raw const TABLE[at]), "{path} goes to {}", found.pattern);
         }
     }
 
     #[test]
-    fn wrong_bases_are_recognised() {
+    fn wrong_base_urls_are_recognised() {
         for (path, expected) in [
             ("/v1/v1/chat/completions", Some("/v1/chat/completions")),
             ("/v1/v1/v1/models", Some("/v1/models")),
@@ -235,7 +261,7 @@ mod tests {
             ("/", None),
             ("/v1", None),
         ] {
-            assert_eq!(meant(path).as_deref(), expected, "{path}");
+            assert_eq!(probable_path(path).as_deref(), expected, "{path}");
         }
     }
 }

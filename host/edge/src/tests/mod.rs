@@ -1,5 +1,5 @@
-//! The edge over real sockets with a scripted backend: a manual clock, raw bytes in, parsed responses out. Malformed
-//! HTTP/1 and HTTP/2 against the real binary is in `tests/http`.
+//! The edge over real sockets with a scripted backend: a manual clock, raw bytes in, parsed responses out.
+//! Malformed HTTP/1 and HTTP/2 against the real binary is in `tests/http`.
 
 mod endpoints;
 mod http;
@@ -7,35 +7,29 @@ mod net;
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use gatehouse_model::{ApiKey, Pepper, Seed};
+use gatehouse_harness::{Connection, Response, TestClock, TestSeed};
+use gatehouse_model::{ApiKey, Pepper};
 
 use crate::{Certificates, Config, Edge};
 use support::backend::ScriptedBackend;
-use support::client::{Client, Reply};
-use support::clock::ManualClock;
 
 const LIVE: &str = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Different bytes at every call, the same in every run.
-#[derive(Default)]
-struct CountingSeed(AtomicU64);
+/// Where the clock of these tests starts, in Unix milliseconds.
+const NOW: u64 = 1_800_000_000_000;
 
-impl Seed for CountingSeed {
-    fn fill(&self, into: &mut [u8]) {
-        for chunk in into.chunks_mut(8) {
-            let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            chunk.copy_from_slice(&number.to_be_bytes()[..chunk.len()]);
-        }
-    }
+const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
 }
 
 /// A running edge, and everything a test needs of it.
 struct TestEdge {
     server: Edge,
     backend: Arc<ScriptedBackend>,
-    clock: Arc<ManualClock>,
+    clock: Arc<TestClock>,
     key: String,
 }
 
@@ -48,8 +42,7 @@ impl TestEdge {
         http::access_log::capture();
         let mut config: Config = toml::from_str(settings).unwrap();
         config.listen = vec!["127.0.0.1:0".parse().unwrap()];
-        let (clock, seed, pepper) =
-            (ManualClock::new(), Arc::new(CountingSeed::default()), Pepper::new([7; 32]));
+        let (clock, seed, pepper) = (TestClock::at(NOW), Arc::new(TestSeed::default()), Pepper::new([7; 32]));
         let key = ApiKey::mint(&*seed);
         let backend = Arc::new(ScriptedBackend::new(key.id(), key.digest(&pepper)));
         let server =
@@ -62,8 +55,8 @@ impl TestEdge {
         Self::with("").await
     }
 
-    async fn connect(&self) -> Client {
-        Client::connect(self.server.addresses()[0]).await
+    async fn connect(&self) -> Connection {
+        Connection::open(self.server.addresses()[0]).await
     }
 
     /// Returns once a request has looked up its key.
@@ -97,6 +90,6 @@ impl TestEdge {
 }
 
 /// Sends one request on a connection of its own.
-async fn ask(edge: &TestEdge, request: String) -> Reply {
+async fn ask(edge: &TestEdge, request: String) -> Response {
     edge.connect().await.ask(request).await
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gatehouse_model::Digest;
-use gatehouse_runtime::{Supplies, Trust};
+use gatehouse_runtime::{Inventory, Trust};
 
 use super::sections::Config;
 use crate::plugins::built_in::PLUGINS;
@@ -25,11 +25,11 @@ impl Config {
             settings: plugins.settings.clone(),
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
             built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
-            supplies: Some(Supplies {
+            inventory: Some(Inventory {
                 providers: configured.map(|(name, _)| name.clone()).collect(),
                 prices: self.prices.keys().cloned().collect(),
             }),
-            watch: plugins.canary,
+            canary: plugins.canary,
         }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn install(
         if !wanted(active(service, plugin.name), digest, known) {
             continue;
         }
-        if let Some(reason) = service.withdrawn(&digest) {
+        if let Some(reason) = service.rollback_reason(&digest) {
             let family = plugin.name;
             tracing::warn!(family, %digest, reason, "built-in plugin was rolled back and is not installed again");
             continue;

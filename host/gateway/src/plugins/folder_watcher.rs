@@ -199,7 +199,7 @@ async fn install(
         tokio::task::spawn_blocking(move || read(&file)).await.map_err(|error| failed(error.into()))?;
     let (component, signature) = read.map_err(failed)?;
     let digest = Digest::of(&component.0);
-    if let Some(reason) = plugins.withdrawn(&digest) {
+    if let Some(reason) = plugins.rollback_reason(&digest) {
         // An automatic rollback is undone by hand only.
         return Err(OperationError::Refused(format!(
             "version {} was rolled back ({reason}); `gatehouse plugin activate` switches to it again",

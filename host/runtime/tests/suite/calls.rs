@@ -10,12 +10,12 @@ use gatehouse_model::{
 use gatehouse_runtime::{Config, Fault, Limits};
 
 fn fault_text(fault: &Fault) -> String {
-    format!("{}: {fault}", fault.word())
+    format!("{}: {fault}", fault.label())
 }
 
 #[tokio::test]
 async fn every_kind_of_mischief_ends_one_call_with_a_reason() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     for (what, expected) in [
         ("loop", "deadline: the plugin used more than 100 ms of processor time"),
         ("grow", "memory: the plugin needs more than 32 MiB of memory"),
@@ -33,33 +33,33 @@ async fn every_kind_of_mischief_ends_one_call_with_a_reason() {
         ("no price", "expected 1 to 16 price keys, got 0"),
         ("too far", "expected 0 to 100, got 101"),
     ] {
-        let fault = submit(&families, &version, what).await.expect_err(what);
+        let fault = submit(&service, &version, what).await.expect_err(what);
         assert!(fault_text(&fault).contains(expected), "{what}: {}", fault_text(&fault));
         // The very next call of the same version is none the worse.
-        assert!(submit(&families, &version, "ok").await.unwrap().is_ok(), "after {what}");
+        assert!(submit(&service, &version, "ok").await.unwrap().is_ok(), "after {what}");
     }
 }
 
 #[tokio::test]
 async fn mischief_in_a_step_is_caught_too() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     for what in ["loop", "grow", "recurse", "panic", "sleep"] {
-        let fault = advance(&families, &version, what, Event::Start).await.expect_err(what);
-        assert!(matches!(fault.word(), "deadline" | "memory" | "trap"), "{what}: {fault}");
+        let fault = advance(&service, &version, what, Event::Start).await.expect_err(what);
+        assert!(matches!(fault.label(), "deadline" | "memory" | "trap"), "{what}: {fault}");
     }
 }
 
 #[tokio::test]
 async fn good_calls_beside_bad_ones_are_unaffected() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     let bad = ["loop", "grow", "recurse", "panic"].map(|what| {
-        let (families, version) = (families.clone(), Arc::clone(&version));
-        tokio::spawn(async move { submit(&families, &version, what).await })
+        let (service, version) = (service.clone(), Arc::clone(&version));
+        tokio::spawn(async move { submit(&service, &version, what).await })
     });
     let good: Vec<_> = (0..100)
         .map(|_| {
-            let (families, version) = (families.clone(), Arc::clone(&version));
-            tokio::spawn(async move { submit(&families, &version, "ok").await })
+            let (service, version) = (service.clone(), Arc::clone(&version));
+            tokio::spawn(async move { submit(&service, &version, "ok").await })
         })
         .collect();
     for call in good {
@@ -72,9 +72,9 @@ async fn good_calls_beside_bad_ones_are_unaffected() {
 
 #[tokio::test]
 async fn the_world_is_locked_and_looks_the_same_every_time() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     let look = || async {
-        let yes = submit(&families, &version, "look").await.unwrap().unwrap();
+        let yes = submit(&service, &version, "look").await.unwrap().unwrap();
         String::from_utf8(yes.state).unwrap()
     };
     let seen = look().await;
@@ -88,21 +88,21 @@ async fn floods_of_words_are_no_fault() {
     let mut config = Config::new(dir.path().to_owned());
     // What is written costs the host's time too, and that of a debug build on a busy machine is not what this is about.
     config.limits.call_ms = NonZeroU32::new(10_000).unwrap();
-    let families = common::open_with(config);
-    families.install(common::unruly()).unwrap();
-    let version = families.registry().family("unruly").unwrap();
+    let service = common::open_with(config);
+    service.install(common::unruly()).unwrap();
+    let version = service.registry().family("unruly").unwrap();
     for what in ["log flood", "print"] {
-        assert!(submit(&families, &version, what).await.unwrap().is_ok(), "{what}");
+        assert!(submit(&service, &version, what).await.unwrap().is_ok(), "{what}");
     }
 }
 
 #[tokio::test]
 async fn a_refusal_and_a_doomed_acceptance_are_answers() {
-    let (_dir, families, version) = ready();
-    let no = submit(&families, &version, "refuse").await.unwrap().unwrap_err();
+    let (_dir, service, version) = ready();
+    let no = submit(&service, &version, "refuse").await.unwrap().unwrap_err();
     let field = Some("prompt".to_owned());
     assert_eq!(no, Refusal::Invalid { field, message: "expected peace".to_owned() });
-    let yes = submit(&families, &version, "doom").await.unwrap().unwrap();
+    let yes = submit(&service, &version, "doom").await.unwrap().unwrap();
     assert_eq!(yes.doomed.unwrap().message, "doomed");
 }
 
@@ -111,12 +111,12 @@ async fn a_plugin_sees_the_context_it_is_given() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = Config::new(dir.path().to_owned());
     config.settings.insert("unruly".to_owned(), serde_json::json!({"quality": "high"}));
-    let families = common::open_with(config);
-    families.install(common::unruly()).unwrap();
-    let version = families.registry().family("unruly").unwrap();
-    assert_eq!(&*families.settings("unruly"), br#"{"quality":"high"}"#);
-    assert_eq!(&*families.settings("unheard-of"), b"{}");
-    let yes = submit(&families, &version, "context").await.unwrap().unwrap();
+    let service = common::open_with(config);
+    service.install(common::unruly()).unwrap();
+    let version = service.registry().family("unruly").unwrap();
+    assert_eq!(&*service.settings("unruly"), br#"{"quality":"high"}"#);
+    assert_eq!(&*service.settings("unheard-of"), b"{}");
+    let yes = submit(&service, &version, "context").await.unwrap().unwrap();
     let now = common::NOW.0;
     let expected = format!("{now} 42 \"\" {now} {} {{\"quality\":\"high\"}}", now + 1_800_000);
     assert_eq!(String::from_utf8(yes.state).unwrap(), expected);
@@ -124,7 +124,7 @@ async fn a_plugin_sees_the_context_it_is_given() {
 
 #[tokio::test]
 async fn every_event_arrives() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     let facts = Facts {
         kind: MediaKind::Video,
         mime: "video/mp4".to_owned(),
@@ -148,7 +148,7 @@ async fn every_event_arrives() {
         (Event::Probed(vec![finding(Ok(facts))]), vec!["Video", "video/mp4", "width: Some(1)"]),
         (Event::Probed(vec![finding(Err("404".to_owned()))]), vec!["Err(\"404\")"]),
     ] {
-        let step = advance(&families, &version, "echo", event.clone()).await.unwrap();
+        let step = advance(&service, &version, "echo", event.clone()).await.unwrap();
         let seen = String::from_utf8(step.state).unwrap();
         assert!(parts.iter().all(|part| seen.contains(part)), "{event:?}: {seen}");
         assert!(matches!(step.next, Action::Call(_)));
@@ -157,24 +157,24 @@ async fn every_event_arrives() {
 
 #[tokio::test]
 async fn oversized_input_never_reaches_the_plugin() {
-    let (_dir, families, version) = ready();
+    let (_dir, service, version) = ready();
     let body = vec![b' '; (1 << 20) + 1].into();
     let request = Submission { body, ..common::request("ok") };
-    let fault = families.submit(&version, context(&version), request).await.unwrap_err();
+    let fault = service.submit(&version, context(&version), request).await.unwrap_err();
     assert_eq!(
         fault.to_string(),
         "the request's JSON has 1048577 bytes, 1048576 is the most a plugin is given"
     );
     let parent = Parent {
-        task: TaskId::new(common::NOW, &common::Constant),
+        task: TaskId::new(common::NOW, &gatehouse_harness::TestSeed::constant(3)),
         model: "unruly-1".to_owned(),
         completed: true,
         public: vec![b' '; 1 << 20],
         private: b"{}".to_vec(),
     };
     let request = Submission { parent: Some(parent), ..common::request("ok") };
-    let fault = families.submit(&version, context(&version), request).await.unwrap_err();
-    assert_eq!(fault.word(), "input_too_large");
+    let fault = service.submit(&version, context(&version), request).await.unwrap_err();
+    assert_eq!(fault.label(), "input_too_large");
 }
 
 #[tokio::test]
@@ -183,9 +183,9 @@ async fn an_operator_may_raise_a_limit_for_one_family() {
     let mut config = Config::new(dir.path().to_owned());
     let roomy = Limits { state_kib: NonZeroU32::new(128).unwrap(), ..Limits::default() };
     config.limits_by_family.insert("unruly".to_owned(), roomy);
-    let families = common::open_with(config);
-    families.install(common::unruly()).unwrap();
-    let version = families.registry().family("unruly").unwrap();
-    let yes = submit(&families, &version, "big state").await.unwrap().unwrap();
+    let service = common::open_with(config);
+    service.install(common::unruly()).unwrap();
+    let version = service.registry().family("unruly").unwrap();
+    let yes = submit(&service, &version, "big state").await.unwrap().unwrap();
     assert_eq!(yes.state.len(), 65 * 1024);
 }

@@ -1,10 +1,10 @@
 //! The room as a whole, against a component that misbehaves on request (`tests/fixtures/unruly`).
 #![allow(clippy::unwrap_used, unreachable_pub, missing_docs, reason = "tests")]
 
-mod answers;
+mod answer_rules;
 mod calls;
+mod canary;
 mod common;
-mod fresh;
-mod letting_in;
+mod deployment;
 mod stages;
 mod versions;

@@ -18,9 +18,9 @@ fn importing(name: &str) -> Vec<u8> {
 
 #[test]
 fn every_stage_speaks_for_itself() {
-    let (dir, families, version) = ready();
+    let (dir, service, version) = ready();
     let check = |wasm: &[u8], expected: &str| {
-        let error = families.install(wasm).expect_err(expected).to_string();
+        let error = service.install(wasm).expect_err(expected).to_string();
         assert!(error.contains(expected), "expected {expected:?}, got {error:?}");
     };
     check(b"\0asm\x01\0\0\0", "admit: this is a core module");
@@ -52,41 +52,27 @@ fn every_stage_speaks_for_itself() {
     check(&flawed(b'l'), "submit failed: the plugin used more than 1000 ms of processor time");
     check(&flawed(b'w'), "advance with Start failed: the plugin's wait is not acceptable");
 
-    let serving = families.registry().family("unruly").unwrap();
+    let serving = service.registry().family("unruly").unwrap();
     assert_eq!(serving.digest(), version.digest());
     let kept = std::fs::read_dir(dir.path().join("plugins")).unwrap().count();
-    assert_eq!(kept, 4, "component, code, its sum, the list: nothing of the rejected ones stays");
+    assert_eq!(kept, 5, "component, manifest, code, its sum, the list: nothing of the refused ones");
 }
 
 #[test]
 fn two_families_may_not_share_a_model() {
-    let (_dir, families, _) = ready();
-    let mut other = unruly().to_vec();
-    // The same plugin under another family name of the same length, everywhere it stands alone.
-    let renamed = rename(&mut other);
-    assert!(renamed > 0);
-    let error = families.install(&other).unwrap_err().to_string();
+    let (_dir, service, _) = ready();
+    let other = common::claiming(&serde_json::json!({"family": "tamely"}));
+    let error = service.install(&other).unwrap_err().to_string();
     assert!(error.contains("belongs to the active family \"unruly\""), "{error}");
-}
-
-/// Overwrites the family's name, which the fixture keeps apart from other texts.
-fn rename(wasm: &mut [u8]) -> usize {
-    let mark = b"family=unruly";
-    let places: Vec<usize> =
-        (0..wasm.len() - mark.len()).filter(|at| wasm[*at..].starts_with(mark)).collect();
-    for at in &places {
-        wasm[at + 7..at + 13].copy_from_slice(b"tamely");
-    }
-    places.len()
 }
 
 #[test]
 fn checking_keeps_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let families = open(dir.path());
-    let report = families.check(unruly()).unwrap();
+    let service = open(dir.path());
+    let report = service.check(unruly()).unwrap();
     assert_eq!((report.active, report.self_tests, report.compiled), (false, 3, true));
-    assert!(families.registry().family("unruly").is_none());
+    assert!(service.registry().family("unruly").is_none());
     assert_eq!(std::fs::read_dir(dir.path().join("plugins")).unwrap().count(), 0);
 }
 

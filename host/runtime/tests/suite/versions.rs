@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::common::{self, advance, flawed, open, ready, rebuilt, submit, unruly};
 use gatehouse_model::{Digest, Event};
-use gatehouse_runtime::{Missing, Route, VersionState};
+use gatehouse_runtime::{StepRoute, VersionState, VersionUnavailable};
 
 fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir.join("plugins"))
@@ -22,21 +22,21 @@ fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
 #[test]
 fn installing_reports_and_is_idempotent() {
     let dir = tempfile::tempdir().unwrap();
-    let families = open(dir.path());
-    let report = families.install(unruly()).unwrap();
+    let service = open(dir.path());
+    let report = service.install(unruly()).unwrap();
     assert_eq!((report.about.family.as_str(), report.about.version.as_str()), ("unruly", "1.2.3"));
     assert_eq!((report.active, report.compiled, report.self_tests), (true, true, 3));
     assert_eq!((report.bytes, report.replaced), (unruly().len(), None));
-    let before = families.registry();
-    let again = families.install(unruly()).unwrap();
+    let before = service.registry();
+    let again = service.install(unruly()).unwrap();
     assert_eq!((again.active, again.compiled, again.replaced), (true, false, None));
-    assert!(Arc::ptr_eq(&before, &families.registry()), "nothing was switched");
+    assert!(Arc::ptr_eq(&before, &service.registry()), "nothing was switched");
 }
 
 #[test]
 fn models_are_found_by_any_name_on_their_surfaces() {
-    let (_dir, families, version) = ready();
-    let registry = families.registry();
+    let (_dir, service, version) = ready();
+    let registry = service.registry();
     for name in ["unruly-1", "unruly"] {
         let found = registry.resolve("images.generate", name).unwrap();
         assert_eq!((found.model.as_str(), found.version.digest()), ("unruly-1", version.digest()));
@@ -52,111 +52,113 @@ fn models_are_found_by_any_name_on_their_surfaces() {
 
 #[tokio::test]
 async fn a_task_stays_on_the_version_that_admitted_it() {
-    let (_dir, families, old) = ready();
+    let (_dir, service, old) = ready();
     let newer = rebuilt(unruly(), 2);
-    let report = families.install(&newer).unwrap();
+    let report = service.install(&newer).unwrap();
     assert_eq!(report.replaced, Some(old.digest()));
-    let active = families.registry().family("unruly").unwrap();
+    let active = service.registry().family("unruly").unwrap();
     assert_eq!(active.digest(), Digest::of(&newer));
 
     let digest = old.digest();
-    let Route::Run(pinned) = families.route("unruly", &digest, 1).unwrap() else { panic!("pinned") };
+    let StepRoute::Run(pinned) = service.route("unruly", &digest, 1).await.unwrap() else { panic!("pinned") };
     assert!(Arc::ptr_eq(&pinned, &old), "a version somebody holds is not loaded twice");
-    let states: Vec<_> = families.list().into_iter().map(|row| (row.digest, row.state)).collect();
+    let states: Vec<_> = service.list().into_iter().map(|row| (row.digest, row.state)).collect();
     assert!(states.contains(&(digest, VersionState::Pinned)), "{states:?}");
     assert!(states.contains(&(active.digest(), VersionState::Active(common::NOW))), "{states:?}");
-    advance(&families, &pinned, "ok", Event::Timer).await.unwrap();
+    advance(&service, &pinned, "ok", Event::Timer).await.unwrap();
 
     drop((old, pinned));
-    let states: Vec<_> = families.list().into_iter().map(|row| (row.digest, row.state)).collect();
+    let states: Vec<_> = service.list().into_iter().map(|row| (row.digest, row.state)).collect();
     assert!(states.contains(&(digest, VersionState::Kept)), "nobody holds it any more: {states:?}");
-    let again = families.version(&digest).unwrap();
-    advance(&families, &again, "ok", Event::Timer).await.unwrap();
-    let Route::Run(same) = families.route("unruly", &active.digest(), 1).unwrap() else { panic!("active") };
+    let again = service.version(&digest).await.unwrap();
+    advance(&service, &again, "ok", Event::Timer).await.unwrap();
+    let StepRoute::Run(same) = service.route("unruly", &active.digest(), 1).await.unwrap() else {
+        panic!("active")
+    };
     assert!(Arc::ptr_eq(&same, &active));
 }
 
-#[test]
-fn an_operator_goes_back_and_clears_up() {
-    let (_dir, families, old) = ready();
+#[tokio::test]
+async fn an_operator_goes_back_and_clears_up() {
+    let (_dir, service, old) = ready();
     let (first, newer) = (old.digest(), rebuilt(unruly(), 3));
     drop(old);
     let told = |error: &dyn std::fmt::Display| error.to_string();
-    let nothing = families.roll_back("unruly").unwrap_err();
+    let nothing = service.roll_back("unruly").unwrap_err();
     assert!(told(&nothing).contains("no earlier version"), "{nothing}");
-    families.install(&newer).unwrap();
-    let back = families.roll_back("unruly").unwrap();
+    service.install(&newer).unwrap();
+    let back = service.roll_back("unruly").unwrap();
     assert_eq!((back.digest, back.replaced), (first, Some(Digest::of(&newer))));
-    families.activate(&Digest::of(&newer)).unwrap();
+    service.activate(&Digest::of(&newer)).unwrap();
 
-    let serving = families.remove(&Digest::of(&newer)).unwrap_err();
+    let serving = service.remove(&Digest::of(&newer)).unwrap_err();
     assert!(told(&serving).contains("serves"), "{serving}");
-    let held = families.version(&first).unwrap();
-    let pinned = families.remove(&first).unwrap_err();
+    let held = service.version(&first).await.unwrap();
+    let pinned = service.remove(&first).unwrap_err();
     assert!(told(&pinned).contains("finishes tasks"), "{pinned}");
     drop(held);
-    families.remove(&first).unwrap();
-    assert!(matches!(families.version(&first), Err(Missing::Unknown(_))));
-    assert!(told(&families.activate(&first).unwrap_err()).contains("no plugin version"));
-    assert!(told(&families.remove(&first).unwrap_err()).contains("not in the data folder"));
+    service.remove(&first).unwrap();
+    assert!(matches!(service.version(&first).await, Err(VersionUnavailable::Unknown(_))));
+    assert!(told(&service.activate(&first).unwrap_err()).contains("no plugin version"));
+    assert!(told(&service.remove(&first).unwrap_err()).contains("not in the data folder"));
 }
 
 #[tokio::test]
 async fn a_build_that_reads_older_states_migrates_them() {
-    let (_dir, families, old) = ready();
-    families.install(&flawed(b'2')).unwrap();
-    let Route::Migrate(newer) = families.route("unruly", &old.digest(), 1).unwrap() else {
+    let (_dir, service, old) = ready();
+    service.install(&flawed(b'2')).unwrap();
+    let StepRoute::Migrate(newer) = service.route("unruly", &old.digest(), 1).await.unwrap() else {
         panic!("the active build reads state 1")
     };
     assert_eq!(newer.about().state_version, 2);
-    let state = families.migrate(&newer, 1, b"ok".to_vec()).await.unwrap().unwrap();
+    let state = service.migrate(&newer, 1, b"ok".to_vec()).await.unwrap().unwrap();
     assert_eq!(state, b"migrated:ok");
-    families.advance(&newer, common::step_context(&newer), state, Event::Timer).await.unwrap();
-    let refused = families.migrate(&newer, 1, b"unreadable".to_vec()).await.unwrap().unwrap_err();
+    service.advance(&newer, common::step_context(&newer), state, Event::Timer).await.unwrap();
+    let refused = service.migrate(&newer, 1, b"unreadable".to_vec()).await.unwrap().unwrap_err();
     assert_eq!(refused, "version 1 wrote nothing I can read");
-    assert_eq!(families.migrate(&newer, 1, b"panic".to_vec()).await.unwrap_err().word(), "trap");
-    assert!(families.migrate(&newer, 0, b"ok".to_vec()).await.is_err(), "0 is not listed");
+    assert_eq!(service.migrate(&newer, 1, b"panic".to_vec()).await.unwrap_err().label(), "trap");
+    assert!(service.migrate(&newer, 0, b"ok".to_vec()).await.is_err(), "0 is not listed");
     // A state it does not list stays with the build that wrote it.
     assert!(
-        matches!(families.route("unruly", &old.digest(), 0).unwrap(), Route::Run(v) if v.digest() == old.digest())
+        matches!(service.route("unruly", &old.digest(), 0).await.unwrap(), StepRoute::Run(v) if v.digest() == old.digest())
     );
 }
 
 #[tokio::test]
 async fn an_older_build_can_be_made_active_again() {
-    let (_dir, families, old) = ready();
-    families.install(&rebuilt(unruly(), 2)).unwrap();
-    let back = families.install(unruly()).unwrap();
+    let (_dir, service, old) = ready();
+    service.install(&rebuilt(unruly(), 2)).unwrap();
+    let back = service.install(unruly()).unwrap();
     assert_eq!((back.active, back.digest), (true, old.digest()));
-    assert!(submit(&families, &old, "ok").await.unwrap().is_ok());
+    assert!(submit(&service, &old, "ok").await.unwrap().is_ok());
 }
 
 #[tokio::test]
 async fn a_restart_finds_active_and_pinned_versions_compiled() {
-    let (dir, families, old) = ready();
+    let (dir, service, old) = ready();
     let newer = rebuilt(unruly(), 2);
-    families.install(&newer).unwrap();
+    service.install(&newer).unwrap();
     let (digest, code) = (old.digest(), files(dir.path(), "cwasm"));
     assert_eq!(code.len(), 2);
     let inodes = || code.iter().map(|path| fs::metadata(path).unwrap().ino()).collect::<Vec<_>>();
     let before = inodes();
-    drop((families, old));
+    drop((service, old));
 
-    let families = open(dir.path());
-    let active = families.registry().family("unruly").unwrap();
+    let service = open(dir.path());
+    let active = service.registry().family("unruly").unwrap();
     assert_eq!(active.digest(), Digest::of(&newer));
-    assert_eq!(families.registry().models()[0].since, common::NOW);
-    let Route::Run(pinned) = families.route("unruly", &digest, 1).unwrap() else { panic!("pinned") };
+    assert_eq!(service.registry().models()[0].since, common::NOW);
+    let StepRoute::Run(pinned) = service.route("unruly", &digest, 1).await.unwrap() else { panic!("pinned") };
     assert_eq!(pinned.digest(), digest);
-    assert!(submit(&families, &pinned, "ok").await.unwrap().is_ok());
+    assert!(submit(&service, &pinned, "ok").await.unwrap().is_ok());
     assert_eq!(inodes(), before, "the kept code was used as it was");
-    assert!(!families.install(&newer).unwrap().compiled);
+    assert!(!service.install(&newer).unwrap().compiled);
 }
 
 #[tokio::test]
 async fn damaged_code_is_made_again_and_never_run() {
-    let (dir, families, _) = ready();
-    drop(families);
+    let (dir, service, _) = ready();
+    drop(service);
     let code = files(dir.path(), "cwasm").remove(0);
     let whole = fs::read(&code).unwrap();
     let mut damaged = whole.clone();
@@ -165,34 +167,119 @@ async fn damaged_code_is_made_again_and_never_run() {
     fs::remove_file(&code).unwrap();
     fs::write(&code, &damaged).unwrap();
 
-    let families = open(dir.path());
-    let version = families.registry().family("unruly").unwrap();
-    assert!(submit(&families, &version, "ok").await.unwrap().is_ok());
+    let service = open(dir.path());
+    let version = service.registry().family("unruly").unwrap();
+    assert!(submit(&service, &version, "ok").await.unwrap().is_ok());
     assert_ne!(fs::read(&code).unwrap(), damaged);
 }
 
-#[test]
-fn a_version_that_is_gone_is_told_from_one_that_is_damaged() {
-    let (dir, families, version) = ready();
+#[tokio::test]
+async fn a_version_that_is_gone_is_told_from_one_that_is_damaged() {
+    let (dir, service, version) = ready();
     let unheard = Digest::of(b"unheard of");
-    assert!(matches!(families.version(&unheard), Err(Missing::Unknown(digest)) if digest == unheard));
-    assert!(matches!(families.route("nobody", &unheard, 1), Err(Missing::Unknown(_))));
+    assert!(
+        matches!(service.version(&unheard).await, Err(VersionUnavailable::Unknown(digest)) if digest == unheard)
+    );
+    assert!(matches!(service.route("nobody", &unheard, 1).await, Err(VersionUnavailable::Unknown(_))));
     let digest = version.digest();
-    drop((families, version));
+    drop((service, version));
 
     let wasm = files(dir.path(), "wasm").remove(0);
     let code = files(dir.path(), "cwasm").remove(0);
     fs::write(&wasm, b"rubbish").unwrap();
     fs::remove_file(code).unwrap();
-    let families = open(dir.path());
-    assert!(families.registry().family("unruly").is_none());
-    let broken = families.list().remove(0);
+    let service = open(dir.path());
+    assert!(service.registry().family("unruly").is_none());
+    let broken = service.list().remove(0);
     assert_eq!((broken.family.as_str(), broken.digest), ("unruly", digest));
     assert!(matches!(broken.state, VersionState::Broken(why) if why.contains("is damaged")));
     // Installing it again repairs everything.
-    families.install(unruly()).unwrap();
-    assert_eq!(families.list().len(), 1);
-    assert!(families.version(&digest).is_ok());
-    drop(families);
+    service.install(unruly()).unwrap();
+    assert_eq!(service.list().len(), 1);
+    assert!(service.version(&digest).await.is_ok());
+    drop(service);
     assert!(open(dir.path()).registry().family("unruly").is_some());
+}
+
+/// Two kept builds beside the active one, in a closed service; their digests.
+fn with_kept_versions() -> (tempfile::TempDir, [Digest; 2]) {
+    let (dir, service, first) = ready();
+    let [second, third] = [rebuilt(unruly(), 2), rebuilt(unruly(), 3)];
+    service.install(&second).unwrap();
+    service.install(&third).unwrap();
+    (dir, [first.digest(), Digest::of(&second)])
+}
+
+fn manifest_of(dir: &Path, digest: Digest) -> PathBuf {
+    dir.join(format!("plugins/{digest}.manifest.json"))
+}
+
+#[test]
+fn a_list_loads_no_kept_version() {
+    let (dir, kept) = with_kept_versions();
+    // Neither of them can be loaded or compiled any more.
+    for digest in kept {
+        fs::write(dir.path().join(format!("plugins/{digest}.wasm")), b"no component").unwrap();
+        let code = files(dir.path(), "cwasm");
+        let code = code.into_iter().filter(|path| path.to_string_lossy().contains(&digest.to_string()));
+        code.for_each(|path| fs::remove_file(path).unwrap());
+    }
+    let service = open(dir.path());
+    let listed = service.list();
+    assert_eq!(listed.len(), 3);
+    for digest in kept {
+        let row = listed.iter().find(|row| row.digest == digest).expect("listed");
+        assert_eq!((row.family.as_str(), row.version.as_str()), ("unruly", "1.2.3"));
+        assert_eq!(row.state, VersionState::Kept);
+    }
+}
+
+#[tokio::test]
+async fn a_version_of_an_older_data_folder_is_indexed_once() {
+    let (dir, kept) = with_kept_versions();
+    kept.iter().for_each(|digest| fs::remove_file(manifest_of(dir.path(), *digest)).unwrap());
+    fs::write(dir.path().join(format!("plugins/{}.wasm", kept[1])), b"no component").unwrap();
+    files(dir.path(), "cwasm").into_iter().for_each(|path| fs::remove_file(path).unwrap());
+    let service = open(dir.path());
+    assert!(manifest_of(dir.path(), kept[0]).exists(), "read from the component and written");
+    assert!(!manifest_of(dir.path(), kept[1]).exists());
+    let listed: Vec<Digest> = service.list().into_iter().map(|row| row.digest).collect();
+    assert!(listed.contains(&kept[0]) && !listed.contains(&kept[1]), "a damaged one is left out");
+    service.remove(&kept[0]).unwrap();
+    assert!(!manifest_of(dir.path(), kept[0]).exists());
+    assert!(!service.list().iter().any(|row| row.digest == kept[0]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_look_ups_share_one_version() {
+    let (dir, [digest, _]) = with_kept_versions();
+    let code = files(dir.path(), "cwasm");
+    let code = code.into_iter().filter(|path| path.to_string_lossy().contains(&digest.to_string()));
+    code.for_each(|path| fs::remove_file(path).unwrap());
+    let service = open(dir.path());
+    let look_up = || {
+        let service = service.clone();
+        tokio::spawn(async move { service.version(&digest).await.unwrap() })
+    };
+    let callers: Vec<_> = (0..20).map(|_| look_up()).collect();
+    let mut versions = Vec::new();
+    for caller in callers {
+        versions.push(caller.await.unwrap());
+    }
+    assert!(versions.iter().all(|version| Arc::ptr_eq(version, &versions[0])));
+    assert!(submit(&service, &versions[0], "ok").await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_look_up_that_must_compile_holds_up_no_async_worker() {
+    let (dir, [digest, _]) = with_kept_versions();
+    files(dir.path(), "cwasm").into_iter().for_each(|path| fs::remove_file(path).unwrap());
+    let service = open(dir.path());
+    // On a runtime with one thread the look-up waits, and the rest of the runtime goes on.
+    let mut look_up = Box::pin(service.version(&digest));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(look_up.as_mut().poll(&mut context).is_pending());
+    assert!(service.registry().family("unruly").is_some());
+    assert_eq!(service.list().len(), 3);
+    assert_eq!(look_up.await.unwrap().digest(), digest);
 }

@@ -24,7 +24,7 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
 async fn tokens_are_not_counted() {
     let edge = TestEdge::plain().await;
     let reply = ask(&edge, edge.post("/v1/messages/count_tokens", "{}")).await;
-    let id = reply.header("request-id").unwrap();
+    let id = reply.header("request-id");
     let message = format!("counting tokens is not offered here (request id: {id})");
     let error = json!({"type": "gateway_error", "code": "not_found", "message": message,
         "details": {"error_code": "not_found"}});
@@ -40,7 +40,7 @@ async fn links_need_their_signature_and_no_key() {
     };
     let good = "m_1.png?expires=9&signature=good";
     let reply = get(good, "").await;
-    assert_eq!((reply.status, reply.body.as_str()), (200, "0123456789"));
+    assert_eq!((reply.status, reply.text().as_str()), (200, "0123456789"));
     for (name, value) in [
         ("content-type", "image/png"),
         ("content-length", "10"),
@@ -50,19 +50,19 @@ async fn links_need_their_signature_and_no_key() {
         ("content-disposition", "inline; filename=\"m_1.png\""),
         ("cache-control", "private, max-age=86400, immutable"),
     ] {
-        assert_eq!(reply.header(name), Some(value), "{name}");
+        assert_eq!(reply.header(name), value, "{name}");
     }
     let reply = get(good, "Range: bytes=2-4\r\n").await;
-    assert_eq!((reply.status, reply.body.as_str()), (206, "234"));
-    assert_eq!(reply.header("content-range"), Some("bytes 2-4/10"));
-    assert_eq!(get(good, "Range: bytes=0-\r\n").await.header("content-range"), Some("bytes 0-9/10"));
+    assert_eq!((reply.status, reply.text().as_str()), (206, "234"));
+    assert_eq!(reply.header("content-range"), "bytes 2-4/10");
+    assert_eq!(get(good, "Range: bytes=0-\r\n").await.header("content-range"), "bytes 0-9/10");
     assert_eq!(get(good, "Range: bytes=0-1,4-5\r\n").await.status, 200);
     assert_eq!(get(good, "Range: bytes=2-4\r\nIf-Range: \"other\"\r\n").await.status, 200);
     assert_eq!(get(good, "Range: bytes=2-4\r\nIf-Range: \"m_1.png\"\r\n").await.status, 206);
     let reply = get(good, "Range: bytes=99-\r\n").await;
-    assert_eq!((reply.status, reply.header("content-range")), (416, Some("bytes */10")));
+    assert_eq!((reply.status, reply.header("content-range")), (416, "bytes */10"));
     let reply = get(good, "If-None-Match: \"x\", W/\"m_1.png\"\r\n").await;
-    assert_eq!((reply.status, reply.header("content-length")), (304, None));
+    assert_eq!((reply.status, reply.header("content-length")), (304, ""));
     for (target, status) in [
         ("m_1.png?expires=9&signature=bad", 404),
         ("m_1.png?expires=9", 404),

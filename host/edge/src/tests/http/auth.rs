@@ -1,10 +1,11 @@
 //! API keys: where they are read from, why they are refused, how long they are cached.
 
+use gatehouse_harness::TestSeed;
 use std::sync::atomic::Ordering;
 
 use gatehouse_model::{ApiKey, UnixMs};
 
-use crate::tests::{CountingSeed, TestEdge};
+use crate::tests::{TestEdge, secs};
 
 async fn status(edge: &TestEdge, path: &str, lines: &str) -> (u16, String) {
     let mut client = edge.connect().await;
@@ -17,7 +18,7 @@ async fn status(edge: &TestEdge, path: &str, lines: &str) -> (u16, String) {
 async fn a_key_is_a_bearer_token() {
     let edge = TestEdge::plain().await;
     let key = &edge.key;
-    let other = ApiKey::mint(&CountingSeed(77.into()));
+    let other = ApiKey::mint(&TestSeed::counting_from(77));
     for (line, expected, said) in [
         (format!("Authorization: Bearer {key}\r\n"), 200, ""),
         (format!("authorization: bearer  {key} \r\n"), 200, ""),
@@ -79,7 +80,7 @@ async fn the_models_are_listed_for_either_header() {
 async fn keys_are_cached_until_any_key_changes() {
     let edge = TestEdge::plain().await;
     let good = format!("Authorization: Bearer {}\r\n", edge.key);
-    let bad = format!("Authorization: Bearer {}\r\n", ApiKey::mint(&CountingSeed(77.into())).reveal());
+    let bad = format!("Authorization: Bearer {}\r\n", ApiKey::mint(&TestSeed::counting_from(77)).reveal());
     for _ in 0..3 {
         assert_eq!(status(&edge, "/v1/models", &good).await.0, 200);
         assert_eq!(status(&edge, "/v1/models", &bad).await.0, 401);
@@ -97,7 +98,7 @@ async fn an_expired_key_is_refused() {
     let line = format!("Authorization: Bearer {}\r\n", edge.key);
     edge.backend.change_key(|key| key.expires = Some(UnixMs(1_800_000_001_000)));
     assert_eq!(status(&edge, "/v1/models", &line).await.0, 200);
-    edge.clock.advance(1);
+    edge.clock.advance(secs(1));
     let (status, message) = status(&edge, "/v1/models", &line).await;
     assert_eq!((status, message.as_str()), (401, "this API key has expired"));
 }
@@ -132,7 +133,7 @@ async fn one_key_has_a_bounded_number_of_requests() {
     while refused.status == 200 {
         refused = other.ask(edge.get("/v1/models", "")).await;
     }
-    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
     assert_eq!(refused.json()["error"]["type"], "rate_limit_error");
     edge.backend.put(1, crate::tests::support::backend::complete);
     assert_eq!(waiting.read().await.unwrap().status, 200);

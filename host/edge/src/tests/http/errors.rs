@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gatehouse_model::RequestId;
 use http_body_util::BodyExt;
 
-use crate::errors::{Form, Kind, Problem, error_table};
+use crate::errors::{Form, Kind, Refusal, error_table};
 
 const EVERY: [Kind; 26] = [
     Kind::Invalid,
@@ -36,8 +36,8 @@ const EVERY: [Kind; 26] = [
     Kind::Draining,
 ];
 
-async fn render(problem: Problem, form: Form) -> String {
-    let response = problem.into_response(form, RequestId::from_bits(1));
+async fn render(refusal: Refusal, form: Form) -> String {
+    let response = refusal.into_response(form, RequestId::from_bits(1));
     let (parts, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let header = |name| parts.headers.get(name).map_or("-", |value| value.to_str().unwrap());
@@ -57,12 +57,12 @@ async fn every_error_matches_the_golden_file() {
     for kind in EVERY {
         writeln!(text, "# {kind:?}").unwrap();
         for form in [Form::Generic, Form::Journey, Form::Messages] {
-            text += &render(Problem::new(kind, "why"), form).await;
+            text += &render(Refusal::new(kind, "why"), form).await;
         }
     }
     text += "# with a field\n";
-    text += &render(Problem::field("n", "n: why"), Form::Generic).await;
-    text += &render(Problem::field("n", "n: why"), Form::Messages).await;
+    text += &render(Refusal::field("n", "n: why"), Form::Generic).await;
+    text += &render(Refusal::field("n", "n: why"), Form::Messages).await;
     assert_eq!(text, include_str!("errors.txt"), "\n{text}");
 }
 

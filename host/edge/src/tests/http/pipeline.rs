@@ -7,9 +7,9 @@ async fn every_answer_carries_its_request_id_three_times() {
     let edge = TestEdge::plain().await;
     for request in [edge.get("/v1/models", ""), edge.get("/nowhere", ""), edge.post("/v1/messages", "{}")] {
         let reply = ask(&edge, request).await;
-        let id = reply.header("x-gateway-request-id").unwrap();
+        let id = reply.header("x-gateway-request-id");
         assert!(id.starts_with("req_"), "{reply:?}");
-        assert_eq!((reply.header("x-request-id"), reply.header("request-id")), (Some(id), Some(id)));
+        assert_eq!((reply.header("x-request-id"), reply.header("request-id")), (id, id));
     }
 }
 
@@ -29,7 +29,7 @@ async fn wrong_paths_and_methods_are_told_the_right_ones() {
         assert!(reply.message().contains(right), "{reply:?}");
     }
     let reply = ask(&edge, edge.get("/v1/images/generations", "")).await;
-    assert_eq!((reply.status, reply.header("allow")), (405, Some("POST, OPTIONS")));
+    assert_eq!((reply.status, reply.header("allow")), (405, "POST, OPTIONS"));
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn head_is_get_without_its_body() {
     ] {
         client.send(request).await;
         let reply = client.read_head().await.unwrap();
-        assert_eq!((reply.status, reply.header("content-length")), (status, Some(length)));
+        assert_eq!((reply.status, reply.header("content-length")), (status, length));
     }
     assert_eq!(client.ask(models).await.status, 200);
 }

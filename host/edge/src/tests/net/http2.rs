@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::Certificates;
-use crate::tests::TestEdge;
+use crate::tests::{TestEdge, secs};
 
 type Body = Full<bytes::Bytes>;
 
@@ -116,8 +116,8 @@ async fn links_of_a_secure_listener_are_secure() {
 async fn a_handshake_that_never_ends_is_dropped() {
     let (edge, _) = secure().await;
     let mut client = edge.connect().await;
-    edge.clock.armed(5).await;
-    edge.clock.advance(5);
+    edge.clock.armed(secs(5)).await;
+    edge.clock.advance(secs(5));
     assert!(client.closes().await);
 }
 

@@ -1,12 +1,12 @@
 //! Shutdown: requests under way finish, idle connections end, endless requests are aborted.
 
+use gatehouse_harness::{Connection, TestClock, TestSeed};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 
-use crate::tests::support::client::Client;
-use crate::tests::{LIVE, TestEdge};
+use crate::tests::{LIVE, NOW, TestEdge, secs};
 
 #[tokio::test]
 async fn a_drain_finishes_requests_and_ends_idle_connections() {
@@ -21,7 +21,7 @@ async fn a_drain_finishes_requests_and_ends_idle_connections() {
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(30)));
     // A long poll ends at once with the current state.
     let reply = waiting.read().await.unwrap();
-    assert_eq!((reply.status, reply.header("connection")), (200, Some("close")));
+    assert_eq!((reply.status, reply.header("connection")), (200, "close"));
     assert_eq!(reply.json()["data"]["status"], "submitted");
     assert!(waiting.closes().await && idle.closes().await);
     draining.await.unwrap();
@@ -32,7 +32,7 @@ async fn a_drain_finishes_requests_and_ends_idle_connections() {
 async fn a_lame_duck_still_serves_and_ends_connections() {
     let edge = TestEdge::with("lame_duck_ms = 7000").await;
     let (mut kept, mut waiting) = (edge.connect().await, edge.connect().await);
-    assert_eq!(kept.ask(LIVE).await.header("connection"), None);
+    assert_eq!(kept.ask(LIVE).await.header("connection"), "");
     let id = edge.backend.put(1, |_| {});
     waiting.send(edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=60\r\n")).await;
     edge.until_authenticated().await;
@@ -42,33 +42,29 @@ async fn a_lame_duck_still_serves_and_ends_connections() {
         edge.lame_duck().await;
         edge
     });
-    clock.armed(7).await;
+    clock.armed(secs(7)).await;
     // A long poll ends at once; an idle connection may be used once more; new connections are accepted.
-    assert_eq!(waiting.read().await.unwrap().header("connection"), Some("close"));
+    assert_eq!(waiting.read().await.unwrap().header("connection"), "close");
     let submission = format!(
         "POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\
          Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
     );
-    for client in [&mut kept, &mut Client::connect(address).await] {
+    for client in [&mut kept, &mut Connection::open(address).await] {
         let reply = client.ask(&submission).await;
-        assert_eq!((reply.status, reply.header("connection")), (200, Some("close")), "{reply:?}");
+        assert_eq!((reply.status, reply.header("connection")), (200, "close"), "{reply:?}");
         assert!(client.closes().await);
     }
-    let ready = Client::connect(address).await.ask("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let ready = Connection::open(address).await.ask("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!(ready.status, 503);
-    clock.advance(7);
+    clock.advance(secs(7));
     lame_duck.await.unwrap().drain(Duration::from_secs(30)).await;
     assert!(TcpStream::connect(address).await.is_err());
 }
 
 /// Returns once `connections` have their last second for a request, and `client` is still one of them.
-async fn still_open(
-    clock: &crate::tests::support::clock::ManualClock,
-    connections: usize,
-    client: &mut Client,
-) {
+async fn still_open(clock: &TestClock, connections: usize, client: &mut Connection) {
     tokio::select! {
-        () = clock.armed_times(1, connections) => {}
+        () = clock.armed_times(secs(1), connections) => {}
         cut = client.closes() => panic!("closed: {cut}"),
     }
 }
@@ -81,13 +77,13 @@ async fn a_request_that_has_begun_to_arrive_is_answered() {
     let (first, rest) = LIVE.split_at(10);
     client.send(first).await;
     // The time for a head runs once its first bytes are here.
-    edge.clock.armed(10).await;
+    edge.clock.armed(secs(10)).await;
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(30)));
     // Told to shut down now, hyper would close between two requests: it has not seen a whole one.
     still_open(&edge.clock, 1, &mut client).await;
     client.send(rest).await;
     let reply = client.read().await.expect("an answer");
-    assert_eq!((reply.status, reply.header("connection")), (200, Some("close")));
+    assert_eq!((reply.status, reply.header("connection")), (200, "close"));
     assert!(client.closes().await);
     draining.await.unwrap();
 }
@@ -96,12 +92,12 @@ async fn a_request_that_has_begun_to_arrive_is_answered() {
 async fn a_new_connection_may_send_one_request_and_a_silent_one_ends() {
     let edge = TestEdge::plain().await;
     let (mut asks, mut silent) = (edge.connect().await, edge.connect().await);
-    edge.clock.armed_times(10, 2).await;
+    edge.clock.armed_times(secs(10), 2).await;
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(30)));
     still_open(&edge.clock, 2, &mut silent).await;
     let reply = asks.ask(LIVE).await;
-    assert_eq!((reply.status, reply.header("connection")), (200, Some("close")));
-    edge.clock.advance(1);
+    assert_eq!((reply.status, reply.header("connection")), (200, "close"));
+    edge.clock.advance(secs(1));
     assert!(silent.closes().await);
     draining.await.unwrap();
 }
@@ -117,7 +113,7 @@ async fn an_accepted_connection_is_served_after_the_shutdown_began() {
     second.send(edge.get(&format!("/v1/tasks/{id}"), "")).await;
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(33)));
     tokio::select! {
-        () = edge.clock.armed(33) => {}
+        () = edge.clock.armed(secs(33)) => {}
         cut = second.closes() => panic!("closed: {cut}"),
     }
     drop(first);
@@ -129,14 +125,11 @@ async fn an_accepted_connection_is_served_after_the_shutdown_began() {
 async fn sockets_that_are_handed_over_outlive_the_edge() {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
-    let mut early = Client::connect(address).await;
+    let mut early = Connection::open(address).await;
     early.send(LIVE).await;
     for _ in 0..2 {
-        let (backend, clock, seed) = (
-            TestEdge::plain().await.backend,
-            crate::tests::support::clock::ManualClock::new(),
-            Arc::new(crate::tests::CountingSeed::default()),
-        );
+        let (backend, clock, seed) =
+            (TestEdge::plain().await.backend, TestClock::at(NOW), Arc::new(TestSeed::default()));
         let pepper = gatehouse_model::Pepper::new([0; 32]);
         let sockets = vec![socket.try_clone().unwrap()];
         let config = crate::Config::default();
@@ -146,7 +139,7 @@ async fn sockets_that_are_handed_over_outlive_the_edge() {
         assert_eq!(early.read().await.unwrap().status, 200);
         drop(early);
         edge.drain(Duration::from_secs(30)).await;
-        early = Client::connect(address).await;
+        early = Connection::open(address).await;
         early.send(LIVE).await;
     }
 }
@@ -158,8 +151,8 @@ async fn a_request_that_does_not_end_in_time_is_aborted() {
     stuck.send(edge.post("/v1/images/generations", r#"{"refuse":"hang"}"#)).await;
     edge.until_submitted().await;
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(33)));
-    edge.clock.armed(33).await;
-    edge.clock.advance(33);
+    edge.clock.armed(secs(33)).await;
+    edge.clock.advance(secs(33));
     draining.await.unwrap();
     assert!(stuck.closes().await);
 }
@@ -178,7 +171,7 @@ async fn an_address_in_use_is_named() {
     let edge = TestEdge::plain().await;
     let taken = edge.server.addresses()[0];
     let config = crate::Config { listen: vec![taken], ..crate::Config::default() };
-    let (backend, clock, seed) = (edge.backend, edge.clock, Arc::new(crate::tests::CountingSeed::default()));
+    let (backend, clock, seed) = (edge.backend, edge.clock, Arc::new(TestSeed::default()));
     let pepper = gatehouse_model::Pepper::new([0; 32]);
     let served = crate::Edge::serve(config, backend, pepper, clock, seed, None, Vec::new()).await;
     let error = served.err().unwrap();

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::Certificates;
-use crate::tests::TestEdge;
+use crate::tests::{TestEdge, secs};
 
 const SSL3: u16 = 0x0300;
 const TLS10: u16 = 0x0301;
@@ -124,16 +124,16 @@ async fn a_slow_handshake_does_not_hold_its_permit_for_ever() {
     let mut slow = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
     let bytes = hello(TLS12, &[GOOD], &[0], "gate.test");
     slow.write_all(&bytes[..5]).await.unwrap();
-    edge.clock.armed(5).await;
+    edge.clock.armed(secs(5)).await;
     for byte in &bytes[5..8] {
-        edge.clock.advance(1);
+        edge.clock.advance(secs(1));
         slow.write_all(&[*byte]).await.unwrap();
     }
     // The next one waits for the permit, and its own time is not over when it gets it.
     let next = answer(&edge, &bytes);
     let end = async {
-        edge.clock.armed_times(5, 2).await;
-        edge.clock.advance(2);
+        edge.clock.armed_times(secs(5), 2).await;
+        edge.clock.advance(secs(2));
         let mut rest = Vec::new();
         slow.read_to_end(&mut rest).await.map(|_| rest).unwrap_or_default()
     };

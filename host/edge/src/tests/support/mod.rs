@@ -1,5 +1,3 @@
-//! Doubles for tests: a manual clock, a scripted backend, a raw HTTP/1 client.
+//! The double of the driver for tests of the edge.
 
 pub(super) mod backend;
-pub(super) mod client;
-pub(super) mod clock;

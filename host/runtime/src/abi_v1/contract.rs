@@ -1,0 +1,28 @@
+//! The contract itself: generated bindings, its name and version, and the linker entries for its imports.
+
+use std::str::FromStr;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::exec::guest::Guest;
+
+#[allow(missing_docs, unreachable_pub, unsafe_code, unused_qualifications, reason = "generated")]
+#[allow(clippy::all, reason = "generated")]
+pub(super) mod bindings {
+    wasmtime::component::bindgen!({ path: "../../wit/v1", world: "family" });
+}
+
+/// The contract's package.
+pub(crate) const PACKAGE: &str = "gatehouse:family";
+/// The interfaces that every family exports.
+pub(crate) const EXPORTS: [&str; 3] = ["manifest", "jobs", "text"];
+
+/// The newest version of the contract that this host supports.
+pub(crate) fn supported_version() -> semver::Version {
+    semver::Version::from_str("1.0.0").expect("a literal version")
+}
+
+/// Adds the contract's imports to `linker`.
+pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    bindings::Family::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+}

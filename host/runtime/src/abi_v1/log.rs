@@ -1,0 +1,21 @@
+//! The `log` import.
+
+use super::contract::bindings::gatehouse::family::{log, types, upstream};
+use crate::exec::guest::Guest;
+use crate::exec::guest_log::Level;
+
+impl log::Host for Guest {
+    fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
+        let level = match level {
+            log::Level::Error => Level::Error,
+            log::Level::Warn => Level::Warn,
+            log::Level::Info => Level::Info,
+            log::Level::Debug => Level::Debug,
+        };
+        self.log().line(level, &message, &fields);
+    }
+}
+
+// Interfaces with types only; the linker requires the traits.
+impl types::Host for Guest {}
+impl upstream::Host for Guest {}

@@ -1,0 +1,12 @@
+//! Version 1 of the plugin contract: bindings, exports, and the conversion of its types to and from the model's.
+//!
+//! No generated type leaves this folder. Another major version of the contract gets a folder of its own.
+
+pub(crate) mod contract;
+pub(crate) mod describe;
+pub(crate) mod exports;
+pub(crate) mod jobs;
+mod lift;
+mod log;
+mod lower;
+pub(crate) mod text;

@@ -1,0 +1,174 @@
+//! The fallback: when a fresh version faults, its standby answers, and the request does not fail.
+//!
+//! Safe because a plugin is pure: a call that faulted has done nothing, so another version may take the same input.
+//! Only faults that the plugin caused fall back, and only once; a refusal is an answer. If both versions fault, the
+//! request is the cause and the fault does not count against the fresh version.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission, metric};
+
+use crate::fault::Fault;
+use crate::registry::Resolved;
+use crate::service::PluginService;
+use crate::state::ServiceState;
+use crate::version::Version;
+
+/// An answer, and the version that gave it.
+#[derive(Clone, Debug)]
+pub struct ServedBy<T> {
+    /// The version that answered; a task goes on with it.
+    pub by: Arc<Version>,
+    /// The answer.
+    pub answer: T,
+}
+
+/// A state before its migration.
+#[derive(Clone, Debug)]
+pub struct StateBefore {
+    /// The version that wrote it.
+    pub by: Arc<Version>,
+    /// The state.
+    pub state: Vec<u8>,
+}
+
+impl ServiceState {
+    /// The standby of `version` during its canary period; after its rollback, the active version.
+    fn standby(&self, version: &Version) -> Option<Arc<Version>> {
+        let digest = version.digest();
+        self.canaries.standby(&digest, self.clock.now()).or_else(|| {
+            let active = self.registry.load().family(version.family());
+            active.filter(|active| version.is_rolled_back() && active.digest() != digest)
+        })
+    }
+}
+
+impl PluginService {
+    /// Judges a request. If the version faults and its standby serves the model, the standby judges it.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn submit_with_fallback(
+        &self,
+        found: &Resolved,
+        surface: &str,
+        cx: Context,
+        submission: Submission,
+    ) -> Result<ServedBy<Result<Accepted, Refusal>>, Fault> {
+        let version = &found.version;
+        let standby = self.standby(version).filter(|standby| standby.serves(surface, &found.model));
+        let Some(standby) = standby else {
+            return self.without_fallback(version, self.submit(version, cx, submission).await);
+        };
+        let first = async |cx: Context, submission| {
+            if version.is_rolled_back() {
+                return Err(Fault::RolledBack);
+            }
+            let submit = move |version: &Version| {
+                // It may have been rolled back while this call waited for a thread.
+                if version.is_rolled_back() {
+                    Err(Fault::RolledBack)
+                } else {
+                    version.submit(&cx, submission)
+                }
+            };
+            self.call(version, "submit", submit).await
+        };
+        let answer = first(cx.clone(), submission.clone()).await;
+        let second = || self.submit(&standby, cx, submission);
+        self.fall_back(version, &standby, "submit", answer, second).await
+    }
+
+    /// Takes one step. If `version` faults, the version that wrote the state takes it, or the standby, if both have
+    /// the same state version.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn advance_with_fallback(
+        &self,
+        version: &Arc<Version>,
+        before: Option<StateBefore>,
+        cx: Context,
+        state: Vec<u8>,
+        event: Event,
+    ) -> Result<ServedBy<Step>, Fault> {
+        let fallback = before.map(|before| (before.by, Some(before.state))).or_else(|| {
+            let standby = self.standby(version).filter(|standby| standby.shares_state_with(version))?;
+            Some((standby, None))
+        });
+        let Some((other, older)) = fallback else {
+            return self.without_fallback(version, self.advance(version, cx, state, event).await);
+        };
+        let older = older.unwrap_or_else(|| state.clone());
+        let answer = self.advance(version, cx.clone(), state, event.clone()).await;
+        let second = || self.advance(&other, cx, older, event);
+        self.fall_back(version, &other, "advance", answer, second).await
+    }
+
+    /// The version that may answer in place of `version`.
+    pub(crate) fn standby(&self, version: &Version) -> Option<Arc<Version>> {
+        self.state.standby(version)
+    }
+
+    /// Records a fault of a call that no other version could take.
+    pub(crate) fn record_fault(&self, version: &Arc<Version>, fault: &Fault) {
+        self.state.record_call(version, Some(fault));
+    }
+
+    /// Makes a call on `version` and, if that faults, on `other`. The input may have megabytes: it is copied only if
+    /// there is another version.
+    pub(crate) async fn call_with_fallback<A: Clone, T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        version: &Arc<Version>,
+        other: Option<Arc<Version>>,
+        function: &'static str,
+        input: A,
+        call: impl Fn(Arc<Version>, A) -> F,
+    ) -> Result<ServedBy<T>, Fault> {
+        let Some(other) = other else {
+            return self.without_fallback(version, call(Arc::clone(version), input).await);
+        };
+        let answer = if version.is_rolled_back() {
+            Err(Fault::RolledBack)
+        } else {
+            call(Arc::clone(version), input.clone()).await
+        };
+        self.fall_back(version, &other, function, answer, || call(Arc::clone(&other), input)).await
+    }
+
+    /// The answer of a call that no other version could take.
+    fn without_fallback<T>(
+        &self,
+        version: &Arc<Version>,
+        answer: Result<T, Fault>,
+    ) -> Result<ServedBy<T>, Fault> {
+        self.state.record_call(version, answer.as_ref().err());
+        answer.map(|answer| ServedBy { by: Arc::clone(version), answer })
+    }
+
+    async fn fall_back<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        version: &Arc<Version>,
+        other: &Arc<Version>,
+        function: &'static str,
+        answer: Result<T, Fault>,
+        second: impl FnOnce() -> F,
+    ) -> Result<ServedBy<T>, Fault> {
+        let fault = match answer {
+            Err(fault) if fault.is_plugin_caused() => fault,
+            rest => return self.without_fallback(version, rest),
+        };
+        match second().await {
+            Ok(answer) => {
+                self.state.record_call(version, Some(&fault));
+                let family = version.family().to_owned();
+                tracing::warn!(family, %fault, by = %other.digest(), function, "another version answered");
+                metrics::counter!(metric::PLUGIN_FALLBACKS, "family" => family, "function" => function)
+                    .increment(1);
+                Ok(ServedBy { by: Arc::clone(other), answer })
+            }
+            Err(second) if second.is_plugin_caused() => Err(fault),
+            Err(second) => Err(second),
+        }
+    }
+}

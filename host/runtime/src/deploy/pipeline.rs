@@ -1,0 +1,195 @@
+//! The deployment pipeline: all stages in order, for one version at a time.
+//!
+//! Everything before the switch happens aside and may take seconds. The switch takes a lock of its own for moments, so
+//! that a failing version is rolled back even while the next one compiles.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use gatehouse_model::Digest;
+
+use crate::deploy::error::StageError;
+use crate::deploy::report::{DeployError, DeployReport, StageLog};
+use crate::deploy::stages::admit::{AdmitError, admit};
+use crate::deploy::stages::fit::check_inventory;
+use crate::deploy::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
+use crate::deploy::verifier::Candidate;
+use crate::fault::Fault;
+use crate::registry::Registry;
+use crate::state::{ServiceState, lock};
+use crate::version::Version;
+
+/// A component and its signature.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedComponent<'a> {
+    /// The component's bytes.
+    pub wasm: &'a [u8],
+    /// The line of its signature file, if there is one.
+    pub signature: Option<&'a str>,
+}
+
+impl<'a> From<&'a [u8]> for SignedComponent<'a> {
+    fn from(wasm: &'a [u8]) -> Self {
+        Self { wasm, signature: None }
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for SignedComponent<'a> {
+    fn from(wasm: &'a Vec<u8>) -> Self {
+        Self { wasm, signature: None }
+    }
+}
+
+/// How far a deployment goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// Every stage except the switch.
+    Check,
+    /// The switch, with a canary period.
+    Switch,
+    /// The switch without a canary period: an operator brings back a version that has served.
+    SwitchBack,
+}
+
+/// A version that passed every stage.
+struct Passed {
+    version: Arc<Version>,
+    compiled: bool,
+    self_tests: usize,
+}
+
+/// The stages that a loaded version skips.
+const LOADED: &str = "it is loaded, and passed this before";
+
+impl ServiceState {
+    pub(crate) fn deploy(
+        &self,
+        component: &SignedComponent<'_>,
+        goal: Goal,
+    ) -> Result<DeployReport, DeployError> {
+        let mut log = StageLog::default();
+        match self.run_pipeline(component, goal, &mut log) {
+            Ok(report) => Ok(DeployReport { stages: log.stages, ..report }),
+            Err(why) => Err(DeployError { stages: log.stages, why: Box::new(why) }),
+        }
+    }
+
+    fn run_pipeline(
+        &self,
+        component: &SignedComponent<'_>,
+        goal: Goal,
+        log: &mut StageLog,
+    ) -> Result<DeployReport, StageError> {
+        let begun = Instant::now();
+        let _one_at_a_time = lock(&self.deploying);
+        let wasm = component.wasm;
+        let digest = log.stage("admit", || {
+            let digest = admit(wasm, self.config.largest_limits().component())?;
+            let signed = if self.config.built_in.contains(&digest) {
+                "came with the gateway".to_owned()
+            } else {
+                self.config.trust.check(wasm, component.signature).map_err(AdmitError::from)?
+            };
+            Ok((digest, format!("{} bytes, sha256 {digest}, {signed}", wasm.len())))
+        })?;
+        let passed = self.run_stages(wasm, digest, log);
+        if passed.is_err() || goal == Goal::Check {
+            self.drop_unkept_code(&digest);
+        }
+        let Passed { version, compiled, self_tests } = passed?;
+        let active = self.registry.load().is_active(&digest);
+        let mut replaced = None;
+        match goal {
+            Goal::Check => log.skip("switch", "only checked"),
+            _ if active => log.skip("switch", "it serves already"),
+            _ => replaced = log.stage("switch", || self.switch(&version, component, goal))?,
+        }
+        Ok(DeployReport {
+            about: version.about().clone(),
+            digest,
+            bytes: wasm.len(),
+            self_tests,
+            compiled,
+            active: active || goal != Goal::Check,
+            replaced,
+            took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            stages: Vec::new(),
+        })
+    }
+
+    fn run_stages(&self, wasm: &[u8], digest: Digest, log: &mut StageLog) -> Result<Passed, StageError> {
+        let registry = self.registry.load_full();
+        if let Some(version) = self.loaded(&digest) {
+            ["compile", "inspect", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
+            self.fit(&version, &registry, log)?;
+            log.skip("self-test", LOADED);
+            self.rehearse(&version, &registry, log)?;
+            return Ok(Passed { version, compiled: false, self_tests: 0 });
+        }
+        let (component, compiled) = log.stage("compile", || {
+            let (component, compiled) = self.compiler.compile(&digest, wasm)?;
+            let note = if compiled { "compiled now" } else { "compiled before" };
+            Ok(((component, compiled), note.to_owned()))
+        })?;
+        let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
+        let version = self.verifier.verify(&candidate, &self.config, log)?;
+        self.fit(&version, &registry, log)?;
+        let self_tests = log.stage("self-test", || {
+            let passed = self.verifier.self_test(&version)?;
+            Ok((passed, format!("{passed} passed, each twice with the same answer")))
+        })?;
+        self.rehearse(&version, &registry, log)?;
+        Ok(Passed { version, compiled, self_tests })
+    }
+
+    fn fit(&self, version: &Version, registry: &Registry, log: &mut StageLog) -> Result<(), StageError> {
+        log.stage("fit", || {
+            registry.fits(version.about())?;
+            let inventory = self.config.inventory.as_ref();
+            let note = match inventory.map(|inventory| check_inventory(version.about(), inventory)) {
+                None => "this gateway serves no requests".to_owned(),
+                Some(Ok(note)) => note,
+                Some(Err(lacks)) if self.config.built_in.contains(&version.digest()) => {
+                    tracing::warn!(family = version.family(), %lacks, "a built-in plugin lacks what it needs");
+                    format!("it came with the gateway and is accepted, although {lacks}")
+                }
+                Some(Err(lacks)) => return Err(lacks.into()),
+            };
+            Ok(((), note))
+        })
+    }
+
+    fn rehearse(
+        &self,
+        version: &Arc<Version>,
+        registry: &Registry,
+        log: &mut StageLog,
+    ) -> Result<(), StageError> {
+        let Some(live) = self.live.get().filter(|_| !registry.is_active(&version.digest())) else {
+            log.skip("rehearse", "there are no live tasks for it");
+            return Ok(());
+        };
+        log.stage("rehearse", || {
+            let sample: LiveSample =
+                live.sample(version.family(), MAX_STATES).map_err(RehearseError::Unreadable)?;
+            let digests: BTreeSet<Digest> = sample.states.iter().map(|live| live.digest).collect();
+            let writers: HashMap<Digest, Arc<Version>> =
+                digests.into_iter().filter_map(|digest| Some((digest, self.load(&digest).ok()?))).collect();
+            let (version, now) = (Arc::clone(version), self.clock.now());
+            let rehearsed: Result<Result<String, RehearseError>, Fault> =
+                self.verifier.run(move || Ok(rehearse(&version, sample, &writers, now)));
+            let note = rehearsed.map_err(|fault| StageError::Host(fault.to_string()))??;
+            Ok(((), note))
+        })
+    }
+
+    /// Drops the code of a component that is not in the plugin store.
+    fn drop_unkept_code(&self, digest: &Digest) {
+        if !self.store.has_component(digest)
+            && let Err(error) = self.store.drop_code(digest)
+        {
+            tracing::warn!(%digest, %error, "code of a refused plugin could not be removed");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Stage one: are these bytes a component of an acceptable size?
+
+use gatehouse_model::Digest;
+
+use crate::deploy::signatures::SignatureError;
+
+/// Why bytes were not admitted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdmitError {
+    /// A core module.
+    #[error("this is a core module, not a component; build it for wasm32-wasip2")]
+    CoreModule,
+    /// Machine code: the host cannot check it.
+    #[error("this is compiled code; the host accepts components only and compiles them itself")]
+    MachineCode,
+    /// Something else.
+    #[error("this is not a WebAssembly component")]
+    NotWasm,
+    /// Its signature is missing or not acceptable.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+    /// More bytes than allowed.
+    #[error("the component has {bytes} bytes, {limit} are allowed; raise `component_mib` for this family")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// The digest of an admissible component.
+pub(crate) fn admit(wasm: &[u8], limit: usize) -> Result<Digest, AdmitError> {
+    if wasm.len() > limit {
+        return Err(AdmitError::TooLarge { bytes: wasm.len(), limit });
+    }
+    if wasm.starts_with(&COMPONENT) {
+        Ok(Digest::of(wasm))
+    } else if wasm.starts_with(&MODULE) {
+        Err(AdmitError::CoreModule)
+    } else if wasm.starts_with(&ELF) {
+        Err(AdmitError::MachineCode)
+    } else {
+        Err(AdmitError::NotWasm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_components_of_the_right_size_are_admitted() {
+        let check = |bytes: &[u8], expected: Result<Digest, AdmitError>| {
+            assert_eq!(admit(bytes, 16), expected, "{bytes:?}");
+        };
+        check(&COMPONENT, Ok(Digest::of(&COMPONENT)));
+        check(&MODULE, Err(AdmitError::CoreModule));
+        check(b"\x7fELF\x02\x01\x01", Err(AdmitError::MachineCode));
+        check(b"(component)", Err(AdmitError::NotWasm));
+        check(b"", Err(AdmitError::NotWasm));
+        check(&[0; 17], Err(AdmitError::TooLarge { bytes: 17, limit: 16 }));
+    }
+}

@@ -1,0 +1,106 @@
+//! Stage two: machine code, compiled here, kept by content, never accepted from outside.
+//!
+//! Compilations run one at a time, each on an engine of its own. The result is a file, named by the component's digest
+//! and by everything in the engine that the code depends on. The file is mapped, so it is never rewritten. Code is
+//! loaded only when its own digest, kept beside it, still fits.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{UnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gatehouse_model::Digest;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::deploy::error::{StageError, causes};
+use crate::deploy::plugin_store::PluginStore;
+use crate::exec::engine;
+use crate::fault::panic_text;
+
+/// Compiles components and finds the code of those compiled before.
+pub(crate) struct Compiler {
+    serving: Engine,
+    store: Arc<PluginStore>,
+    /// Names the engine that the code fits.
+    engine_hash: String,
+    compiling: Mutex<()>,
+}
+
+impl Compiler {
+    pub(crate) fn new(serving: Engine, store: Arc<PluginStore>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        serving.precompile_compatibility_hash().hash(&mut hasher);
+        let engine_hash = format!("{:016x}", hasher.finish());
+        Self { serving, store, engine_hash, compiling: Mutex::new(()) }
+    }
+
+    /// The code of an earlier compilation, if it exists, is whole and fits this engine.
+    pub(crate) fn find(&self, digest: &Digest) -> Option<Component> {
+        let path = self.store.code(digest, &self.engine_hash)?;
+        map(&self.serving, &path)
+            .inspect_err(
+                |error| tracing::warn!(%digest, error = causes(error), "kept plugin code is unusable"),
+            )
+            .ok()
+    }
+
+    /// The component's code, kept or compiled now; `true` when it was compiled now.
+    pub(crate) fn compile(&self, digest: &Digest, wasm: &[u8]) -> Result<(Component, bool), StageError> {
+        let _one_at_a_time = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(component) = self.find(digest) {
+            return Ok((component, false));
+        }
+        let code = precompile(wasm)?;
+        let path = self
+            .store
+            .keep_code(digest, &self.engine_hash, &code)
+            .map_err(|error| StageError::Compile(format!("the code could not be kept: {error}")))?;
+        let component = map(&self.serving, &path).map_err(|error| StageError::Compile(causes(&error)))?;
+        Ok((component, true))
+    }
+}
+
+fn precompile(wasm: &[u8]) -> Result<Vec<u8>, StageError> {
+    catch_compiler_panic(|| engine::compiling().and_then(|engine| engine.precompile_component(wasm)))
+}
+
+/// A component may make the compiler panic; the host must go on.
+fn catch_compiler_panic(
+    compile: impl FnOnce() -> wasmtime::Result<Vec<u8>> + UnwindSafe,
+) -> Result<Vec<u8>, StageError> {
+    match catch_unwind(compile) {
+        Ok(Ok(code)) => Ok(code),
+        Ok(Err(error)) => Err(StageError::Compile(causes(&error))),
+        Err(panic) => {
+            let why = format!("the compiler panicked on this component: {}", panic_text(&*panic));
+            Err(StageError::Compile(why))
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "deserialize_file trusts its file; see the safety argument")]
+fn map(serving: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    // SAFETY: the plugin store only names files that hold what `precompile_component` returned (their digest,
+    // taken from memory when they were written, has just been compared), in a folder closed to other
+    // users, and it never rewrites a file in place.
+    unsafe { Component::deserialize_file(serving, path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_panic_is_reported_with_its_text() {
+        let check = |compile: fn() -> wasmtime::Result<Vec<u8>>, expected: &str| {
+            assert_eq!(catch_compiler_panic(compile).unwrap_err().to_string(), expected);
+        };
+        check(|| panic!("literal"), "compile: the compiler panicked on this component: literal");
+        let formatted = "compile: the compiler panicked on this component: unexpected type 7";
+        check(|| panic!("unexpected type {}", std::hint::black_box(7)), formatted);
+        let silent = "compile: the compiler panicked on this component: no message";
+        check(|| std::panic::panic_any(7_u8), silent);
+        check(|| Err(wasmtime::Error::msg("not a component")), "compile: not a component");
+    }
+}

@@ -1,0 +1,168 @@
+//! Stage five: does the manifest keep its own rules?
+
+use std::collections::BTreeSet;
+
+use gatehouse_model::{About, ModelInfo, SurfaceInfo};
+use serde::de::IgnoredAny;
+
+use crate::exec::guest_log::shorten;
+
+/// Why a manifest is not acceptable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DescribeError {
+    /// A part of the manifest breaks a rule.
+    #[error("manifest.{field}: {why}")]
+    Field {
+        /// Its path.
+        field: String,
+        /// What was expected and what came.
+        why: String,
+    },
+    /// The call failed.
+    #[error("describe() failed: {0}")]
+    Fault(String),
+    /// The second call returned another manifest.
+    #[error("describe() gave two different manifests; a plugin is a pure function")]
+    Unsteady,
+}
+
+const MAX_NAME_BYTES: usize = 128;
+/// Bytes of a wrong manifest that an error quotes.
+const MAX_QUOTE_BYTES: usize = 400;
+const MAX_ENTRIES: usize = 256;
+const MAX_SELF_TESTS: usize = 64;
+
+fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
+    // The manifest may hold text of any length.
+    let (field, why) = (field.into(), why.into());
+    DescribeError::Field {
+        field: shorten(&field, MAX_QUOTE_BYTES).to_owned(),
+        why: shorten(&why, MAX_QUOTE_BYTES).to_owned(),
+    }
+}
+
+/// Checks the manifest.
+pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
+    kebab("family", &about.family)?;
+    semver::Version::parse(&about.version)
+        .map_err(|error| wrong("version", format!("{:?} is not semver: {error}", about.version)))?;
+    if !about.offers.jobs && !about.offers.text {
+        return Err(wrong("offers", "expected jobs, text or both, got neither"));
+    }
+    models(about)?;
+    surfaces(about)?;
+    about.providers.iter().try_for_each(|name| kebab("providers", name))?;
+    names("providers", about.providers.iter())?;
+    names("price-keys", about.price_keys.iter())?;
+    states(about)?;
+    self_tests(about)
+}
+
+/// Lower-case letters, digits and single inner hyphens, a letter first.
+fn kebab(field: &str, name: &str) -> Result<(), DescribeError> {
+    let words = name.split('-').all(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    });
+    if words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return Ok(());
+    }
+    Err(wrong(field, format!("expected kebab-case, got {name:?}")))
+}
+
+/// Checks that names are usable and differ from each other.
+fn names<'a>(field: &str, names: impl Iterator<Item = &'a String>) -> Result<(), DescribeError> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        let plain = name.bytes().all(|byte| byte.is_ascii_graphic());
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || !plain {
+            let why = format!("expected 1 to {MAX_NAME_BYTES} visible ASCII characters, got {name:?}");
+            return Err(wrong(field, why));
+        }
+        if !seen.insert(name) {
+            return Err(wrong(field, format!("{name:?} is there twice")));
+        }
+    }
+    if seen.len() > MAX_ENTRIES {
+        return Err(wrong(field, format!("at most {MAX_ENTRIES} are allowed, got {}", seen.len())));
+    }
+    Ok(())
+}
+
+fn surfaces(about: &About) -> Result<(), DescribeError> {
+    if about.surfaces.is_empty() {
+        return Err(wrong("surfaces", "expected at least one, got none"));
+    }
+    names("surfaces", about.surfaces.iter().map(|surface| &surface.name))?;
+    about.surfaces.iter().try_for_each(|surface| surface_of(about, surface))
+}
+
+fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError> {
+    let field = format!("surfaces[{:?}]", surface.name);
+    let schema: serde_json::Value = serde_json::from_str(&surface.schema)
+        .map_err(|error| wrong(format!("{field}.schema"), format!("expected JSON: {error}")))?;
+    if !schema.is_object() && !schema.is_boolean() {
+        return Err(wrong(format!("{field}.schema"), "expected a JSON Schema: an object or a boolean"));
+    }
+    let Some(default) = &surface.default_model else { return Ok(()) };
+    // Text models are configured by the operator.
+    if about.offers.text && about.models.is_empty() {
+        return names("surfaces", std::iter::once(default));
+    }
+    let serves = |model: &ModelInfo| model.id == *default && model.surfaces.contains(&surface.name);
+    if about.models.iter().any(serves) {
+        return Ok(());
+    }
+    let why = format!("expected a model id that serves this surface, got {default:?}");
+    Err(wrong(format!("{field}.default-model"), why))
+}
+
+fn models(about: &About) -> Result<(), DescribeError> {
+    if about.models.is_empty() && about.offers.jobs {
+        return Err(wrong("models", "expected at least one, got none"));
+    }
+    let every_name = about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases));
+    names("models", every_name)?;
+    for model in &about.models {
+        let field = format!("models[{:?}].surfaces", model.id);
+        if model.surfaces.is_empty() {
+            return Err(wrong(field, "expected at least one, got none"));
+        }
+        let known = |name: &&String| about.surfaces.iter().any(|surface| surface.name == **name);
+        if let Some(unknown) = model.surfaces.iter().find(|name| !known(name)) {
+            return Err(wrong(field, format!("{unknown:?} is not among the manifest's surfaces")));
+        }
+    }
+    Ok(())
+}
+
+fn states(about: &About) -> Result<(), DescribeError> {
+    let mut seen = BTreeSet::new();
+    for version in &about.reads_state {
+        if *version >= about.state_version {
+            let why = format!("expected versions older than {}, got {version}", about.state_version);
+            return Err(wrong("reads-state", why));
+        }
+        if !seen.insert(version) {
+            return Err(wrong("reads-state", format!("{version} is there twice")));
+        }
+    }
+    Ok(())
+}
+
+fn self_tests(about: &About) -> Result<(), DescribeError> {
+    if about.self_tests.len() > MAX_SELF_TESTS {
+        let why = format!("at most {MAX_SELF_TESTS} are allowed, got {}", about.self_tests.len());
+        return Err(wrong("self-tests", why));
+    }
+    for (number, test) in about.self_tests.iter().enumerate() {
+        let field = format!("self-tests[{number}]");
+        if !about.surfaces.iter().any(|surface| surface.name == test.surface) {
+            let why = format!("{:?} is not among the manifest's surfaces", test.surface);
+            return Err(wrong(format!("{field}.surface"), why));
+        }
+        serde_json::from_str::<IgnoredAny>(&test.body)
+            .map_err(|error| wrong(format!("{field}.body"), format!("expected JSON: {error}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Stage six: can this gateway serve the version? Every provider it names needs an account, every price key a price,
+//! and its models must not belong to another family.
+//!
+//! All that lacks is reported at once, before the switch, instead of to the first client.
+
+use std::collections::BTreeSet;
+
+use gatehouse_model::About;
+
+/// The configured providers and prices.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// Providers with an account.
+    pub providers: BTreeSet<String>,
+    /// Price keys with a price.
+    pub prices: BTreeSet<String>,
+}
+
+/// Why this gateway cannot serve a version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// A model, alias or default belongs to an active family already.
+    #[error("{what} {name:?} belongs to the active family {family:?}")]
+    Clash {
+        /// "model", ...
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Its owner.
+        family: String,
+    },
+    /// The configuration lacks something.
+    #[error(
+        "this gateway cannot serve it yet: {}; add this to the configuration and start the gateway again:\n{lines}",
+        lacks.join("; ")
+    )]
+    Lacks {
+        /// What, a clause each.
+        lacks: Vec<String>,
+        /// The lines to add.
+        lines: String,
+    },
+}
+
+/// Compares the manifest with the inventory; returns a note for the report.
+pub(crate) fn check_inventory(about: &About, inventory: &Inventory) -> Result<String, FitError> {
+    let providers: Vec<&String> =
+        about.providers.iter().filter(|name| !inventory.providers.contains(*name)).collect();
+    let prices: Vec<&String> =
+        about.price_keys.iter().filter(|key| !inventory.prices.contains(*key)).collect();
+    if providers.is_empty() && prices.is_empty() {
+        let (providers, prices) = (about.providers.join(", "), about.price_keys.len());
+        return Ok(format!("providers with an account: {providers}; price keys with a price: {prices}"));
+    }
+    let mut lacks: Vec<String> =
+        providers.iter().map(|name| format!("provider {name:?} has no account")).collect();
+    lacks.extend(prices.iter().map(|key| format!("price key {key:?} has no price")));
+    let mut lines = String::new();
+    for name in providers {
+        let variable = name.to_uppercase().replace('-', "_");
+        lines += &format!("[providers.{name}]\nbase_url = \"https://...\"   # unless the family brings it\n");
+        lines += &format!("[providers.{name}.accounts.main]\nsecret = {{ env = \"{variable}_API_KEY\" }}\n");
+    }
+    if !prices.is_empty() {
+        lines += "[prices]\n";
+        prices.iter().for_each(|key| lines += &format!("{key:?} = \"1\"   # credits\n"));
+    }
+    Err(FitError::Lacks { lacks, lines })
+}

@@ -1,0 +1,162 @@
+//! Stage three: the imports, exports and resource needs of a component, read from its type.
+//!
+//! Runs before linking, so that a refusal names interfaces and remedies instead of linker internals.
+
+use semver::Version;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::abi_v1::contract::{EXPORTS, PACKAGE, supported_version};
+use crate::exec::engine::{MEMORIES, TABLE_ELEMENTS, TABLES};
+use crate::exec::limits::Limits;
+
+/// Why a component's interfaces or needs are not acceptable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// An import outside the allow-list.
+    #[error("it imports {name}: {why}")]
+    Import {
+        /// The import.
+        name: String,
+        /// Why it is refused, and what to do instead.
+        why: &'static str,
+    },
+    /// An export every family has is missing.
+    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, jobs and text")]
+    NoExport {
+        /// The interface.
+        name: &'static str,
+    },
+    /// It was made for a version of the contract that this host does not support.
+    #[error("it is made for {PACKAGE} {asked}, this gateway speaks {}", supported_version())]
+    OtherContract {
+        /// The version it is made for.
+        asked: String,
+    },
+    /// It needs more than any call may use.
+    #[error("it needs {needed} {what}, {limit} are allowed")]
+    TooMuch {
+        /// Of what.
+        what: &'static str,
+        /// How much it needs.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// The packages of `wasi:cli/imports`.
+const WASI: [&str; 6] =
+    ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
+const NO_HTTP: &str = "a plugin has no network; it returns a `call` and the host makes it";
+const OTHER_WASI: &str = "only WASI 0.2 is linked, and of it only the interfaces of wasi:cli/imports";
+const UNKNOWN: &str =
+    "the host has nothing of that name; a plugin may import the contract's `log` and WASI 0.2";
+
+pub(crate) fn inspect(engine: &Engine, component: &Component, limits: &Limits) -> Result<(), InspectError> {
+    let ty = component.component_type();
+    ty.imports(engine).try_for_each(|(name, _)| import(name))?;
+    let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
+    EXPORTS.iter().try_for_each(|wanted| export(wanted, &exports))?;
+    resources(component, limits)
+}
+
+/// `package/interface@version` in parts.
+fn parse(name: &str) -> Option<(&str, &str, Version)> {
+    let (path, version) = name.rsplit_once('@')?;
+    let (package, interface) = path.split_once('/')?;
+    Some((package, interface, Version::parse(version).ok()?))
+}
+
+fn import(name: &str) -> Result<(), InspectError> {
+    let refuse = |why| Err(InspectError::Import { name: name.to_owned(), why });
+    let Some((package, _, version)) = parse(name) else { return refuse(UNKNOWN) };
+    if package == PACKAGE {
+        return contract(&version);
+    }
+    if WASI.contains(&package) {
+        return if (version.major, version.minor) == (0, 2) { Ok(()) } else { refuse(OTHER_WASI) };
+    }
+    refuse(match package {
+        "wasi:http" | "wasi:tls" => NO_HTTP,
+        _ if package.starts_with("wasi:") => OTHER_WASI,
+        _ => UNKNOWN,
+    })
+}
+
+fn contract(asked: &Version) -> Result<(), InspectError> {
+    let supported = supported_version();
+    if asked.major == supported.major && *asked <= supported {
+        return Ok(());
+    }
+    Err(InspectError::OtherContract { asked: asked.to_string() })
+}
+
+fn export(wanted: &'static str, exports: &[&str]) -> Result<(), InspectError> {
+    let found = exports
+        .iter()
+        .filter_map(|name| parse(name))
+        .find(|(package, interface, _)| (*package, *interface) == (PACKAGE, wanted));
+    match found {
+        Some((_, _, version)) => contract(&version),
+        None => Err(InspectError::NoExport { name: wanted }),
+    }
+}
+
+const WASM_PAGE: u64 = 64 << 10;
+
+fn resources(component: &Component, limits: &Limits) -> Result<(), InspectError> {
+    let fits = |what, needed: u64, limit: u64| {
+        if needed > limit { Err(InspectError::TooMuch { what, needed, limit }) } else { Ok(()) }
+    };
+    // `None` only for components that import core modules; the allow-list has refused those.
+    let Some(needs) = component.resources_required() else { return Ok(()) };
+    fits("memories", needs.num_memories.into(), MEMORIES.into())?;
+    fits("tables", needs.num_tables.into(), TABLES.into())?;
+    fits("table elements", needs.max_initial_table_size.unwrap_or(0), TABLE_ELEMENTS as u64)?;
+    let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE);
+    fits("bytes of memory at its start", memory, limits.memory() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wrong_import_has_its_reason() {
+        let check = |name: &str, expected: Result<(), &str>| match (import(name), expected) {
+            (Ok(()), Ok(())) => {}
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (other, _) => panic!("{name}: {other:?}"),
+        };
+        check("gatehouse:family/log@1.0.0", Ok(()));
+        check("gatehouse:family/types@1.0.0", Ok(()));
+        check(
+            "gatehouse:family/log@2.0.0",
+            Err("made for gatehouse:family 2.0.0, this gateway speaks 1.0.0"),
+        );
+        check("gatehouse:family/log@1.1.0", Err("made for gatehouse:family 1.1.0"));
+        check("wasi:cli/environment@0.2.3", Ok(()));
+        check("wasi:sockets/tcp@0.2.0", Ok(()));
+        check("wasi:cli/environment@0.3.0", Err("only WASI 0.2 is linked"));
+        check("wasi:nn/graph@0.2.0", Err("only WASI 0.2 is linked"));
+        check(
+            "wasi:http/outgoing-handler@0.2.0",
+            Err("wasi:http/outgoing-handler@0.2.0: a plugin has no network"),
+        );
+        check("acme:secrets/vault@1.0.0", Err("nothing of that name"));
+        check("naked", Err("it imports naked"));
+    }
+
+    #[test]
+    fn exports_are_found_by_name_and_version() {
+        let check = |exports: &[&str], expected: Result<(), InspectError>| {
+            assert_eq!(export("jobs", exports), expected, "{exports:?}");
+        };
+        check(&["gatehouse:family/text@1.0.0", "gatehouse:family/jobs@1.0.0"], Ok(()));
+        check(&["other:family/jobs@1.0.0", "run"], Err(InspectError::NoExport { name: "jobs" }));
+        let newer = InspectError::OtherContract { asked: "2.1.0".to_owned() };
+        check(&["gatehouse:family/jobs@2.1.0"], Err(newer));
+    }
+}

@@ -1,0 +1,10 @@
+//! The stages of a deployment, one file each: what it checks, and why it refuses.
+
+pub(crate) mod admit;
+pub(crate) mod compile;
+pub(crate) mod describe;
+pub(crate) mod fit;
+pub(crate) mod inspect;
+pub(crate) mod link;
+pub(crate) mod rehearse;
+pub(crate) mod self_test;

@@ -1,0 +1,81 @@
+//! The switch: a version that passed every stage becomes the active one of its family.
+//!
+//! The component is durable before it is listed as active, and listed before it serves.
+
+use std::sync::Arc;
+
+use gatehouse_model::Digest;
+
+use crate::deploy::canary::FaultWindow;
+use crate::deploy::error::StageError;
+use crate::deploy::pipeline::{Goal, SignedComponent};
+use crate::deploy::plugin_store::ActiveEntry;
+use crate::deploy::report::{DeployError, DeployReport};
+use crate::state::{ServiceState, lock};
+use crate::version::Version;
+
+impl ServiceState {
+    /// Returns the version it replaced, and a note for the report.
+    pub(super) fn switch(
+        &self,
+        version: &Arc<Version>,
+        component: &SignedComponent<'_>,
+        goal: Goal,
+    ) -> Result<(Option<Digest>, String), StageError> {
+        let _one_change = lock(&self.changing);
+        let registry = self.registry.load_full();
+        let (digest, family, since) = (version.digest(), version.family(), self.clock.now());
+        let next = registry.with(Arc::clone(version), since)?;
+        let failed = |what| move |source| StageError::Switch { what, source };
+        self.store.keep_component(&digest, component.wasm).map_err(failed("the component"))?;
+        if let Some(signature) = component.signature {
+            self.store.keep_signature(&digest, signature).map_err(failed("the signature"))?;
+        }
+        self.keep_manifest(version).map_err(failed("the manifest"))?;
+        let mut active = self.store.active().map_err(failed("the list of active versions"))?;
+        let listed = active.get(family).map(|entry| entry.digest).filter(|before| *before != digest);
+        let before = registry.family(family).filter(|before| before.digest() != digest);
+        let standby = before
+            .as_ref()
+            .filter(|before| goal == Goal::Switch && !before.is_rolled_back())
+            .and_then(|before| Some((Arc::clone(before), self.config.canary.until(since)?)));
+        let canary_until = standby.as_ref().map(|(_, until)| *until);
+        active.insert(family.to_owned(), ActiveEntry { digest, since, before: listed, canary_until });
+        self.store.write_active(&active).map_err(failed("the list of active versions"))?;
+        self.clear_rollback(&digest).map_err(failed("the list of rolled back versions"))?;
+        version.set_rolled_back(false);
+        self.insert_loaded(version);
+        lock(&self.broken).remove(family);
+        let note = match &standby {
+            Some((standby, until)) => {
+                format!("serves; canary until {until}, standby {}", standby.digest().short())
+            }
+            None => "serves".to_owned(),
+        };
+        self.canaries.end(&digest);
+        if let Some((standby, until)) = standby {
+            self.canaries.begin(digest, standby, FaultWindow::new(self.config.canary, until));
+        }
+        self.registry.store(Arc::new(next));
+        tracing::info!(family, version = version.about().version, %digest, "plugin version is active");
+        Ok((before.map(|before| before.digest()), note))
+    }
+
+    /// Deploys a component of the plugin store, through every stage.
+    pub(crate) fn activate(&self, digest: &Digest, goal: Goal) -> Result<DeployReport, DeployError> {
+        let failed = |source| StageError::Switch { what: "the kept component", source };
+        let wasm = self.store.component(digest).map_err(failed)?.ok_or(StageError::NotKept(*digest))?;
+        let signature = self.store.signature(digest).map_err(failed)?;
+        self.deploy(&SignedComponent { wasm: &wasm, signature: signature.as_deref() }, goal)
+    }
+
+    /// The version that served `family` before the active one.
+    pub(crate) fn previous(&self, family: &str) -> Result<Digest, StageError> {
+        let failed = |source| StageError::Switch { what: "the list of active versions", source };
+        let active = self.store.active().map_err(failed)?;
+        active
+            .get(family)
+            .and_then(|entry| entry.before)
+            .ok_or_else(|| StageError::NothingBefore(family.to_owned()))
+    }
+}

@@ -1,0 +1,134 @@
+//! Checks a compiled component: inspect, link, describe, self-test.
+//!
+//! Has an engine, a linker and one thread of its own, so that a plugin under verification takes no thread from those
+//! that serve. Never switches anything.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use gatehouse_model::{About, Digest};
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+use crate::abi_v1;
+use crate::abi_v1::exports::FamilyPre;
+use crate::config::Config;
+use crate::deploy::error::{OpenError, StageError, causes};
+use crate::deploy::report::StageLog;
+use crate::deploy::stages::admit::AdmitError;
+use crate::deploy::stages::describe::{DescribeError, check_manifest};
+use crate::deploy::stages::inspect::inspect;
+use crate::deploy::stages::link::{link, linker};
+use crate::deploy::stages::self_test::{SelfTestError, run_self_tests};
+use crate::exec::engine;
+use crate::exec::guest::Guest;
+use crate::exec::guest_log::LogSource;
+use crate::exec::instance::{CallSetup, call};
+use crate::exec::limits::Limits;
+use crate::exec::threads::Threads;
+use crate::fault::Fault;
+use crate::version::Version;
+
+/// The one queue of the verifier's thread: versions are verified in order, whatever their family.
+const QUEUE: &str = "";
+
+pub(crate) struct Verifier {
+    pub(crate) engine: Engine,
+    linker: Linker<Guest>,
+    thread: Threads,
+}
+
+/// A compiled component to verify.
+pub(crate) struct Candidate {
+    pub(crate) component: Component,
+    pub(crate) digest: Digest,
+    /// The size of its file; `None` when it was admitted before.
+    pub(crate) bytes: Option<usize>,
+}
+
+impl Verifier {
+    /// Makes an engine for `calls` calls at once (and the verifier's own) of at most `memory` bytes each.
+    pub(crate) fn open(calls: usize, memory: usize) -> Result<Self, OpenError> {
+        let failed = |error: wasmtime::Error| OpenError::Engine(causes(&error));
+        let engine = engine::serving(calls + 1, memory).map_err(failed)?;
+        engine::start_ticker(&engine).map_err(OpenError::Threads)?;
+        let linker = linker(&engine).map_err(failed)?;
+        let thread = Threads::start("plugin-load", 1).map_err(OpenError::Threads)?;
+        Ok(Self { engine, linker, thread })
+    }
+
+    /// Runs the stages inspect, link and describe.
+    pub(crate) fn verify(
+        &self,
+        candidate: &Candidate,
+        config: &Config,
+        log: &mut StageLog,
+    ) -> Result<Arc<Version>, StageError> {
+        let limits = config.largest_limits();
+        log.stage("inspect", || {
+            inspect(&self.engine, &candidate.component, &limits)?;
+            Ok(((), "its imports and exports are the contract's".to_owned()))
+        })?;
+        let pre = log.stage("link", || {
+            Ok((link(&self.linker, &candidate.component)?, "every import exists".to_owned()))
+        })?;
+        let about = log.stage("describe", || {
+            let about = self.describe(&pre, limits)?;
+            check_manifest(&about)?;
+            let note = format!("{} {}, twice the same manifest", about.family, about.version);
+            Ok((about, note))
+        })?;
+        let limits = config.limits_of(&about.family);
+        if let Some(bytes) = candidate.bytes.filter(|bytes| *bytes > limits.component()) {
+            return Err(AdmitError::TooLarge { bytes, limit: limits.component() }.into());
+        }
+        let settings = config.settings_of(&about.family);
+        let source = LogSource {
+            family: about.family.as_str().into(),
+            version: about.version.as_str().into(),
+            task: None,
+        };
+        Ok(Arc::new(Version {
+            about,
+            digest: candidate.digest,
+            limits,
+            settings,
+            pre,
+            log_source: source,
+            rolled_back: AtomicBool::new(false),
+        }))
+    }
+
+    fn describe(&self, pre: &FamilyPre, limits: Limits) -> Result<About, DescribeError> {
+        let describe = || {
+            let pre = pre.clone();
+            let described = self.run(move || {
+                let source = LogSource { family: "(unnamed)".into(), version: "".into(), task: None };
+                let setup = CallSetup { limits: &limits, source, budget_ms: limits.load_ms.get() };
+                call(&pre, setup, abi_v1::describe::describe)
+            });
+            described.map_err(|fault| fault.to_string()).flatten().map_err(DescribeError::Fault)
+        };
+        let (first, second) = (describe()?, describe()?);
+        if first == second { Ok(first) } else { Err(DescribeError::Unsteady) }
+    }
+
+    /// Runs the self-tests and returns their number.
+    pub(crate) fn self_test(&self, version: &Arc<Version>) -> Result<usize, StageError> {
+        let version = Arc::clone(version);
+        let tested: Result<Result<usize, SelfTestError>, Fault> =
+            self.run(move || Ok(run_self_tests(&version)));
+        match tested {
+            Ok(outcome) => Ok(outcome?),
+            Err(fault) => Err(StageError::Host(fault.to_string())),
+        }
+    }
+
+    /// Runs `work` on the verifier's own thread.
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<R, Fault> + Send + 'static,
+    ) -> Result<R, Fault> {
+        self.thread.run_blocking(QUEUE, work)
+    }
+}

@@ -1,0 +1,244 @@
+//! The rules for a plugin's answers, checked before the host acts on one.
+//!
+//! Only rules that need the answer and the manifest alone. Whether a URL lies inside a provider's origins, or a blob
+//! belongs to the task, is decided where calls are made.
+
+use std::time::Duration;
+
+use gatehouse_model::{
+    About, Accepted, Action, Call, Charge, Failure, Header, Outcome, Payload, Probe, Refusal, Step, Target,
+    UnixMs,
+};
+use serde::de::IgnoredAny;
+
+use crate::exec::guest_log::shorten;
+use crate::exec::limits::Limits;
+use crate::fault::Fault;
+
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_CALL_MS: u32 = 15 * 60 * 1000;
+/// Headers, form parts, probes or products of one answer.
+const MAX_ITEMS: usize = 64;
+/// A call's target, a header's value or a form part's name: servers accept that much in one line.
+const LINE_BYTES: usize = 8192;
+const MAX_CHARGE_KEYS: usize = 16;
+/// A message for clients. Longer ones are cut: a long reason must not become a fault.
+const MESSAGE_BYTES: usize = 4096;
+const METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"];
+
+/// An accepted submission.
+pub(crate) fn accepted(mut accepted: Accepted, about: &About, limits: &Limits) -> Result<Accepted, Fault> {
+    if !about.models.iter().any(|model| model.id == accepted.model) {
+        let why = format!("expected one of the manifest's model ids, got {:?}", accepted.model);
+        return Err(Fault::bad("model", why));
+    }
+    charge(&accepted.charge, about)?;
+    if accepted.charge.quantity == 0 {
+        return Err(Fault::bad("charge", "expected at least one unit, got 0"));
+    }
+    progress(accepted.progress)?;
+    state(&accepted.state, limits)?;
+    if let Some(why) = &mut accepted.doomed {
+        trim(&mut why.message);
+    }
+    Ok(accepted)
+}
+
+/// A refusal: always acceptable, its messages are cut to length.
+pub(crate) fn refusal(mut refusal: Refusal) -> Refusal {
+    match &mut refusal {
+        Refusal::Invalid { field, message } => {
+            field.iter_mut().for_each(trim);
+            trim(message);
+        }
+        Refusal::NotFound(message) | Refusal::Forbidden(message) => trim(message),
+    }
+    refusal
+}
+
+/// A step taken at `now`.
+pub(crate) fn step(mut step: Step, now: UnixMs, about: &About, limits: &Limits) -> Result<Step, Fault> {
+    state(&step.state, limits)?;
+    progress(step.progress)?;
+    match &mut step.next {
+        Action::Call(next) => call(next, &about.providers)?,
+        Action::Probe(probes) => probe(probes)?,
+        Action::Wait(until) => wait(*until, now)?,
+        Action::Done(end) => outcome(end, about, limits)?,
+        Action::Fail(Failure { message, .. }) => trim(message),
+    }
+    Ok(step)
+}
+
+/// A task's state.
+pub(crate) fn state(state: &[u8], limits: &Limits) -> Result<(), Fault> {
+    let limit = limits.state();
+    if state.len() > limit { Err(Fault::TooLarge { what: "state", limit }) } else { Ok(()) }
+}
+
+pub(crate) fn trim(text: &mut String) {
+    text.truncate(shorten(text, MESSAGE_BYTES).len());
+}
+
+fn progress(percent: u8) -> Result<(), Fault> {
+    if percent > 100 {
+        return Err(Fault::bad("progress", format!("expected 0 to 100, got {percent}")));
+    }
+    Ok(())
+}
+
+fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
+    if charge.keys.is_empty() || charge.keys.len() > MAX_CHARGE_KEYS {
+        let why = format!("expected 1 to {MAX_CHARGE_KEYS} price keys, got {}", charge.keys.len());
+        return Err(Fault::bad("charge", why));
+    }
+    match charge.keys.iter().find(|key| !about.price_keys.contains(key)) {
+        Some(key) => Err(Fault::bad("charge", format!("price key {key:?} is not in the manifest"))),
+        None => Ok(()),
+    }
+}
+
+fn wait(until: UnixMs, now: UnixMs) -> Result<(), Fault> {
+    if until < now || until > now.plus(MAX_WAIT) {
+        let why = format!("expected a moment within 24 h of now ({now}), got {until}");
+        return Err(Fault::bad("wait", why));
+    }
+    Ok(())
+}
+
+fn at_most_max_items(what: &'static str, count: usize) -> Result<(), Fault> {
+    if count > MAX_ITEMS {
+        return Err(Fault::bad(what, format!("at most {MAX_ITEMS} are allowed, got {count}")));
+    }
+    Ok(())
+}
+
+fn probe(probes: &[Probe]) -> Result<(), Fault> {
+    at_most_max_items("probes", probes.len())?;
+    if probes.is_empty() {
+        return Err(Fault::bad("probes", "expected at least one, got none"));
+    }
+    probes.iter().try_for_each(|probe| source("probes", &probe.source))
+}
+
+/// A media source is a URL, a `data:` URI or a blob.
+fn source(what: &'static str, source: &str) -> Result<(), Fault> {
+    if ["https://", "http://", "data:", "blob:"].iter().any(|scheme| source.starts_with(scheme)) {
+        return Ok(());
+    }
+    let shown = shorten(source, 100);
+    Err(Fault::bad(what, format!("expected an http(s), data or blob source, got {shown:?}")))
+}
+
+fn outcome(end: &Outcome, about: &About, limits: &Limits) -> Result<(), Fault> {
+    // A follow-up task gets both records, so together they must fit into an input.
+    let limit = limits.input();
+    if end.public.len() + end.private.len() > limit {
+        return Err(Fault::TooLarge { what: "public and private record", limit });
+    }
+    // A reader of the result parses it whole. A weaker check would let a paid task end with an unreadable result.
+    serde_json::from_slice::<serde_json::Value>(&end.public)
+        .map_err(|error| not_json("public record", &error))?;
+    json("private record", &end.private)?;
+    at_most_max_items("products", end.products.len())?;
+    end.products.iter().try_for_each(|product| source("products", &product.source))?;
+    end.settle.as_ref().map_or(Ok(()), |settle| charge(settle, about))
+}
+
+pub(crate) fn json(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
+    // `IgnoredAny` does not look into strings: without this check one could hold any bytes.
+    let text = str::from_utf8(bytes).map_err(|error| Fault::bad(what, format!("expected UTF-8: {error}")))?;
+    serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| not_json(what, &error))
+}
+
+fn not_json(what: &'static str, error: &serde_json::Error) -> Fault {
+    Fault::bad(what, format!("expected JSON: {error}"))
+}
+
+fn line(what: &'static str, text: &str) -> Result<(), Fault> {
+    if text.len() > LINE_BYTES {
+        let why = format!("at most {LINE_BYTES} bytes are allowed, got {}", text.len());
+        return Err(Fault::bad(what, why));
+    }
+    Ok(())
+}
+
+/// An upstream request to one of the manifest's `providers`.
+pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
+    if !providers.contains(&call.provider) {
+        let why = format!("provider {:?} is not in the manifest", call.provider);
+        return Err(Fault::bad("call", why));
+    }
+    if !METHODS.contains(&call.method.as_str()) {
+        return Err(Fault::bad("call", format!("expected one of {METHODS:?}, got {:?}", call.method)));
+    }
+    if call.timeout_ms == 0 || call.timeout_ms > MAX_CALL_MS {
+        let why = format!("expected a timeout of 1 to {MAX_CALL_MS} ms, got {}", call.timeout_ms);
+        return Err(Fault::bad("call", why));
+    }
+    target(&call.target)?;
+    at_most_max_items("headers", call.headers.len())?;
+    call.headers.iter().try_for_each(header)?;
+    match &call.body {
+        Payload::None => Ok(()),
+        Payload::Json(body) => json("call body", body),
+        Payload::Form(parts) => {
+            at_most_max_items("form parts", parts.len())?;
+            parts.iter().try_for_each(|part| {
+                let names = [Some(&part.name), part.filename.as_ref(), part.mime.as_ref()];
+                names.into_iter().flatten().try_for_each(|name| line("form parts", name))
+            })
+        }
+    }
+}
+
+/// A path stays below the provider's base URL; a full URL is http(s).
+fn target(target: &Target) -> Result<(), Fault> {
+    let text = match target {
+        Target::Path(text) | Target::Url(text) => text,
+    };
+    line("call target", text)?;
+    let shown = shorten(text, 200);
+    let bad = |expected: &str| Err(Fault::bad("call target", format!("expected {expected}, got {shown:?}")));
+    if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || byte == b'\\') {
+        return bad("no spaces, backslashes or control characters");
+    }
+    match target {
+        Target::Path(path) if !path.starts_with('/') || path.starts_with("//") => {
+            bad("a path that begins with one slash")
+        }
+        Target::Path(path) if has_dot_segments(path) => bad("a path without `.` and `..` segments"),
+        Target::Url(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
+            bad("an http(s) URL")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// URL parsers also read `%2e` as a dot, and some servers read `%2f` and `%5c` as the end of a segment.
+fn has_dot_segments(path: &str) -> bool {
+    let path = path.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    path.split('/').any(|segment| matches!(segment, "." | ".."))
+}
+
+fn header(header: &Header) -> Result<(), Fault> {
+    line("headers", &header.name)?;
+    let name = header.name.to_ascii_lowercase();
+    let shown = shorten(&name, 100);
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+        return Err(Fault::bad("headers", format!("{shown:?} is not a header name")));
+    }
+    if Header::is_hosts(&name) {
+        return Err(Fault::bad("headers", format!("{shown:?} is set by the host alone")));
+    }
+    line("headers", &header.value)?;
+    if !header.value.is_ascii() {
+        // Servers read such bytes differently; some truncate a character to a line break.
+        return Err(Fault::bad("headers", format!("the value of {shown:?} is not plain ASCII")));
+    }
+    if header.value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+        return Err(Fault::bad("headers", format!("the value of {shown:?} has control characters")));
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The data of one store: WASI context, guest log, memory limit. Made new for every instance.
+
+use std::sync::MutexGuard;
+
+use wasmtime::ResourceLimiter;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use crate::exec::engine::TABLE_ELEMENTS;
+use crate::exec::guest_log::{GuestLog, LogSource, SharedGuestLog};
+use crate::exec::limits::Limits;
+use crate::exec::wasi;
+
+/// The store's data.
+pub(crate) struct Guest {
+    pub(crate) table: ResourceTable,
+    /// Built at the guest's first use of WASI; most calls never use it.
+    wasi: Option<WasiCtx>,
+    log: SharedGuestLog,
+    memory: usize,
+}
+
+/// The memory limit was reached; the explanation of a trap looks for it.
+#[derive(Debug, thiserror::Error)]
+#[error("memory limit reached")]
+pub(crate) struct OutOfMemory;
+
+impl Guest {
+    pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
+        Self { table, wasi: None, log: SharedGuestLog::new(source, limits), memory: limits.memory() }
+    }
+
+    pub(crate) fn log(&self) -> MutexGuard<'_, GuestLog> {
+        self.log.lock()
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let ctx = self.wasi.get_or_insert_with(|| wasi::locked(&self.log));
+        WasiCtxView { ctx, table: &mut self.table }
+    }
+}
+
+impl ResourceLimiter for Guest {
+    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        // A trap rather than a failed growth: the guest's own panic message would hide the cause.
+        if desired > self.memory { Err(wasmtime::Error::new(OutOfMemory)) } else { Ok(true) }
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= TABLE_ELEMENTS)
+    }
+}

@@ -1,0 +1,230 @@
+//! The log of one call: the `log` import, standard output and standard error. Bounded in lines and bytes, passed on
+//! to tracing; the end of its error lines is kept for the fault that may follow.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gatehouse_model::TaskId;
+
+use crate::exec::limits::Limits;
+
+/// The fields of every line.
+#[derive(Clone, Debug)]
+pub(crate) struct LogSource {
+    pub(crate) family: Arc<str>,
+    pub(crate) version: Arc<str>,
+    pub(crate) task: Option<TaskId>,
+}
+
+/// The level of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+/// One call's log.
+#[derive(Debug)]
+pub(crate) struct GuestLog {
+    source: LogSource,
+    lines_left: u32,
+    line_bytes: usize,
+    dropped: u64,
+    /// The end of the error lines, joined.
+    last_error: String,
+    /// The unfinished line of standard output or error.
+    partial_line: String,
+}
+
+/// Shared with the output streams, which live in the resource table.
+#[derive(Clone)]
+pub(crate) struct SharedGuestLog(Arc<Mutex<GuestLog>>);
+
+impl SharedGuestLog {
+    pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
+        Self(Arc::new(Mutex::new(GuestLog::new(source, limits))))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, GuestLog> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Enough of the error lines to name a cause.
+const LAST_ERROR_BYTES: usize = 600;
+
+impl GuestLog {
+    pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
+        Self {
+            source,
+            lines_left: limits.log_lines.get(),
+            line_bytes: limits.log_line(),
+            dropped: 0,
+            last_error: String::new(),
+            partial_line: String::new(),
+        }
+    }
+
+    /// One line through the `log` import.
+    pub(crate) fn line(&mut self, level: Level, message: &str, fields: &[(String, String)]) {
+        let message = &*escape_control(shorten(message, self.line_bytes));
+        if level == Level::Error {
+            self.remember(message);
+        }
+        if self.lines_left == 0 {
+            self.dropped += 1;
+            return;
+        }
+        self.lines_left -= 1;
+        let message = shorten(message, self.line_bytes);
+        let mut rest = String::new();
+        for (name, value) in fields {
+            let _ = write!(rest, "{}{name}={value}", if rest.is_empty() { "" } else { " " });
+            if rest.len() > self.line_bytes {
+                break;
+            }
+        }
+        self.emit(level, message, shorten(&rest, self.line_bytes));
+    }
+
+    /// Takes bytes of standard output or error and logs each whole line.
+    pub(crate) fn print(&mut self, level: Level, bytes: &[u8]) {
+        for piece in String::from_utf8_lossy(bytes).split_inclusive('\n') {
+            let room = self.line_bytes.saturating_sub(self.partial_line.len());
+            self.partial_line.push_str(shorten(piece.trim_end_matches('\n'), room));
+            if piece.ends_with('\n') {
+                let line = std::mem::take(&mut self.partial_line);
+                self.line(level, &line, &[]);
+            }
+        }
+    }
+
+    /// Ends the call's log; returns the last errors, for the fault.
+    pub(crate) fn close(&mut self) -> Option<String> {
+        if !self.partial_line.is_empty() {
+            let line = std::mem::take(&mut self.partial_line);
+            self.line(Level::Info, &line, &[]);
+        }
+        if self.dropped > 0 {
+            let message = format!("{} more lines were dropped", self.dropped);
+            self.emit(Level::Warn, &message, "");
+            self.dropped = 0;
+        }
+        let errors = std::mem::take(&mut self.last_error);
+        (!errors.is_empty()).then_some(errors)
+    }
+
+    fn remember(&mut self, message: &str) {
+        if !self.last_error.is_empty() {
+            self.last_error.push_str("; ");
+        }
+        self.last_error.push_str(shorten(message, LAST_ERROR_BYTES));
+        let surplus = self.last_error.len().saturating_sub(LAST_ERROR_BYTES);
+        self.last_error.drain(..self.last_error.ceil_char_boundary(surplus));
+    }
+
+    fn emit(&self, level: Level, message: &str, fields: &str) {
+        let LogSource { family, version, task } = &self.source;
+        let task = task.map(|task| task.to_string());
+        macro_rules! event {
+            ($name:ident) => {
+                tracing::$name!(target: "plugin", %family, %version, task, fields, "{message}")
+            };
+        }
+        match level {
+            Level::Error => event!(error),
+            Level::Warn => event!(warn),
+            Level::Info => event!(info),
+            Level::Debug => event!(debug),
+        }
+    }
+}
+
+/// `text` with its control characters escaped: a plugin's text must not begin a log line of its own nor control an
+/// operator's terminal.
+pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
+    let is_plain =
+        |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_plain(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
+    }
+    Cow::Owned(shown)
+}
+
+/// The longest prefix of `text` that has at most `limit` bytes and ends between characters.
+pub(crate) fn shorten(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit.min(text.len()))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> GuestLog {
+        let source = LogSource { family: "f".into(), version: "1.0.0".into(), task: None };
+        GuestLog::new(source, &Limits::default())
+    }
+
+    #[test]
+    fn text_is_cut_between_characters() {
+        let check = |text, limit, expected| assert_eq!(shorten(text, limit), expected, "{text} {limit}");
+        check("abc", 5, "abc");
+        check("abc", 2, "ab");
+        check("a\u{e9}c", 2, "a");
+        check("", 0, "");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let check = |text, expected| assert_eq!(escape_control(text), expected);
+        check("quiet \u{e9}", "quiet \u{e9}");
+        check("a\r\n2026 ERROR b\u{1b}[2J\u{202e}", "a\\r\\n2026 ERROR b\\u{1b}[2J\\u{202e}");
+        let mut log = log();
+        log.line(Level::Error, "one\ntwo", &[]);
+        assert_eq!(log.close().as_deref(), Some("one\\ntwo"));
+    }
+
+    #[test]
+    fn lines_over_the_limit_are_dropped_and_counted() {
+        let mut log = log();
+        for _ in 0..1000 {
+            log.line(Level::Info, &"x".repeat(10_000), &[("a".to_owned(), "b".repeat(10_000))]);
+        }
+        assert_eq!((log.lines_left, log.dropped), (0, 1000 - 64));
+        assert_eq!(log.close(), None);
+    }
+
+    #[test]
+    fn the_last_errors_are_kept_after_the_line_limit() {
+        let mut log = log();
+        for _ in 0..100 {
+            log.line(Level::Warn, "w", &[]);
+        }
+        log.line(Level::Error, "at x.rs:1", &[]);
+        log.line(Level::Error, "cause", &[]);
+        assert_eq!(log.close().as_deref(), Some("at x.rs:1; cause"));
+        log.line(Level::Error, &"e".repeat(2000), &[]);
+        log.line(Level::Error, "end", &[]);
+        let errors = log.close().unwrap();
+        assert!(errors.len() == LAST_ERROR_BYTES && errors.ends_with("e; end"), "{errors}");
+    }
+
+    #[test]
+    fn printed_bytes_become_lines() {
+        let mut log = log();
+        log.print(Level::Error, b"one\ntw");
+        assert_eq!((log.lines_left, log.partial_line.as_str()), (63, "tw"));
+        log.print(Level::Error, &vec![b'z'; 100_000]);
+        assert_eq!(log.partial_line.len(), 4096);
+        log.print(Level::Error, b"\n");
+        assert_eq!((log.lines_left, log.partial_line.as_str()), (62, ""));
+        assert!(log.close().unwrap().ends_with("zz"));
+    }
+}

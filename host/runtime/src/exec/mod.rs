@@ -1,0 +1,16 @@
+//! How one call runs: engine, threads and their fair queue, a fresh instance, its locked WASI, its log, and the
+//! rules for its answer.
+//!
+//! Knows nothing of deployment: which version runs a call is decided above.
+
+pub(crate) mod answer_rules;
+pub(crate) mod engine;
+mod fair_queue;
+pub(crate) mod guest;
+pub(crate) mod guest_log;
+pub(crate) mod instance;
+pub(crate) mod limits;
+pub(crate) mod single_flight;
+pub(crate) mod threads;
+mod wasi;
+pub(crate) mod wasi_linker;

@@ -1,0 +1,169 @@
+//! The state behind the plugin service, and how a start finds the versions of the data folder again.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use arc_swap::ArcSwap;
+use gatehouse_model::{Clock, Digest};
+use tokio::sync::Semaphore;
+
+use crate::config::Config;
+use crate::deploy::canary::{Canaries, FaultWindow};
+use crate::deploy::error::{OpenError, StageError};
+use crate::deploy::manifest_index::ManifestEntry;
+use crate::deploy::plugin_store::{ActiveEntry, PluginStore, Rollback};
+use crate::deploy::stages::admit::AdmitError;
+use crate::deploy::stages::compile::Compiler;
+use crate::deploy::stages::rehearse::LiveStates;
+use crate::deploy::verifier::Verifier;
+use crate::exec::single_flight::SingleFlight;
+use crate::exec::threads::Threads;
+use crate::registry::Registry;
+use crate::version::Version;
+use crate::version_error::VersionUnavailable;
+
+/// Shared by all clones of the service.
+pub(crate) struct ServiceState {
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) verifier: Verifier,
+    pub(crate) compiler: Compiler,
+    pub(crate) store: Arc<PluginStore>,
+    pub(crate) threads: Threads,
+    /// Streams that may be open at once; each holds an instance.
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) registry: ArcSwap<Registry>,
+    /// Every loaded version: the active ones, and those that a task or a caller holds.
+    pub(crate) loaded: Mutex<HashMap<Digest, Weak<Version>>>,
+    /// Every version of the plugin store, by what it declares.
+    pub(crate) kept: Mutex<BTreeMap<Digest, ManifestEntry>>,
+    /// Active versions that could not be loaded: family -> version and reason.
+    pub(crate) broken: Mutex<BTreeMap<String, (Digest, String)>>,
+    /// Rolled back versions, as the plugin store has them.
+    pub(crate) rolled_back: Mutex<BTreeMap<Digest, Rollback>>,
+    pub(crate) canaries: Canaries,
+    /// The store of live tasks, once it is known.
+    pub(crate) live: OnceLock<Arc<dyn LiveStates>>,
+    /// One deployment at a time. Locked before `changing`.
+    pub(crate) deploying: Mutex<()>,
+    /// One change of the registry at a time; held for moments, so that a rollback waits for no compiler.
+    pub(crate) changing: Mutex<()>,
+    /// Versions that are being loaded from the plugin store for a caller in async code.
+    pub(crate) loads: SingleFlight<Digest, Result<Arc<Version>, VersionUnavailable>>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ServiceState {
+    pub(crate) fn open(config: Config, clock: Arc<dyn Clock>, synchronous: bool) -> Result<Self, OpenError> {
+        let folder = |(path, source)| OpenError::Folder { path, source };
+        let store = PluginStore::open(&config.data_dir).map_err(folder)?;
+        let list = |source| OpenError::Folder { path: store.active_path(), source };
+        let active = store.active().map_err(list)?;
+        let rolled_back = store.rolled_back().map_err(list)?;
+        let components = store.components().map_err(list)?;
+        let store = Arc::new(store);
+        let count = config.thread_count();
+        let verifier = Verifier::open(count + config.streams, config.largest_memory())?;
+        let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
+        let state = Self {
+            compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store)),
+            streams: Arc::new(Semaphore::new(config.streams)),
+            threads: if synchronous { threads.synchronous() } else { threads },
+            verifier,
+            store,
+            registry: ArcSwap::default(),
+            loaded: Mutex::default(),
+            kept: Mutex::default(),
+            broken: Mutex::default(),
+            rolled_back: Mutex::new(rolled_back),
+            canaries: Canaries::default(),
+            live: OnceLock::new(),
+            deploying: Mutex::default(),
+            changing: Mutex::default(),
+            loads: SingleFlight::default(),
+            config,
+            clock,
+        };
+        for (family, entry) in active {
+            state.reactivate(family, entry);
+        }
+        for digest in components {
+            state.index(digest);
+        }
+        Ok(state)
+    }
+
+    /// Makes a version active that was active before the restart.
+    fn reactivate(&self, family: String, entry: ActiveEntry) {
+        let loaded = self
+            .check_signature(&entry.digest)
+            .and_then(|()| self.load(&entry.digest).map_err(|unavailable| unavailable.to_string()));
+        let next = loaded.and_then(|version| {
+            self.registry.load().with(version, entry.since).map_err(|clash| clash.to_string())
+        });
+        if next.is_ok() {
+            self.resume_canary(&entry);
+        }
+        match next {
+            Ok(next) => self.registry.store(Arc::new(next)),
+            Err(why) => {
+                tracing::error!(family, digest = %entry.digest, why, "an active plugin version does not load");
+                lock(&self.broken).insert(family, (entry.digest, why));
+            }
+        }
+    }
+
+    /// Whether the configuration of today accepts the signature of a kept component.
+    fn check_signature(&self, digest: &Digest) -> Result<(), String> {
+        let trust = &self.config.trust;
+        if !trust.required || self.config.built_in.contains(digest) {
+            return Ok(());
+        }
+        let wasm = self.store.component(digest).map_err(|error| error.to_string())?;
+        let signature = self.store.signature(digest).map_err(|error| error.to_string())?;
+        let wasm = wasm.ok_or_else(|| VersionUnavailable::Unknown(*digest).to_string())?;
+        let checked = trust.check(&wasm, signature.as_deref()).map_err(AdmitError::from);
+        checked.map(drop).map_err(|error| StageError::from(error).to_string())
+    }
+
+    /// A restart does not end a canary period, but its count begins anew.
+    fn resume_canary(&self, entry: &ActiveEntry) {
+        let (Some(before), Some(until)) = (entry.before, entry.canary_until) else { return };
+        if until <= self.clock.now() {
+            return;
+        }
+        match self.load(&before) {
+            Ok(standby) => {
+                let window = FaultWindow::new(self.config.canary, until);
+                self.canaries.begin(entry.digest, standby, window);
+            }
+            Err(unavailable) => tracing::warn!(%unavailable, "a fresh version has no standby"),
+        }
+    }
+
+    /// Takes a kept component into the index; loads it only if its manifest was never written. One that does not load
+    /// is not listed.
+    fn index(&self, digest: Digest) {
+        if let Some(entry) = self.store.manifest(&digest) {
+            lock(&self.kept).insert(digest, entry);
+            return;
+        }
+        let indexed = self.load(&digest).map_err(|unavailable| unavailable.to_string());
+        let indexed =
+            indexed.and_then(|version| self.keep_manifest(&version).map_err(|error| error.to_string()));
+        if let Err(why) = indexed {
+            tracing::warn!(%digest, why, "a kept plugin version is not listed");
+        }
+    }
+
+    /// Records what a kept version declares.
+    pub(crate) fn keep_manifest(&self, version: &Version) -> std::io::Result<()> {
+        let entry = ManifestEntry::from(version.about());
+        lock(&self.kept).insert(version.digest(), entry.clone());
+        self.store.keep_manifest(&version.digest(), &entry)
+    }
+}

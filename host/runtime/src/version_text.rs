@@ -1,0 +1,141 @@
+//! A version's calls for text, and the instance behind one stream. Checks the size of each input and the rules of each
+//! answer. Never frames an event, never counts money.
+
+use std::sync::Arc;
+
+use gatehouse_model::{
+    Answered, Body, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest, UnixMs,
+};
+use wasmtime::component::ResourceAny;
+
+use crate::abi_v1::text;
+use crate::exec::answer_rules;
+use crate::exec::instance::Instance;
+use crate::fault::Fault;
+use crate::version::{REQUEST, Version};
+
+/// More tokens than any model writes in one answer. A client may ask for more, and that is no fault of the plugin; a
+/// higher value would only hold more of the customer's credits.
+pub const MAX_OUTPUT_TOKENS: u32 = 10_000_000;
+
+impl Version {
+    pub(crate) fn prepare(
+        &self,
+        cx: &Context,
+        request: TextRequest,
+    ) -> Result<Result<Prepared, Refusal>, Fault> {
+        self.prepare_within(self.limits.call_ms.get(), cx, request)
+    }
+
+    pub(crate) fn prepare_within(
+        &self,
+        budget_ms: u32,
+        cx: &Context,
+        request: TextRequest,
+    ) -> Result<Result<Prepared, Refusal>, Fault> {
+        let (bytes, provider) = (request.body.len(), request.route.provider.clone());
+        self.check_input(REQUEST, bytes, self.limits.text())?;
+        let answer = self
+            .call_for_input(bytes, budget_ms, |family, store| text::prepare(family, store, cx, request))
+            .map_err(|fault| fault.for_input(REQUEST, bytes))?;
+        match answer {
+            Ok(prepared) => self.check_prepared(prepared, provider).map(Ok),
+            Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
+        }
+    }
+
+    fn check_prepared(&self, prepared: Prepared, provider: String) -> Result<Prepared, Fault> {
+        // The operator decides which provider serves a text model.
+        if prepared.call.provider != provider {
+            let why = format!(
+                "expected a call to the route's provider {provider:?}, got {:?}",
+                prepared.call.provider
+            );
+            return Err(Fault::bad("call", why));
+        }
+        answer_rules::call(&prepared.call, &[provider])?;
+        answer_rules::state(&prepared.state, &self.limits)?;
+        let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
+        Ok(Prepared { max_output_tokens, ..prepared })
+    }
+
+    pub(crate) fn answer(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        reply: Reply,
+    ) -> Result<Result<Answered, TextFailure>, Fault> {
+        let bytes = match &reply.body {
+            Body::Inline(bytes) => bytes.len(),
+            Body::Blob(_) => 0,
+        };
+        self.check_input("the upstream's reply", bytes, self.limits.crossing())?;
+        let answer = self.call_for_input(bytes, self.limits.call_ms.get(), |family, store| {
+            text::whole(family, store, cx, state, reply)
+        })?;
+        match answer {
+            Ok(answered) => {
+                answer_rules::json("answer", &answered.body)?;
+                Ok(Ok(answered))
+            }
+            Err(failure) => Ok(Err(shorten_message(failure))),
+        }
+    }
+
+    pub(crate) fn relay(self: &Arc<Self>, cx: &Context, state: &[u8]) -> Result<Stream, Fault> {
+        let mut instance = Instance::new(&self.pre, self.call_setup(None, self.limits.call_ms.get()))?;
+        let relay = instance.call(|family, store| text::relay(family, store, cx, state))?;
+        Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now })
+    }
+}
+
+/// One stream and its instance. Each call has the processor time, log and data of one call; the memory limit is that
+/// of the instance.
+pub(crate) struct Stream {
+    instance: Instance,
+    relay: ResourceAny,
+    version: Arc<Version>,
+    begun: UnixMs,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({:?} since {})", self.version, self.begun)
+    }
+}
+
+impl Stream {
+    pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
+        let relay = self.relay;
+        let pushed = self.instance.call(|family, store| text::push(family, store, relay, events))?;
+        chunk(pushed)
+    }
+
+    pub(crate) fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
+        let relay = self.relay;
+        chunk(self.instance.call(|family, store| text::end(family, store, relay))?)
+    }
+}
+
+fn chunk(pushed: Result<Chunk, TextFailure>) -> Result<Result<Chunk, TextFailure>, Fault> {
+    let chunk = match pushed {
+        Ok(chunk) => chunk,
+        Err(failure) => return Ok(Err(shorten_message(failure))),
+    };
+    // Only the host writes line ends: an event must not contain another one.
+    for event in &chunk.send {
+        let name = event.event.as_deref().unwrap_or_default();
+        if name.contains(['\r', '\n', '\0']) || event.data.contains(['\r', '\0']) {
+            return Err(Fault::bad(
+                "event",
+                "expected text without carriage returns, zero bytes and line feeds in its name",
+            ));
+        }
+    }
+    Ok(Ok(chunk))
+}
+
+fn shorten_message(mut failure: TextFailure) -> TextFailure {
+    answer_rules::trim(&mut failure.message);
+    failure
+}

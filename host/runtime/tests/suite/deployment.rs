@@ -1,0 +1,175 @@
+//! What an operator's house asks beyond a sound component: somebody who vouches for it, what it needs to be
+//! served, and that live tasks could go on with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::common::{self, NOW, flawed, rebuilt, unruly};
+use gatehouse_model::{Digest, Event, TaskId};
+use gatehouse_runtime::{
+    Config, Inventory, LiveSample, LiveState, LiveStates, PluginService, SignedComponent, SigningKey,
+    StageVerdict, VersionState,
+};
+
+fn config(dir: &std::path::Path) -> Config {
+    let mut config = Config::new(dir.to_owned());
+    config.canary.window_s = 0;
+    config
+}
+
+fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {
+    service.install(SignedComponent { wasm, signature }).expect_err("refused").to_string()
+}
+
+#[test]
+fn where_signatures_are_required_nothing_serves_without_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (acme, other) = (
+        SigningKey::mint(&gatehouse_harness::TestSeed::constant(3)),
+        SigningKey::parse(&Digest::of(b"o").to_string()).unwrap(),
+    );
+    let mut config = config(dir.path());
+    config.trust.required = true;
+    config.trust.keys.insert("acme".to_owned(), acme.public());
+    let newer = rebuilt(unruly(), 1);
+    let (good, wrong) = (acme.sign(unruly()).to_string(), acme.sign(&newer).to_string());
+
+    let service = common::open_with(config.clone());
+    assert!(refusal(&service, unruly(), None).starts_with("admit: it is not signed"));
+    assert!(refusal(&service, unruly(), Some(&wrong)).contains("does not fit these bytes"));
+    let foreign = other.sign(unruly()).to_string();
+    assert!(refusal(&service, unruly(), Some(&foreign)).contains("not among plugins.trusted_keys (acme)"));
+    let report = service.install(SignedComponent { wasm: unruly(), signature: Some(&good) }).unwrap();
+    assert!(report.stages[0].note.ends_with("signed by acme"), "{:?}", report.stages[0]);
+    service.install(SignedComponent { wasm: &newer, signature: Some(&wrong) }).unwrap();
+    // The signature is kept, and judged again when the version comes back.
+    service.roll_back("unruly").unwrap();
+    drop(service);
+
+    assert!(common::open_with(config.clone()).registry().family("unruly").is_some());
+    config.trust.keys = BTreeMap::from([("other".to_owned(), other.public())]);
+    let service = common::open_with(config.clone());
+    let broken = service.list().into_iter().find(|row| row.digest == Digest::of(unruly())).unwrap();
+    assert!(matches!(broken.state, VersionState::Broken(why) if why.contains("trusted_keys (other)")));
+    let again = service.activate(&Digest::of(&newer)).unwrap_err().to_string();
+    assert!(again.contains("trusted_keys (other)"), "{again}");
+    drop(service);
+    config.built_in.insert(Digest::of(unruly()));
+    assert!(common::open_with(config).registry().family("unruly").is_some(), "the binary vouches for it");
+}
+
+#[test]
+fn what_cannot_be_served_is_named_with_its_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.inventory = Some(Inventory::default());
+    let service = common::open_with(config.clone());
+    let refused = service.check(unruly()).unwrap_err();
+    let why = refused.to_string();
+    for part in [
+        "fit: this gateway cannot serve it yet: provider \"mock\" has no account; price key \"unruly.image\"",
+        "[providers.mock.accounts.main]\nsecret = { env = \"MOCK_API_KEY\" }\n",
+        "[prices]\n\"unruly.image\" = \"1\"",
+    ] {
+        assert!(why.contains(part), "{why}");
+    }
+    let names: Vec<&str> = refused.stages.iter().map(|stage| stage.name).collect();
+    assert_eq!(names, ["admit", "compile", "inspect", "link", "describe", "fit"]);
+    let verdicts: Vec<StageVerdict> = refused.stages.iter().map(|stage| stage.verdict).collect();
+    assert!(verdicts[..5].iter().all(|verdict| *verdict == StageVerdict::Passed), "{verdicts:?}");
+    assert_eq!(verdicts[5], StageVerdict::Refused);
+    drop(service);
+
+    config.inventory =
+        Some(Inventory { providers: ["mock".to_owned()].into(), prices: ["unruly.image".to_owned()].into() });
+    let report = common::open_with(config).install(unruly()).unwrap();
+    let names: Vec<&str> = report.stages.iter().map(|stage| stage.name).collect();
+    let whole = ["admit", "compile", "inspect", "link", "describe", "fit", "self-test", "rehearse", "switch"];
+    assert_eq!(names, whole);
+}
+
+/// Live tasks as a list.
+struct Tasks(Vec<LiveState>);
+
+impl LiveStates for Tasks {
+    fn sample(&self, family: &str, _: usize) -> Result<LiveSample, String> {
+        assert_eq!(family, "unruly");
+        let mut sample = LiveSample { states: self.0.clone(), ..LiveSample::default() };
+        for live in &self.0 {
+            *sample.counts.entry(live.state_version).or_default() += 1;
+        }
+        Ok(sample)
+    }
+}
+
+fn task(number: u64, state_version: u32, state: &str) -> LiveState {
+    LiveState {
+        task: TaskId::new(gatehouse_model::UnixMs(NOW.0 + number), &gatehouse_harness::TestSeed::constant(3)),
+        digest: Digest::of(unruly()),
+        state_version,
+        state: state.as_bytes().to_vec(),
+        event: Event::Timer,
+        seed: 1,
+        accepted_at: NOW,
+        deadline: NOW,
+    }
+}
+
+/// A house with the fixture active and those live tasks.
+fn house(tasks: Vec<LiveState>) -> (tempfile::TempDir, PluginService) {
+    let (dir, service, _) = common::ready();
+    service.rehearse_on(Arc::new(Tasks(tasks)));
+    (dir, service)
+}
+
+fn rehearsed(tasks: Vec<LiveState>, wasm: &[u8]) -> Result<String, String> {
+    let (_dir, service) = house(tasks);
+    let report =
+        service.check(SignedComponent { wasm, signature: None }).map_err(|refused| refused.to_string())?;
+    let stage = report.stages.into_iter().find(|stage| stage.name == "rehearse").unwrap();
+    Ok(stage.note)
+}
+
+#[test]
+fn live_tasks_are_rehearsed_before_a_switch() {
+    let check = |tasks: Vec<LiveState>, wasm: &[u8], expected: Result<&str, &[&str]>| match (
+        rehearsed(tasks, wasm),
+        expected,
+    ) {
+        (Ok(said), Ok(whole)) => assert_eq!(said, whole),
+        (Err(why), Err(parts)) => parts.iter().for_each(|part| assert!(why.contains(part), "{why}")),
+        (other, expected) => panic!("{other:?}, not {expected:?}"),
+    };
+    let (same, second) = (rebuilt(unruly(), 1), flawed(b'2'));
+    let first = task(1, 1, "ok").task.to_string();
+    check(vec![], &same, Ok("no live tasks"));
+    check(vec![task(1, 1, "ok"), task(2, 1, "wait")], &same, Ok("2 of 2 live states read"));
+    check(vec![task(1, 1, "ok"), task(2, 1, "done")], &second, Ok("2 of 2 live states read"));
+    // It claims to read version 1 and cannot read this one.
+    let unread: &[&str] =
+        &["rehearse: 1 of 2 live states", &first, "migrate from state version 1", "nothing I can"];
+    check(vec![task(1, 1, "unreadable"), task(2, 1, "ok")], &second, Err(unread));
+    check(vec![task(1, 1, "panic")], &second, Err(&["migrate from state version 1: the plugin trapped"]));
+    // The same version by name only.
+    let forgot: &[&str] = &["advance: the plugin trapped", "a state of this build", "goes on"];
+    check(vec![task(1, 1, "ok")], &flawed(b'i'), Err(forgot));
+    // What it does not claim to read is nobody's business but the version's that wrote it.
+    check(
+        vec![task(1, 7, "panic"), task(2, 1, "ok")],
+        &same,
+        Ok("1 of 1 live states read; 1 live tasks stay with their version"),
+    );
+    // A task that the version which wrote it cannot help either stands in nobody's way.
+    check(vec![task(1, 1, "panic"), task(2, 1, "fail")], &same, Ok("2 of 2 live states read"));
+}
+
+#[test]
+fn a_refused_rehearsal_leaves_everything_as_it_was() {
+    let (dir, service) = house((0..20).map(|number| task(number, 1, "unreadable")).collect());
+    let files = || std::fs::read_dir(dir.path().join("plugins")).unwrap().count();
+    let before = files();
+    let why = refusal(&service, &flawed(b'2'), None);
+    assert!(why.contains("5 of 5 live states"), "five are enough: {why}");
+    assert_eq!(files(), before);
+    assert_eq!(service.registry().family("unruly").unwrap().digest(), Digest::of(unruly()));
+}

@@ -1,0 +1,172 @@
+//! Ten swaps under load, six of them to bad versions: no request fails, what lies never serves, what fails
+//! only on real requests goes back by itself, and every task finishes.
+//!
+//! A few seconds as it stands. The whole figure, 200 requests a second for a minute, by hand:
+//! `GATEHOUSE_DEPLOY_SECONDS=60 cargo test --release -p gatehouse --test deploy ten_swaps -- --nocapture`
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gatehouse_harness::{Caller, Gateway, run};
+use serde_json::{Value, json};
+
+use crate::{Builds, IMAGES, component, start, versions};
+
+const MARK: &[u8] = b"-saboteur-flaw-goes-here-";
+const CLIENTS: usize = 4;
+/// Between two requests of a client: 200 a second altogether.
+const PACE: Duration = Duration::from_millis(20);
+
+/// How long to go on, and so how many requests each client makes at least.
+#[expect(clippy::disallowed_methods, reason = "a figure asked for by hand")]
+fn seconds() -> u64 {
+    std::env::var("GATEHOUSE_DEPLOY_SECONDS").ok().map_or(1, |text| text.parse().expect("seconds"))
+}
+
+/// The saboteur with a flaw; `mark` makes another build of it.
+fn saboteur(wasm: &[u8], flaw: u8, mark: u8) -> Vec<u8> {
+    let mut wasm = wasm.to_vec();
+    let found: Vec<usize> = (0..wasm.len() - MARK.len()).filter(|at| wasm[*at..].starts_with(MARK)).collect();
+    assert_eq!(found.len(), 1, "the marker must be there exactly once");
+    wasm[found[0]] = flaw;
+    wasm.extend([0, 3, 1, b'b', mark]);
+    wasm
+}
+
+/// What one client saw: its tasks, and its slowest answer.
+async fn load(
+    caller: Caller,
+    number: usize,
+    least: usize,
+    over: Arc<AtomicBool>,
+) -> (Vec<String>, Vec<Duration>) {
+    let (mut tasks, mut took) = (Vec::new(), Vec::new());
+    let mut beat = tokio::time::interval(PACE);
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while !over.load(Ordering::SeqCst) || tasks.len() < least {
+        beat.tick().await;
+        let begun = Instant::now();
+        let prompt = format!("kite {number}-{}", tasks.len());
+        let answer = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": prompt})).await;
+        took.push(begun.elapsed());
+        assert_eq!(answer.status, 200, "{}", answer.json());
+        tasks.push(answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned());
+    }
+    (tasks, took)
+}
+
+/// Waits until the version last installed is withdrawn; requests go on meanwhile.
+async fn withdrawn(house: &Gateway, count: usize) {
+    while versions(house).await.iter().filter(|(_, state)| state == "withdrawn").count() < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn ten_swaps_six_of_them_bad_fail_no_request() {
+    run(async {
+        let (house, sandbox, caller) = start("").await;
+        let (builds, wasm) = (Builds::new(), component("tests/deploy/fixtures/saboteur"));
+        // A live task whose state every candidate is rehearsed on.
+        let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
+        assert_eq!(held.status, 200);
+        while sandbox.context_record().submits.is_empty() {
+            caller.send("GET", "/v1/tasks", &[], "").await;
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        let least = usize::try_from(seconds()).expect("few") * 200 / CLIENTS;
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| tokio::spawn(load(caller.clone(), number, least, Arc::clone(&over))))
+            .collect();
+        let install = async |name: String, bytes: Vec<u8>| {
+            let file = builds.write(&name, &bytes).display().to_string();
+            house.try_command(&["plugin", "install", &file, "--json"]).await
+        };
+        let mut gone = 0;
+        for (step, kind) in "gcglysgclg".bytes().enumerate() {
+            let mark = u8::try_from(step).expect("ten");
+            let bytes = match kind {
+                b'g' => std::fs::read(builds.build(mark)).expect("a build"),
+                flaw => saboteur(&wasm, flaw, mark),
+            };
+            let installed = install(format!("{step}.wasm"), bytes).await;
+            let text = String::from_utf8_lossy(&installed.stdout).into_owned();
+            let caught = match kind {
+                b'y' => "self-test",
+                b's' => "rehearse",
+                _ => "",
+            };
+            assert_eq!(installed.status.success(), caught.is_empty(), "step {step}: {text}");
+            if !caught.is_empty() {
+                let refusal: Value = serde_json::from_str(&text).expect("a refusal as JSON");
+                let stages = refusal["message"]["stages"].as_array().expect("stages");
+                let last = stages.last().expect("at least one");
+                assert_eq!((&last["stage"], &last["verdict"]), (&json!(caught), &json!("refused")), "{text}");
+            }
+            if matches!(kind, b'c' | b'l') {
+                gone += 1;
+                withdrawn(&house, gone).await;
+            }
+        }
+        over.store(true, Ordering::SeqCst);
+        let (mut tasks, mut took) = (Vec::new(), Vec::new());
+        for client in clients {
+            let (their_tasks, their_times) = client.await.expect("no request failed");
+            tasks.extend(their_tasks);
+            took.extend(their_times);
+        }
+        for task in &tasks {
+            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+        }
+        took.sort();
+        let at = |share: usize| took[(took.len() - 1) * share / 100];
+        println!(
+            "{} requests, 0 failed; p50 {:?}, p99 {:?}, slowest {:?}",
+            took.len(),
+            at(50),
+            at(99),
+            at(100)
+        );
+        let states: Vec<(String, String)> = versions(&house).await;
+        let serving: Vec<&String> =
+            states.iter().filter(|(_, state)| state == "active").map(|(digest, _)| digest).collect();
+        let last = gatehouse_model::Digest::of(&std::fs::read(builds.build(9)).expect("a build")).to_string();
+        assert_eq!(serving, [&last], "the last good one serves: {states:?}");
+        assert_eq!(states.iter().filter(|(_, state)| state == "withdrawn").count(), 4, "{states:?}");
+        house.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_folder_takes_what_is_copied_into_it() {
+    run(async {
+        let outer = tempfile::tempdir().expect("a folder");
+        let folder = outer.path().join("incoming");
+        let more = format!("[plugins]\nwatch_folder = {:?}\n\n", folder.display().to_string());
+        let (house, _sandbox, _caller) = start(&more).await;
+        let builds = Builds::new();
+        let good = std::fs::read(builds.build(1)).expect("a build");
+        let put = |name: &str, bytes: &[u8]| {
+            std::fs::write(folder.join(format!("{name}.part")), bytes).expect("a file");
+            std::fs::rename(folder.join(format!("{name}.part")), folder.join(name)).expect("moved");
+        };
+        put("good.wasm", &good);
+        put("text.wasm", b"no component at all");
+        let reports = |into: &str| -> Vec<String> {
+            let entries = std::fs::read_dir(folder.join(into)).expect("a folder");
+            let paths = entries.map(|entry| entry.expect("an entry").path());
+            let reports = paths.filter(|path| path.extension().is_some_and(|found| found == "json"));
+            reports.map(|path| std::fs::read_to_string(path).expect("a report")).collect()
+        };
+        while folder.join("good.wasm").exists() || folder.join("text.wasm").exists() {
+            tokio::task::yield_now().await;
+        }
+        let (accepted, refused) = (reports("accepted"), reports("refused"));
+        assert!(accepted.len() == 1 && accepted[0].contains("\"switch\""), "{accepted:?}");
+        assert!(refused.len() == 1 && refused[0].contains("not a WebAssembly component"), "{refused:?}");
+        let digest = gatehouse_model::Digest::of(&good).to_string();
+        assert!(versions(&house).await.contains(&(digest, "active".to_owned())));
+    });
+}

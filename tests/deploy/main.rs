@@ -1,0 +1,166 @@
+//! Plugins swapped through the operators' door while requests run: no request fails, no task is lost, and
+//! a bad component never serves.
+
+mod bad;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use gatehouse_build::{build_plugin, plugins_target_dir};
+use gatehouse_harness::{Caller, Gateway, Setup, run};
+use gatehouse_sandbox::{Sandbox, Settings};
+use serde_json::{Value, json};
+
+const IMAGES: &str = "/v1/images/generations";
+
+/// The context image plugin as several builds: a custom section changes the digest and nothing else.
+struct Builds(tempfile::TempDir, Vec<u8>);
+
+impl Builds {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"), component("plugins/context-image"))
+    }
+
+    fn build(&self, mark: u8) -> PathBuf {
+        self.write(&format!("build-{mark}.wasm"), &[self.1.as_slice(), &[0, 3, 1, b'b', mark]].concat())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path
+    }
+}
+
+/// Without a watch, so that a version is either needed by a task or not.
+const UNWATCHED: &str = "[plugins.canary]\nwindow_s = 0\n\n";
+
+/// The component of a crate of this tree.
+fn component(folder: &str) -> Vec<u8> {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
+    let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::read(wasm).expect("a component")
+}
+
+async fn start(more: &str) -> (Gateway, Sandbox, Caller) {
+    let settings = Settings {
+        job_time: Duration::from_millis(20),
+        retry_after_s: 0,
+        max_in_flight: 10_000,
+        ..Settings::default()
+    };
+    let sandbox = Sandbox::start(settings).await.expect("a sandbox");
+    let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
+    let house = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
+    let caller = house.open_account("acme", "1000000").await;
+    (house, sandbox, caller)
+}
+
+/// Digest and state of every version of the family swapped here.
+async fn versions(house: &Gateway) -> Vec<(String, String)> {
+    let list: Value =
+        serde_json::from_str(&house.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let plugins = list["plugins"].as_array().expect("a list");
+    let images = plugins.iter().filter(|one| one["family"] == "context-image");
+    images.map(|one| (text(&one["digest"]), text(&one["state"]["state"]))).collect()
+}
+
+#[test]
+fn swaps_under_load_fail_no_request_and_lose_no_task() {
+    run(async {
+        let (house, _sandbox, caller) = start(UNWATCHED).await;
+        let builds = Builds::new();
+        let over = Arc::new(AtomicBool::new(false));
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let (caller, over) = (caller.clone(), Arc::clone(&over));
+                tokio::spawn(async move {
+                    let mut tasks = Vec::new();
+                    while !over.load(Ordering::SeqCst) {
+                        let prompt = format!("kite {client}-{}", tasks.len());
+                        let answer =
+                            caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": prompt})).await;
+                        assert_eq!(answer.status, 200, "{}", answer.json());
+                        tasks.push(
+                            answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned(),
+                        );
+                    }
+                    tasks
+                })
+            })
+            .collect();
+        let path = |path: PathBuf| path.display().to_string();
+        for mark in 1..=3 {
+            house.command(&["plugin", "install", &path(builds.build(mark))]).await;
+        }
+        house.command(&["plugin", "rollback", "context-image"]).await;
+        let bad = [
+            (path(builds.write("text.wasm", b"no component at all")), "admit"),
+            (path(builds.write("cut.wasm", &builds.1[..builds.1.len() / 2])), ""),
+        ];
+        for (file, stage) in &bad {
+            let refused = house.try_command(&["plugin", "install", file]).await;
+            let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert!(refused.status.code() == Some(1) && text.contains(stage), "{text}");
+        }
+        over.store(true, Ordering::SeqCst);
+        let mut tasks = Vec::new();
+        for client in clients {
+            tasks.extend(client.await.expect("no request failed"));
+        }
+        assert!(!tasks.is_empty());
+        for task in &tasks {
+            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+        }
+        house.expect_sound_ledger().await;
+        let states: Vec<String> = versions(&house).await.into_iter().map(|(_, state)| state).collect();
+        let count = |word: &str| states.iter().filter(|state| *state == word).count();
+        assert_eq!((states.len(), count("active"), count("kept")), (4, 1, 3), "{states:?}");
+    });
+}
+
+#[test]
+fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted() {
+    run(async {
+        let (mut house, sandbox, caller) = start(UNWATCHED).await;
+        let builds = Builds::new();
+        let first = versions(&house).await[0].0.clone();
+        let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
+        assert_eq!(held.status, 200);
+        while sandbox.context_record().submits.is_empty() {
+            caller.send("GET", "/v1/tasks", &[], "").await;
+        }
+        let build = builds.build(9).display().to_string();
+        let wrong = house.try_command(&["plugin", "install", &build, "--sha256", &first]).await;
+        assert_eq!(wrong.status.code(), Some(1), "{}", String::from_utf8_lossy(&wrong.stderr));
+        house.command(&["plugin", "install", &build]).await;
+        house.terminate().await;
+        house.restart().await;
+
+        let state_of = async |digest: &str| {
+            let all = versions(&house).await;
+            all.into_iter().find(|(one, _)| one == digest).map(|(_, state)| state).unwrap_or_default()
+        };
+        assert_eq!(state_of(&first).await, "pinned", "a live task still needs the first build");
+        for (version, reason) in [(first.as_str(), "finishes tasks"), ("0000", "no plugin version")] {
+            let refused = house.try_command(&["plugin", "remove", version]).await;
+            let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert!(refused.status.code() == Some(1) && text.contains(reason), "{text}");
+        }
+        let second = house.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
+        assert!(second.status.success());
+        let mine =
+            versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
+        house.command(&["plugin", "activate", &mine[..12]]).await;
+        assert_eq!(state_of(&mine).await, "active");
+        let idle =
+            versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
+        house.command(&["plugin", "remove", &idle]).await;
+        assert_eq!(state_of(&idle).await, "");
+    });
+}
