@@ -10,7 +10,9 @@ use hmac::{Hmac, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::{Digest, KeyId, Secret, Seed};
+use crate::digest::Digest;
+use crate::ids::{KeyId, Seed};
+use crate::secret::Secret;
 
 const PREFIX: &str = "sk-";
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

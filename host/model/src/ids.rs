@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ulid::Ulid;
 
-use crate::UnixMs;
+use crate::time::UnixMs;
 
 /// The only source of randomness of the gateway.
 pub trait Seed: Send + Sync + 'static {

@@ -12,10 +12,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Blame, BlobId, Call, Charge, Credits, CustomerId, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe,
-    Stage, TaskId, UnixMs,
-};
+use crate::contract::call::Call;
+use crate::contract::task_contract::{Blame, Charge, Event, Failure, Outcome, Probe, Stage};
+use crate::credits::Credits;
+use crate::digest::Digest;
+use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
+use crate::time::UnixMs;
 
 /// What a client reads as `status`. Only ever moves down this list (invariant I10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

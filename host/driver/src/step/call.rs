@@ -161,4 +161,3 @@ fn reply_blob(reply: &Reply) -> Option<BlobId> {
         Body::Inline(_) => None,
     }
 }
-

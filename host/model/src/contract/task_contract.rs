@@ -6,7 +6,9 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Outage, Reply, TaskId, UnixMs};
+use crate::contract::call::{Call, Outage, Reply};
+use crate::ids::TaskId;
+use crate::time::UnixMs;
 
 /// Everything a plugin may not look up itself.
 #[derive(Clone, Debug)]

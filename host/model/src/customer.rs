@@ -3,7 +3,10 @@
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use crate::{Credits, CustomerId, KeyDigest, KeyId, UnixMs};
+use crate::apikey::KeyDigest;
+use crate::credits::Credits;
+use crate::ids::{CustomerId, KeyId};
+use crate::time::UnixMs;
 
 /// A customer's balances. `available + reserved + spent` always equals `deposited`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::{Call, Facts, Header};
+use crate::contract::call::{Call, Header};
+use crate::contract::task_contract::Facts;
 
 /// The provider that serves a text request, with the operator's settings of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
