@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_media::{Cut, CutError};
+use gatehouse_media::{ExtractError, Extracted};
 use gatehouse_model::{
     Accepted, BlobId, Context, Digest, Event, Key, Parent, Phase, Refusal, Status, Submission, Task,
     TaskFailure, TaskId, UnixMs,
@@ -84,9 +84,9 @@ impl DriverState {
         }
     }
 
-    pub(crate) async fn cut(&self, body: Bytes) -> Result<Cut, SubmitError> {
-        self.media.cut(body).await.map_err(|error| match error {
-            CutError::Interrupted => SubmitError::Draining,
+    pub(crate) async fn cut(&self, body: Bytes) -> Result<Extracted, SubmitError> {
+        self.media.extract(body).await.map_err(|error| match error {
+            ExtractError::Interrupted => SubmitError::Draining,
             error => SubmitError::Invalid { field: None, message: error.to_string() },
         })
     }
@@ -132,7 +132,7 @@ impl DriverState {
         request: &SubmitRequest,
         found: Resolved,
         parent: Option<Parent>,
-        cut: Cut,
+        cut: Extracted,
         seed: u64,
         now: UnixMs,
     ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), SubmitError> {

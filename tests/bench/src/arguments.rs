@@ -11,6 +11,7 @@ figures: plugin   COUNT calls of the plugin, each in a fresh instance, in this p
          life     COUNT submissions, until each result is copied
          poll     COUNT reads of a task
          live     COUNT live tasks: memory, CPU, lateness
+         listing  COUNT finished tasks of one customer: a listing that matches nothing, and reads beside it
          start    COUNT warm starts
          image    COUNT submissions with a picture of 20 MB in each
          text     COUNT text requests, answered whole
@@ -33,6 +34,7 @@ pub(crate) enum Figure {
     Image,
     Large,
     Life,
+    Listing,
     Live,
     Plugin,
     Poll,
@@ -79,11 +81,12 @@ impl Protocol {
     }
 }
 
-const FIGURES: [(&str, Figure); 12] = [
+const FIGURES: [(&str, Figure); 13] = [
     ("crowd", Figure::Crowd),
     ("image", Figure::Image),
     ("large", Figure::Large),
     ("life", Figure::Life),
+    ("listing", Figure::Listing),
     ("live", Figure::Live),
     ("plugin", Figure::Plugin),
     ("poll", Figure::Poll),

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             Figure::Image => figures::image::measure(&arguments).await,
             Figure::Large => figures::text::large(&arguments).await,
             Figure::Life => figures::life::measure(&arguments).await,
+            Figure::Listing => figures::listing::measure(&arguments).await,
             Figure::Live => figures::live::measure(&arguments).await,
             Figure::Plugin => figures::plugin::measure(&arguments).await,
             Figure::Poll => figures::poll::measure(&arguments).await,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{Chunk, Outage, Sse, TextFailure, Usage};
 use gatehouse_runtime::{Fault, Relay};
-use gatehouse_upstream::Place;
+use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
@@ -27,7 +27,7 @@ pub(super) struct Pump {
     held: Arc<TextHold>,
     source: EventSource,
     /// Held until the provider is done with the stream.
-    account_permit: Option<Place>,
+    account_permit: Option<AccountPermit>,
     relay: Box<Relay>,
     client: Client,
     usage: Option<Usage>,

@@ -5,7 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use gatehouse_model::{BlobId, Facts, MediaKind, Probe, Product};
 
 use super::*;
-use crate::{NewBlob, Probed, TaskBlobs};
+use crate::ingest::extract::NewBlob;
+use crate::probe::look::Probed;
+use crate::storage::task_blobs::TaskBlobs;
 
 async fn probe(house: &House, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
     house.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()
