@@ -302,8 +302,11 @@ impl Verdict {
 
 /// When the call was made that an audit record is about.
 fn begun(text: &str) -> u64 {
-    let number = text.split("begun at ").nth(1).and_then(|rest| rest.split(' ').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no moment in {text:?}"))
+    let moment = text.split("begun at ").nth(1).and_then(|rest| rest.split(' ').next());
+    let moment = moment.and_then(|moment| humantime::parse_rfc3339(moment).ok());
+    let since = moment.and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok());
+    let since = since.unwrap_or_else(|| panic!("no moment in {text:?}"));
+    u64::try_from(since.as_millis()).expect("this side of the year 500,000,000")
 }
 
 /// The wall clock, in the milliseconds of the audit record.
