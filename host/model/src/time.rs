@@ -1,6 +1,6 @@
-//! Time as data: a moment, and the trait behind which the real clock stands.
+//! Time as data: a moment, and the trait of clocks.
 //!
-//! Never reads a clock itself; the gateway brings the real one, tests bring a virtual one.
+//! Never reads a clock itself; the gateway provides the real one, tests a virtual one.
 
 use std::fmt;
 use std::future::Future;
@@ -64,7 +64,7 @@ impl fmt::Display for UnixMs {
 /// A wait in progress.
 pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The only source of time in the house.
+/// The only source of time of the gateway.
 pub trait Clock: Send + Sync + 'static {
     /// The wall clock.
     fn now(&self) -> UnixMs;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use gatehouse_family_template::Sketch;
-use gatehouse_sdk::{Blame, Payload, Stage};
+use gatehouse_sdk::{Blame, Stage};
 use gatehouse_testkit::{Component, Script, check_family};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn submitted() -> Script {
 fn polled() -> Script {
     submitted()
         .start()
-        .expect_call(|call| assert_eq!(call.body, Payload::Json(json!({"text": "a kite", "detail": 5}))))
+        .expect_call(|call| assert_eq!(call.json_body(), json!({"text": "a kite", "detail": 5})))
         .reply(200, json!({"id": "s7"}))
         .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
         .expect_stage(Stage::Pending)
@@ -33,12 +33,12 @@ fn polled() -> Script {
 }
 
 #[test]
-fn the_manifest_keeps_its_promises() {
+fn the_self_tests_hold() {
     check_family::<Sketch>();
 }
 
 #[test]
-fn a_picture_is_drawn() {
+fn draws_an_image() {
     let script = polled()
         .reply(200, json!({"state": "working"}))
         .expect_wait(|_| ())
@@ -51,7 +51,7 @@ fn a_picture_is_drawn() {
 }
 
 #[test]
-fn mistakes_are_refused() {
+fn refuses_invalid_fields() {
     let refused = |body, field: &str, message: &str| {
         play(&Script::new().submit("images.generate", body).expect_refused(field, message));
     };
@@ -64,7 +64,7 @@ fn mistakes_are_refused() {
 }
 
 #[test]
-fn the_provider_may_fail() {
+fn fails_with_the_provider() {
     let refused = submitted().start().expect_call(|_| ()).reply(500, json!({}));
     play(&refused.expect_fail(Blame::Upstream, "the upstream did not take the picture"));
     let failed = polled().reply(200, json!({"state": "failed"}));

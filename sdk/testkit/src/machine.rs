@@ -1,4 +1,4 @@
-//! A family that can be asked, whatever it runs in.
+//! A family that can be called, natively or as a component.
 
 use std::marker::PhantomData;
 
@@ -6,9 +6,9 @@ use gatehouse_sdk::{About, Accepted, Context, Event, Family, Refusal, Step, Subm
 
 use crate::rules;
 
-/// A family behind the contract: state is bytes, nothing is remembered between calls.
+/// A family behind the contract: state is bytes, nothing is kept between calls.
 pub(crate) trait Machine {
-    /// Judges a request; `Err` when the family broke.
+    /// Checks a request; `Err` when the family broke.
     fn submit(
         &self,
         cx: &Context,
