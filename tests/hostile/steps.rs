@@ -175,7 +175,7 @@ fn steps() -> Vec<(Value, End, &'static str)> {
             BROKE,
             "at most 64 are allowed, got 10000",
         ),
-        (json!({"probe": ["file:///etc/passwd"]}), BROKE, "expected an http(s), data or blob source"),
+        (json!({"probe": ["file:///etc/passwd"]}), Done(2.0, "expected an http(s) URL"), ""),
         (
             json!({"probe": ["http://169.254.169.254/", "http://127.0.0.1/", "http://[::1]/", "blob:x"]}),
             Done(2.0, "is not a public address"),
