@@ -1,4 +1,4 @@
-//! What the tests of this room share: the fixture component in all its flaws, a clock that stands, contexts.
+//! Shared by the tests of this crate: the fixture component with its flaws, a fixed clock, contexts.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -38,9 +38,9 @@ pub fn rebuilt(wasm: &[u8], mark: u8) -> Vec<u8> {
     [wasm, &[0, 3, 1, b'b', mark]].concat()
 }
 
-struct StandingClock;
+struct FixedClock;
 
-impl Clock for StandingClock {
+impl Clock for FixedClock {
     fn now(&self) -> UnixMs {
         NOW
     }
@@ -50,7 +50,7 @@ impl Clock for StandingClock {
     }
 }
 
-/// Without a watch, which would keep the version before loaded.
+/// Without a canary period, which would keep the version before loaded.
 pub fn open(dir: &Path) -> PluginService {
     let mut config = Config::new(dir.to_owned());
     config.canary.window_s = 0;
@@ -59,10 +59,10 @@ pub fn open(dir: &Path) -> PluginService {
 
 pub fn open_with(config: Config) -> PluginService {
     let config = Config { threads: if config.threads == 0 { 2 } else { config.threads }, ..config };
-    PluginService::open(config, Arc::new(StandingClock)).unwrap()
+    PluginService::open(config, Arc::new(FixedClock)).unwrap()
 }
 
-/// A room with the fixture active in it: a copy of one where it was installed, to spare the compilation.
+/// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
 pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let pattern = INSTALLED.get_or_init(|| {
