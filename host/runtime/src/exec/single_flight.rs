@@ -1,6 +1,6 @@
 //! Work that runs once for all concurrent callers with the same key, on a blocking thread.
 //!
-//! A caller that goes away does not stop the work. No lock is held while it runs.
+//! A dropped caller does not stop the work. No lock is held while it runs.
 
 use std::collections::HashMap;
 use std::hash::Hash;
