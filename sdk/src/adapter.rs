@@ -1,4 +1,4 @@
-//! A [`Family`] behind the generated exports. Hidden: `export_family!` names it, nobody else does.
+//! A [`Family`] behind the generated exports. Hidden: only `export_family!` uses it.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -6,12 +6,17 @@ use std::sync::Once;
 
 use crate::bindings::exports::gatehouse::family::{jobs, manifest, text};
 use crate::bindings::gatehouse::family::{types, upstream};
-use crate::{Family, Jobs, Relay, Text, convert, log, run};
+use crate::contract::completion::TextRequest;
+use crate::contract::submission::Submission;
+use crate::family::Family;
+use crate::jobs::Jobs;
+use crate::text::{Relay, Text};
+use crate::{log, run};
 
 /// The exports of a component that is the family `F`.
 pub struct Adapter<F>(PhantomData<F>);
 
-/// A panic ends the instance without a word of its own; this is the word. Natively there is a better one.
+/// Logs a panic, which otherwise ends the instance without a message. Natively Rust prints it itself.
 fn report_panics() {
     static HOOK: Once = Once::new();
     if cfg!(not(target_arch = "wasm32")) {
@@ -28,20 +33,25 @@ impl<F: Family> manifest::Guest for Adapter<F> {
         let mut offers = manifest::Offers::empty();
         offers.set(manifest::Offers::JOBS, F::Jobs::OFFERED);
         offers.set(manifest::Offers::TEXT, F::Text::OFFERED);
-        convert::about(F::about(), offers, F::Jobs::STATE_VERSION, F::Jobs::READS_STATE)
+        manifest::About {
+            offers,
+            state_version: F::Jobs::STATE_VERSION,
+            reads_state: F::Jobs::READS_STATE.to_vec(),
+            ..F::about()
+        }
     }
 }
 
 impl<F: Family> jobs::Guest for Adapter<F> {
     fn submit(cx: types::Context, request: jobs::Submission) -> Result<jobs::Accepted, types::Refusal> {
         report_panics();
-        let request = convert::submission(request)?;
-        run::submit::<F>(&convert::context(cx), request).map(convert::accepted).map_err(convert::refusal)
+        let request = Submission::try_from(request)?;
+        Ok(run::submit::<F>(&cx.into(), request)?.into())
     }
 
     fn advance(cx: types::Context, state: Vec<u8>, event: jobs::Event) -> jobs::Step {
         report_panics();
-        convert::step(run::advance::<F>(&convert::context(cx), &state, convert::event(event)))
+        run::advance::<F>(&cx.into(), &state, event).into()
     }
 
     fn migrate(from_version: u32, state: Vec<u8>) -> Result<Vec<u8>, String> {
@@ -55,8 +65,8 @@ impl<F: Family> text::Guest for Adapter<F> {
 
     fn prepare(cx: types::Context, request: text::TextRequest) -> Result<text::Prepared, types::Refusal> {
         report_panics();
-        let request = convert::inquiry(request)?;
-        run::prepare::<F>(&convert::context(cx), request).map(convert::prepared).map_err(convert::refusal)
+        let request = TextRequest::try_from(request)?;
+        Ok(run::prepare::<F>(&cx.into(), request)?.into())
     }
 
     fn answer(
@@ -65,9 +75,7 @@ impl<F: Family> text::Guest for Adapter<F> {
         got: upstream::Reply,
     ) -> Result<text::Answered, text::TextFailure> {
         report_panics();
-        run::answer::<F>(&convert::context(cx), &state, convert::reply(got))
-            .map(convert::answered)
-            .map_err(convert::rejection)
+        run::answer::<F>(&cx.into(), &state, got).map(Into::into)
     }
 }
 
@@ -77,16 +85,15 @@ pub struct Stream<F: Family>(RefCell<<F::Text as Text>::Relay>);
 impl<F: Family> text::GuestRelay for Stream<F> {
     fn new(cx: types::Context, state: Vec<u8>) -> Self {
         report_panics();
-        Self(RefCell::new(run::relay::<F>(&convert::context(cx), &state)))
+        Self(RefCell::new(run::relay::<F>(&cx.into(), &state)))
     }
 
     fn push(&self, got: Vec<text::Sse>) -> Result<text::Chunk, text::TextFailure> {
-        let events = got.into_iter().map(convert::sse_in).collect();
-        self.0.borrow_mut().push(events).map(convert::chunk).map_err(convert::rejection)
+        self.0.borrow_mut().push(got)
     }
 
     fn end(&self) -> Result<text::Chunk, text::TextFailure> {
-        self.0.borrow_mut().end().map(convert::chunk).map_err(convert::rejection)
+        self.0.borrow_mut().end()
     }
 }
 

@@ -1,8 +1,10 @@
-//! A whole family, and the macro that makes a component of it.
+//! A whole family.
 
-use crate::{About, Jobs, Text};
+use crate::contract::manifest::About;
+use crate::jobs::Jobs;
+use crate::text::Text;
 
-/// A whole family: what it says of itself, and the two halves of the contract.
+/// A whole family: its manifest and the two halves of the contract.
 ///
 /// ```
 /// use gatehouse_sdk::{About, Family};
@@ -26,20 +28,6 @@ pub trait Family: 'static {
     /// Text, or `()`.
     type Text: Text;
 
-    /// The manifest.
+    /// The manifest. The SDK fills in what the two halves declare: `offers`, `state_version`, `reads_state`.
     fn about() -> About;
-}
-
-/// Exports a [`Family`] as a component. Call it once in the crate's `lib.rs`; it expands to nothing
-/// unless the crate is built for wasm, so that plain `cargo test` runs the family natively.
-#[macro_export]
-macro_rules! export_family {
-    ($family:ty) => {
-        #[cfg(target_arch = "wasm32")]
-        #[allow(unsafe_code)]
-        const _: () = {
-            type Exported = $crate::adapter::Adapter<$family>;
-    $crate::bindings::export_bindings!(Exported with_types_in $crate::bindings);
-        };
-    };
 }

@@ -1,39 +1,39 @@
-//! The operator's log: the one thing a family may ask of the host while it runs. Natively it goes to
-//! standard error.
+//! The operator's log, the only function of the host a family may call. Natively the lines go to standard
+//! error.
 //!
 //! ```
 //! gatehouse_sdk::log::error("the account was refused", &[("status", "403")]);
 //! ```
 
-/// How much it matters.
+/// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Somebody must act.
+    /// The operator must act.
     Error,
-    /// Somebody should know.
+    /// The operator should know.
     Warn,
-    /// Worth a line.
+    /// For information.
     Info,
-    /// Only for whoever looks for a fault.
+    /// For debugging.
     Debug,
 }
 
-/// Somebody must act: the operator's account, or the family itself.
+/// The operator must act: on the account, or on the family itself.
 pub fn error(message: &str, fields: &[(&str, &str)]) {
     write(Level::Error, message, fields);
 }
 
-/// Somebody should know.
+/// The operator should know.
 pub fn warn(message: &str, fields: &[(&str, &str)]) {
     write(Level::Warn, message, fields);
 }
 
-/// Worth a line.
+/// For information.
 pub fn info(message: &str, fields: &[(&str, &str)]) {
     write(Level::Info, message, fields);
 }
 
-/// Only for whoever looks for a fault.
+/// For debugging.
 pub fn debug(message: &str, fields: &[(&str, &str)]) {
     write(Level::Debug, message, fields);
 }

@@ -1,20 +1,19 @@
-//! When to ask again. The host adds jitter and honours `Retry-After`; these only give the rhythm.
+//! When to poll again. The host adds jitter and honours `Retry-After`; these functions give the interval.
 //!
-//! An operator may set another rhythm in the plugin's settings, for every family alike:
+//! An operator may set other bounds in the plugin's settings, for every family alike:
 //! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
 
 use std::time::Duration;
 
-use crate::{Context, UnixMs};
+use crate::contract::context::{Context, UnixMs};
 
-/// Never ask a provider more often than this, unless the operator says otherwise (`pace.shortest_ms`).
+/// The shortest interval, unless the operator sets `pace.shortest_ms`.
 pub const SHORTEST: Duration = Duration::from_secs(2);
-/// Never leave a task unasked for longer than this, unless the operator says otherwise
-/// (`pace.longest_ms`).
+/// The longest interval, unless the operator sets `pace.longest_ms`.
 pub const LONGEST: Duration = Duration::from_secs(30);
 
 /// The next moment to poll a job that has been running since `since`: an eighth of the time it has taken
-/// so far, between 2 and 30 seconds, so that a short job is noticed soon and a long one costs little.
+/// so far, between 2 and 30 seconds. A short job is seen soon, and a long one costs few polls.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,11 +49,11 @@ pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
     cx.now.plus((shortest * (1 << attempt.saturating_sub(1).min(16))).clamp(shortest, longest))
 }
 
-/// The operator's bounds, or ours; a table that makes no sense is as good as none.
+/// The operator's bounds, or the defaults; an invalid value counts as absent.
 fn bounds(cx: &Context) -> (Duration, Duration) {
     let pace = &cx.settings["pace"];
     let read =
-        |key: &str, usual| pace[key].as_u64().filter(|ms| *ms > 0).map_or(usual, Duration::from_millis);
+        |key: &str, default| pace[key].as_u64().filter(|ms| *ms > 0).map_or(default, Duration::from_millis);
     let shortest = read("shortest_ms", SHORTEST);
     (shortest, read("longest_ms", LONGEST).max(shortest))
 }

@@ -1,15 +1,21 @@
-//! A family as the host sees it: state as bytes. The component's exports and the test kit both run a
-//! family through here, so that what is tested natively is what is exported.
+//! Runs a family with its state as bytes. The component's exports and the test kit both call these functions,
+//! so native tests test what is exported.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{
-    Accepted, Answered, Context, Event, Family, Jobs, Prepared, Refusal, Reply, Step, Submission, Text,
-    TextFailure, TextRequest,
-};
+use crate::contract::accepted::Accepted;
+use crate::contract::completion::{Answered, Prepared, TextFailure, TextRequest};
+use crate::contract::context::Context;
+use crate::contract::failure::Refusal;
+use crate::contract::reply::Reply;
+use crate::contract::step::Step;
+use crate::contract::submission::{Event, Submission};
+use crate::family::Family;
+use crate::jobs::Jobs;
+use crate::text::Text;
 
-/// Judges a request; the state comes out encoded.
+/// Checks a request; the state is returned encoded.
 ///
 /// # Errors
 /// The family's own refusal.
@@ -41,16 +47,16 @@ pub fn submit<F: Family>(cx: &Context, request: Submission) -> Result<Accepted<V
     })
 }
 
-/// One step; the state goes in and comes out encoded.
+/// One step; the state is encoded before and after.
 ///
 /// # Panics
-/// When `state` is not one this build wrote: the host mixed up versions, and going on would be guessing.
+/// When this version did not write `state`: the host mixed up versions.
 pub fn advance<F: Family>(cx: &Context, state: &[u8], event: Event) -> Step<Vec<u8>> {
     let step = F::Jobs::advance(cx, decode(state), event);
     Step { state: encode(&step.state), stage: step.stage, progress: step.progress, next: step.next }
 }
 
-/// Rewrites the state of an older build.
+/// Rewrites the state of an older version.
 ///
 /// # Errors
 /// Why it cannot be read.
@@ -58,7 +64,7 @@ pub fn migrate<F: Family>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, St
     F::Jobs::migrate(from_version, state).map(|state| encode(&state))
 }
 
-/// Judges a text request.
+/// Checks a text request.
 ///
 /// # Errors
 /// The family's own refusal.
@@ -77,7 +83,7 @@ pub fn prepare<F: Family>(cx: &Context, request: TextRequest) -> Result<Prepared
 /// Translates a whole answer.
 ///
 /// # Errors
-/// The family's own rejection.
+/// The family's own failure.
 ///
 /// # Panics
 /// As [`advance`].
@@ -102,7 +108,7 @@ fn encode(state: &impl Serialize) -> Vec<u8> {
 fn decode<S: DeserializeOwned>(state: &[u8]) -> S {
     match serde_json::from_slice(state) {
         Ok(state) => state,
-        // The place only: the words around it may be a client's prompt.
+        // Only the position: the text around it may be a client's prompt.
         Err(error) => panic!(
             "the state does not read back in this build: {:?} error at line {} column {}",
             error.classify(),

@@ -1,38 +1,38 @@
-//! The context image family, line by line of the specification's table: valid values, invalid ones, and
-//! each limit from both sides.
+//! The context image family, row by row of the specification's table: valid and invalid values, both sides of
+//! each limit.
 
 use base64::Engine as _;
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::{Scene, request};
+use crate::{TestGateway, request};
 
-/// What the specification promises for a request.
-enum Promise {
+/// The specification's outcome for a request.
+enum Outcome {
     /// A picture of this size and type.
     Picture(u32, u32, &'static str),
-    /// A receipt, then a failed task whose reason holds every one of these words.
+    /// A receipt, then a failed task; its reason contains all these words.
     Fails(&'static [&'static str]),
-    /// Refused at once with 400 and these words.
+    /// A 400 at once, with these words.
     Refused(&'static [&'static str]),
 }
 
-use Promise::{Fails, Picture, Refused};
+use Outcome::{Fails, Picture, Refused};
 
 const PNG: &str = "image/png";
 
-async fn check(scene: &Scene, rows: Vec<(Value, Promise)>) {
-    let looks = rows.iter().map(|(body, promise)| look(scene, body, promise));
+async fn check(gateway: &TestGateway, rows: Vec<(Value, Outcome)>) {
+    let looks = rows.iter().map(|(body, outcome)| check_row(gateway, body, outcome));
     let broken: Vec<String> =
         futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
     assert!(broken.is_empty(), "{} of {} rows are broken:\n{}", broken.len(), rows.len(), broken.join("\n"));
 }
 
-async fn look(scene: &Scene, body: &Value, promise: &Promise) -> Result<(), String> {
+async fn check_row(gateway: &TestGateway, body: &Value, outcome: &Outcome) -> Result<(), String> {
     let shown: String = body.to_string().chars().take(300).collect();
-    match promise {
+    match outcome {
         Refused(words) => {
-            let answer = scene.submit(body).await;
+            let answer = gateway.submit(body).await;
             let text = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
             let type_ = answer.json()["error"]["type"].clone();
             expect(
@@ -42,14 +42,14 @@ async fn look(scene: &Scene, body: &Value, promise: &Promise) -> Result<(), Stri
             )
         }
         Fails(words) => {
-            let task = scene.finish(body).await;
+            let task = gateway.finish(body).await;
             let error = &task["error"];
             let text = error["message"].as_str().unwrap_or_default();
-            let well = task["status"] == "failed" && error["code"] == "task_failed" && task["cost"] == 0.0;
-            expect(well && has_all(text, words), &shown, &task.to_string())
+            let ok = task["status"] == "failed" && error["code"] == "task_failed" && task["cost"] == 0.0;
+            expect(ok && has_all(text, words), &shown, &task.to_string())
         }
         Picture(width, height, mime) => {
-            let task = scene.finish(body).await;
+            let task = gateway.finish(body).await;
             if task["status"] != "completed" {
                 return expect(false, &shown, &task.to_string());
             }
@@ -57,9 +57,9 @@ async fn look(scene: &Scene, body: &Value, promise: &Promise) -> Result<(), Stri
             let file = send_to(image["url"][0].as_str().unwrap_or_default(), &[]).await;
             let size = imagesize::blob_size(&file.body).map_err(|error| format!("{shown}: {error}"))?;
             let found = (size.width, size.height, file.header("content-type").to_owned());
-            let well = found == (*width as usize, *height as usize, (*mime).to_owned())
+            let ok = found == (*width as usize, *height as usize, (*mime).to_owned())
                 && image["expires_at"].is_u64();
-            expect(well && file.status == 200, &shown, &format!("{found:?} {task}"))
+            expect(ok && file.status == 200, &shown, &format!("{found:?} {task}"))
         }
     }
 }
@@ -68,16 +68,16 @@ fn has_all(text: &str, words: &[&str]) -> bool {
     words.iter().all(|word| text.contains(word))
 }
 
-fn expect(well: bool, body: &str, came: &str) -> Result<(), String> {
-    if well { Ok(()) } else { Err(format!("  {body}\n    came: {came}")) }
+fn expect(ok: bool, body: &str, found: &str) -> Result<(), String> {
+    if ok { Ok(()) } else { Err(format!("  {body}\n    came: {found}")) }
 }
 
 #[test]
 fn sizes() {
     run(async {
-        let scene = Scene::start().await;
-        let wide = scene.sample("1392x752.png");
-        let mut rows: Vec<(Value, Promise)> = [
+        let gateway = TestGateway::start().await;
+        let wide = gateway.sample("1392x752.png");
+        let mut rows: Vec<(Value, Outcome)> = [
             ("1:1", 1024, 1024),
             ("4:3", 1184, 880),
             ("3:4", 880, 1184),
@@ -102,9 +102,9 @@ fn sizes() {
             (request(json!({})), Picture(1024, 1024, PNG)),
             (request(json!({"size": null})), Picture(1024, 1024, PNG)),
             (request(json!({"size": "auto", "image_urls": [wide]})), Picture(1392, 752, PNG)),
-            (request(json!({"image_urls": [scene.sample("1392x752.png")]})), Picture(1024, 1024, PNG)),
+            (request(json!({"image_urls": [gateway.sample("1392x752.png")]})), Picture(1024, 1024, PNG)),
             (
-                request(json!({"size": "3:2", "image_urls": [scene.sample("64x64.webp")]})),
+                request(json!({"size": "3:2", "image_urls": [gateway.sample("64x64.webp")]})),
                 Picture(1248, 832, PNG),
             ),
             (request(json!({"model": "ctx-max", "size": "21:9"})), Picture(1568, 672, PNG)),
@@ -115,14 +115,14 @@ fn sizes() {
             (request(json!({"size": ""})), Fails(&["size"])),
             (request(json!({"size": 1024})), Fails(&["size", "string", "1024"])),
         ]);
-        check(&scene, rows).await;
+        check(&gateway, rows).await;
     });
 }
 
 #[test]
 fn fields() {
     run(async {
-        let scene = Scene::start().await;
+        let gateway = TestGateway::start().await;
         let square = || Picture(1024, 1024, PNG);
         let rows = vec![
             (request(json!({"output_format": "png"})), square()),
@@ -176,19 +176,19 @@ fn fields() {
             (json!(["ctx-pro"]), Refused(&["object"])),
             (json!("ctx-pro"), Refused(&["object"])),
         ];
-        check(&scene, rows).await;
+        check(&gateway, rows).await;
     });
 }
 
 #[test]
 fn references() {
     run(async {
-        let scene = Scene::start().await;
+        let gateway = TestGateway::start().await;
         let urls = |sizes: &[&str]| {
-            sizes.iter().map(|size| scene.sample(&format!("{size}.png"))).collect::<Vec<_>>()
+            sizes.iter().map(|size| gateway.sample(&format!("{size}.png"))).collect::<Vec<_>>()
         };
-        let small = send_to(&scene.sample("64x48.png"), &[]).await.body;
-        let large = send_to(&scene.sample("1600x1200.png"), &[]).await.body;
+        let small = send_to(&gateway.sample("64x48.png"), &[]).await.body;
+        let large = send_to(&gateway.sample("1600x1200.png"), &[]).await.body;
         assert!(large.len() > 32 * 1024, "the sample must be long enough to be cut out of the request");
         let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
         let data_uri = |bytes: &[u8]| format!("data:image/png;base64,{}", encode(bytes));
@@ -205,7 +205,7 @@ fn references() {
             (with(json!([data_uri(&small)])), square()),
             (with(json!([encode(&small)])), square()),
             (with(json!([data_uri(&large)])), square()),
-            (with(json!([encode(&large), data_uri(&small), scene.sample("64x64.jpeg")])), square()),
+            (with(json!([encode(&large), data_uri(&small), gateway.sample("64x64.jpeg")])), square()),
             // Output 1024x1024 and 8 x 1,048,576 pixels of references are exactly 9 MP.
             (with(json!(urls(&["4096x2048"]))), square()),
             (with(json!(urls(&["4096x2049"]))), Fails(&["image_urls", "9"])),
@@ -213,28 +213,28 @@ fn references() {
             (with(json!(urls(&["2048x2048", "2048x2048", "64x64"]))), Fails(&["image_urls", "9"])),
             (with(json!("one")), Fails(&["image_urls", "array"])),
             (with(json!([7])), Fails(&["image_urls[0]", "string"])),
-            (with(json!([scene.sample("64x64.png"), ""])), Fails(&["image_urls[1]"])),
+            (with(json!([gateway.sample("64x64.png"), ""])), Fails(&["image_urls[1]"])),
             (with(json!(["ftp://example.com/a.png"])), Fails(&["image_urls[0]"])),
-            (with(json!([scene.sample("missing")])), Fails(&["image_urls[0]", "404"])),
-            (with(json!([scene.sample("not-an-image")])), Fails(&["image_urls[0]", "image"])),
-            (with(json!([scene.sample("redirect-to-private")])), Fails(&["image_urls[0]"])),
-            (with(json!([scene.sample("redirect?n=2")])), square()),
-            (with(json!([scene.sample("huge")])), Fails(&["image_urls[0]"])),
+            (with(json!([gateway.sample("missing")])), Fails(&["image_urls[0]", "404"])),
+            (with(json!([gateway.sample("not-an-image")])), Fails(&["image_urls[0]", "image"])),
+            (with(json!([gateway.sample("redirect-to-private")])), Fails(&["image_urls[0]"])),
+            (with(json!([gateway.sample("redirect?n=2")])), square()),
+            (with(json!([gateway.sample("huge")])), Fails(&["image_urls[0]"])),
             (with(json!(["http://169.254.169.254/latest/meta-data"])), Fails(&["image_urls[0]"])),
             (with(json!(["http://127.0.0.1:1/a.png"])), Fails(&["image_urls[0]"])),
             (with(json!(["http://no-such-host.invalid/a.png"])), Fails(&["image_urls[0]"])),
             (with(json!(["data:text/plain;base64,aGVsbG8="])), Fails(&["image_urls[0]"])),
         ];
-        check(&scene, rows).await;
+        check(&gateway, rows).await;
     });
 }
 
 #[test]
 fn the_same_seed_and_parameters_give_the_same_picture() {
     run(async {
-        let scene = Scene::start().await;
+        let gateway = TestGateway::start().await;
         let picture = async |body: Value| {
-            let task = scene.finish(&body).await;
+            let task = gateway.finish(&body).await;
             send_to(task["result"]["images"][0]["url"][0].as_str().expect("a link"), &[]).await.body
         };
         let first = picture(request(json!({"seed": 11}))).await;
@@ -244,13 +244,13 @@ fn the_same_seed_and_parameters_give_the_same_picture() {
 }
 
 #[test]
-fn the_provider_is_asked_for_what_the_client_meant() {
+fn the_providers_request_matches_the_clients() {
     run(async {
-        let scene = Scene::start().await;
-        scene.finish(&json!({"model": "ctx-max", "prompt": "first", "size": "9:21", "seed": 5, "safety_tolerance": 6,
+        let gateway = TestGateway::start().await;
+        gateway.finish(&json!({"model": "ctx-max", "prompt": "first", "size": "9:21", "seed": 5, "safety_tolerance": 6,
             "prompt_upsampling": true, "output_format": "webp", "n": 1, "resolution": "2K"})).await;
-        scene.finish(&json!({"model": "ctx-pro", "prompt": "second"})).await;
-        let truth = serde_json::to_value(scene.sandbox.context_record()).expect("plain data");
+        gateway.finish(&json!({"model": "ctx-pro", "prompt": "second"})).await;
+        let truth = serde_json::to_value(gateway.sandbox.context_record()).expect("plain data");
         let sent = |prompt: &str| {
             let submits = truth["submits"].as_array().expect("a list");
             submits.iter().find(|submit| submit["prompt"] == prompt).cloned().expect("the submit arrived")["body"].clone()

@@ -1,14 +1,13 @@
-//! Every fault of the simulated provider, and how the task ends for the client: the outcome table of the
-//! provider's own documentation, through the whole house.
+//! Every fault of the simulated provider, and the task's outcome for the client, through the whole gateway.
 //!
-//! Whatever the provider does, a failed task costs nothing and its reason never shows the operator's
-//! account, a secret, or the provider's trouble as the client's fault.
+//! Whatever the provider does, a failed task costs nothing. Its reason never shows the operator's account or
+//! a secret, and never blames the client for a provider's failure.
 
 use gatehouse_harness::{run, send_to};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::{Scene, request};
+use crate::{TestGateway, request};
 
 /// Completed, or failed with this `error.type` and these words in the message.
 type End = Result<(), (&'static str, &'static [&'static str])>;
@@ -42,14 +41,14 @@ const FAULTS: &[(&str, End)] = &[
     ("[[delivery-503]]", Ok(())),
 ];
 
-/// Words that would show a client what is the operator's business.
+/// Words that would reveal the operator's account to a client.
 const SECRETS: &[&str] = &["sandbox-key", "x-key", "127.0.0.1", "credits", "Not authenticated", "169.254"];
 
 /// Faults that only the time limit ends.
 const ENDLESS: [&str; 3] = ["[[never-ready]]", "[[submit-hang]]", "[[429]]"];
 
 #[test]
-fn no_fault_of_the_provider_is_left_out() {
+fn the_table_lists_every_fault_of_the_provider() {
     for (marker, what) in gatehouse_sandbox::context::MARKERS {
         let name = marker.split([']', ':']).next().expect("a marker");
         let known = FAULTS.iter().map(|(marker, _)| *marker).chain(ENDLESS).any(|row| row.starts_with(name));
@@ -58,19 +57,19 @@ fn no_fault_of_the_provider_is_left_out() {
 }
 
 #[test]
-fn every_fault_ends_as_promised() {
+fn every_fault_has_its_outcome() {
     run(async {
-        let scene = Scene::start().await;
-        let looks = FAULTS.iter().map(|(marker, end)| look(&scene, marker, end));
+        let gateway = TestGateway::start().await;
+        let looks = FAULTS.iter().map(|(marker, end)| check_row(&gateway, marker, end));
         let broken: Vec<String> =
             futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
         assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), FAULTS.len(), broken.join("\n"));
-        scene.house.expect_sound_ledger().await;
+        gateway.process.expect_sound_ledger().await;
     });
 }
 
-async fn look(scene: &Scene, marker: &str, end: &End) -> Result<(), String> {
-    let task = scene.finish(&request(json!({"prompt": format!("a red kite {marker}")}))).await;
+async fn check_row(gateway: &TestGateway, marker: &str, end: &End) -> Result<(), String> {
+    let task = gateway.finish(&request(json!({"prompt": format!("a red kite {marker}")}))).await;
     let message = task["error"]["message"].as_str().unwrap_or_default();
     let well = match end {
         Ok(()) => task["status"] == "completed" && task["cost"] == 4.0,
@@ -94,10 +93,10 @@ async fn look(scene: &Scene, marker: &str, end: &End) -> Result<(), String> {
 #[test]
 fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
     run(async {
-        let scene = Scene::start_with(Settings::default(), "[tasks]\ntime_limit_s = 2\n").await;
+        let gateway = TestGateway::start_with(Settings::default(), "[tasks]\ntime_limit_s = 2\n").await;
         let ends = ENDLESS.map(|marker| {
-            let scene = &scene;
-            async move { scene.finish(&request(json!({"prompt": marker}))).await }
+            let gateway = &gateway;
+            async move { gateway.finish(&request(json!({"prompt": marker}))).await }
         });
         for task in futures_util::future::join_all(ends).await {
             assert_eq!(task["status"], "failed", "{task}");
@@ -107,20 +106,20 @@ fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
             );
             assert_eq!(task["cost"], 0.0);
         }
-        scene.house.expect_sound_ledger().await;
+        gateway.process.expect_sound_ledger().await;
     });
 }
 
 #[test]
 fn a_failed_job_costs_nothing_and_a_completed_one_its_price() {
     run(async {
-        let scene = Scene::start().await;
-        let before = scene.house.account("acme").await;
-        scene.finish(&request(json!({}))).await;
-        scene.finish(&request(json!({"model": "ctx-max"}))).await;
-        scene.finish(&request(json!({"prompt": "[[error]]"}))).await;
-        scene.finish(&request(json!({"n": 2}))).await;
-        let after = scene.house.account("acme").await;
+        let gateway = TestGateway::start().await;
+        let before = gateway.process.account("acme").await;
+        gateway.finish(&request(json!({}))).await;
+        gateway.finish(&request(json!({"model": "ctx-max"}))).await;
+        gateway.finish(&request(json!({"prompt": "[[error]]"}))).await;
+        gateway.finish(&request(json!({"n": 2}))).await;
+        let after = gateway.process.account("acme").await;
         let micro = |account: &Value, field: &str| account[field].as_i64().expect("micro-credits");
         assert_eq!(micro(&before, "available") - micro(&after, "available"), 12_000_000);
         assert_eq!((micro(&after, "reserved"), micro(&after, "spent")), (0, 12_000_000));
@@ -130,12 +129,12 @@ fn a_failed_job_costs_nothing_and_a_completed_one_its_price() {
 #[test]
 fn the_copy_outlives_the_providers_link() {
     run(async {
-        let scene = Scene::start().await;
-        let task = scene.finish(&request(json!({}))).await;
+        let gateway = TestGateway::start().await;
+        let task = gateway.finish(&request(json!({}))).await;
         let link = task["result"]["images"][0]["url"][0].as_str().expect("a link").to_owned();
-        let Scene { house, sandbox, .. } = scene;
+        let TestGateway { process, sandbox, .. } = gateway;
         sandbox.stop().await;
         assert_eq!(send_to(&link, &[]).await.status, 200);
-        drop(house);
+        drop(process);
     });
 }

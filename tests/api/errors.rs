@@ -1,10 +1,10 @@
-//! Each row of the specification's error table that can occur on the asynchronous surfaces, and the
-//! promises every answer keeps: ids in the headers, one envelope, honest hints about retrying.
+//! Each row of the specification's error table that can occur on asynchronous endpoints, and what every
+//! response has: ids in the headers, one envelope, correct hints about retrying.
 
 use gatehouse_harness::{Response, run, send};
 use serde_json::json;
 
-use crate::{Scene, request};
+use crate::{TestGateway, request};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -29,13 +29,13 @@ fn check(answer: &Response, status: u16, kind: &str, words: &[&str]) {
 #[test]
 fn every_row_of_the_table() {
     run(async {
-        let scene = Scene::start().await;
-        let (house, caller) = (&scene.house, &scene.caller);
+        let gateway = TestGateway::start().await;
+        let (process, caller) = (&gateway.process, &gateway.caller);
         let bearer = caller.bearer();
         let auth = ("authorization", bearer.as_str());
         let images = "/v1/images/generations";
         let body = request(json!({})).to_string();
-        let at = house.public;
+        let at = process.public;
 
         check(
             &send(at, "POST", images, &[auth, JSON], "{\"model\":").await,
@@ -105,18 +105,18 @@ fn every_row_of_the_table() {
 #[test]
 fn the_messages_endpoint_has_its_own_envelope() {
     run(async {
-        let scene = Scene::start().await;
-        let bearer = scene.caller.bearer();
+        let gateway = TestGateway::start().await;
+        let bearer = gateway.caller.bearer();
         let tokens = send(
-            scene.house.public,
+            gateway.process.public,
             "POST",
             "/v1/messages/count_tokens",
             &[("authorization", &bearer), JSON],
             "{}",
         )
         .await;
-        let strangers = send(scene.house.public, "POST", "/v1/messages", &[JSON], "{}").await;
-        for (answer, status, code) in [(tokens, 404, "not_found"), (strangers, 401, "authentication_error")] {
+        let keyless = send(gateway.process.public, "POST", "/v1/messages", &[JSON], "{}").await;
+        for (answer, status, code) in [(tokens, 404, "not_found"), (keyless, 401, "authentication_error")] {
             let body = answer.json();
             assert_eq!(
                 (answer.status, &body["type"], &body["error"]["type"]),
@@ -133,10 +133,10 @@ fn the_messages_endpoint_has_its_own_envelope() {
 }
 
 #[test]
-fn an_account_without_credit_is_told_402_and_nothing_happens() {
+fn a_customer_without_credit_gets_a_402_and_no_task() {
     run(async {
-        let scene = Scene::start().await;
-        let poor = scene.house.open_account("poor", "5").await;
+        let gateway = TestGateway::start().await;
+        let poor = gateway.process.open_account("poor", "5").await;
         let first = poor.post("/v1/images/generations", &request(json!({"prompt": "[[never-ready]]"}))).await;
         assert_eq!(first.status, 200, "{}", first.json());
         // 4 of 5 credits are held now.
@@ -146,8 +146,8 @@ fn an_account_without_credit_is_told_402_and_nothing_happens() {
             "payment_required",
             &["balance", "4", "1"],
         );
-        let limited = scene.house.make_key("acme", &["--quota", "7"]).await;
-        scene.submit(&request(json!({}))).await;
+        let limited = gateway.process.make_key("acme", &["--quota", "7"]).await;
+        gateway.submit(&request(json!({}))).await;
         assert_eq!(limited.post("/v1/images/generations", &request(json!({}))).await.status, 200);
         check(
             &limited.post("/v1/images/generations", &request(json!({}))).await,
@@ -159,17 +159,17 @@ fn an_account_without_credit_is_told_402_and_nothing_happens() {
             poor.send("GET", "/v1/tasks", &[], "").await.json()["data"].as_array().map(Vec::len),
             Some(1)
         );
-        scene.house.expect_sound_ledger().await;
+        gateway.process.expect_sound_ledger().await;
     });
 }
 
 #[test]
-fn an_idempotency_key_answers_the_same_and_charges_once() {
+fn an_idempotency_key_repeats_the_response_and_charges_once() {
     run(async {
-        let scene = Scene::start().await;
+        let gateway = TestGateway::start().await;
         let send = async |token: &str, body: serde_json::Value| {
             let headers = [JSON, ("idempotency-key", token)];
-            scene.caller.send("POST", "/v1/images/generations", &headers, body.to_string()).await
+            gateway.caller.send("POST", "/v1/images/generations", &headers, body.to_string()).await
         };
         let first = send("one", request(json!({}))).await.json();
         let again = send("one", request(json!({}))).await.json();
@@ -187,7 +187,7 @@ fn an_idempotency_key_answers_the_same_and_charges_once() {
             "invalid_request_error",
             &["Idempotency-Key", "255"],
         );
-        let tasks = scene.caller.send("GET", "/v1/tasks", &[], "").await.json();
+        let tasks = gateway.caller.send("GET", "/v1/tasks", &[], "").await.json();
         assert_eq!(tasks["data"].as_array().map(Vec::len), Some(2));
     });
 }

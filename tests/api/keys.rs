@@ -1,17 +1,17 @@
-//! What a key may do: models, networks, expiry, revocation, and nobody else's tasks.
+//! Limits of a key: models, networks, expiry, revocation, tasks of its customer only.
 
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::{Scene, request};
+use crate::{TestGateway, request};
 
 const IMAGES: &str = "/v1/images/generations";
 
 #[test]
-fn a_key_does_what_it_was_made_for() {
+fn a_key_is_limited_to_its_models_networks_and_time() {
     run(async {
-        let scene = Scene::start().await;
-        let pro_only = scene.house.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
+        let gateway = TestGateway::start().await;
+        let pro_only = gateway.process.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
         assert_eq!(pro_only.post(IMAGES, &request(json!({}))).await.status, 200);
         let refused = pro_only.post(IMAGES, &request(json!({"model": "ctx-max"}))).await;
         assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &json!("permission_error")));
@@ -20,13 +20,13 @@ fn a_key_does_what_it_was_made_for() {
             models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
         assert_eq!(ids, ["ctx-pro"]);
 
-        let elsewhere = scene
-            .house
+        let elsewhere = gateway
+            .process
             .make_key("acme", &["--unlimited", "--ip", "10.0.0.0/8", "--ip", "2001:db8::/32"])
             .await;
         let refused = elsewhere.post(IMAGES, &request(json!({}))).await;
         assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &json!("permission_error")));
-        let here = scene.house.make_key("acme", &["--unlimited", "--ip", "127.0.0.0/8"]).await;
+        let here = gateway.process.make_key("acme", &["--unlimited", "--ip", "127.0.0.0/8"]).await;
         assert_eq!(here.post(IMAGES, &request(json!({}))).await.status, 200);
     });
 }
@@ -34,32 +34,32 @@ fn a_key_does_what_it_was_made_for() {
 #[test]
 fn a_revoked_key_is_refused_at_once() {
     run(async {
-        let scene = Scene::start().await;
-        let key = scene.house.make_key("acme", &["--unlimited"]).await;
+        let gateway = TestGateway::start().await;
+        let key = gateway.process.make_key("acme", &["--unlimited"]).await;
         assert_eq!(key.post(IMAGES, &request(json!({}))).await.status, 200);
-        scene.house.command(&["key", "revoke", key.id()]).await;
+        gateway.process.command(&["key", "revoke", key.id()]).await;
         let refused = key.post(IMAGES, &request(json!({}))).await;
         assert_eq!((refused.status, &refused.json()["error"]["type"]), (401, &json!("authentication_error")));
-        assert_eq!(scene.submit(&request(json!({}))).await.status, 200, "other keys are untouched");
+        assert_eq!(gateway.submit(&request(json!({}))).await.status, 200, "other keys are untouched");
     });
 }
 
 #[test]
-fn a_strangers_task_answers_like_no_task() {
+fn another_customers_task_is_unknown() {
     run(async {
-        let scene = Scene::start().await;
-        let task = scene.finish(&request(json!({}))).await;
+        let gateway = TestGateway::start().await;
+        let task = gateway.finish(&request(json!({}))).await;
         let id = task["id"].as_str().expect("an id");
-        let stranger = scene.house.open_account("stranger", "10").await;
-        let unknown = stranger.send("GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[], "").await;
+        let other = gateway.process.open_account("other", "10").await;
+        let unknown = other.send("GET", "/v1/tasks/task_01ARZ3NDEKTSV4RRFFQ69G5FAV", &[], "").await;
         for (method, path) in [("GET", format!("/v1/tasks/{id}")), ("POST", format!("/v1/tasks/{id}/cancel"))]
         {
-            let answer = stranger.send(method, &path, &[], "").await;
+            let answer = other.send(method, &path, &[], "").await;
             assert_eq!(answer.status, 404, "{method} {path}");
             assert_eq!(answer.json()["error"]["type"], unknown.json()["error"]["type"]);
         }
-        assert_eq!(stranger.send("GET", "/v1/tasks", &[], "").await.json()["data"], json!([]));
-        let sibling = scene.house.make_key("acme", &["--unlimited"]).await;
+        assert_eq!(other.send("GET", "/v1/tasks", &[], "").await.json()["data"], json!([]));
+        let sibling = gateway.process.make_key("acme", &["--unlimited"]).await;
         assert_eq!(
             sibling.send("GET", &format!("/v1/tasks/{id}"), &[], "").await.status,
             200,

@@ -1,7 +1,7 @@
-//! The public surface, black box: the real binary, the real listener, a strict simulated provider.
+//! The public API as a black box: the real binary, the real listener, a strict simulated provider. Raw HTTP
+//! is in `tests/http`.
 //!
-//! One file a topic; every row of a table is a request as a client would send it, and what the
-//! specification promises for it.
+//! One file a topic. Each row of a table is a client's request and the specification's outcome for it.
 
 mod context;
 mod context_faults;
@@ -16,15 +16,15 @@ use gatehouse_harness::{Caller, Gateway, Response, Setup};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-/// A gateway with one account and an unlimited key, and the provider it talks to.
-struct Scene {
-    house: Gateway,
+/// A gateway process with one customer, an unlimited key, and a simulated provider.
+struct TestGateway {
+    process: Gateway,
     sandbox: Sandbox,
     caller: Caller,
 }
 
-impl Scene {
-    /// A provider whose jobs are ready at once, and a gateway that polls without patience.
+impl TestGateway {
+    /// With a provider whose jobs are ready at once.
     async fn start() -> Self {
         Self::start_with(Settings::default(), "").await
     }
@@ -38,9 +38,9 @@ impl Scene {
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         )
         .with(more);
-        let house = Gateway::start(setup).await;
-        let caller = house.open_account("acme", "100000").await;
-        Self { house, sandbox, caller }
+        let process = Gateway::start(setup).await;
+        let caller = process.open_account("acme", "100000").await;
+        Self { process, sandbox, caller }
     }
 
     async fn submit(&self, body: &Value) -> Response {

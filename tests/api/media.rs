@@ -1,15 +1,15 @@
-//! Result links: signed, of the right type, in ranges, and not for anybody who changed a letter.
+//! Result links: signature, content type, ranges, refusal of a changed link.
 
 use gatehouse_harness::{run, send_to};
 use serde_json::json;
 
-use crate::{Scene, request};
+use crate::{TestGateway, request};
 
 #[test]
-fn a_link_serves_what_it_names_and_nothing_else() {
+fn a_link_serves_its_file_only() {
     run(async {
-        let scene = Scene::start().await;
-        let task = scene.finish(&request(json!({}))).await;
+        let gateway = TestGateway::start().await;
+        let task = gateway.finish(&request(json!({}))).await;
         let image = &task["result"]["images"][0];
         let link = image["url"][0].as_str().expect("a link");
         let whole = send_to(link, &[]).await;

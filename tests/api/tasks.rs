@@ -1,16 +1,16 @@
-//! The task endpoint and what stands beside it: fields, waiting, lists, cancelling, models, health.
+//! Tasks (fields, waiting, lists, cancelling), models, health.
 
 use gatehouse_harness::{run, send};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::{Scene, request};
+use crate::{TestGateway, request};
 
 #[test]
-fn a_task_shows_what_the_specification_names() {
+fn a_task_has_the_fields_of_the_specification() {
     run(async {
-        let scene = Scene::start().await;
-        let task = scene.finish(&request(json!({}))).await;
+        let gateway = TestGateway::start().await;
+        let task = gateway.finish(&request(json!({}))).await;
         assert_eq!(
             (&task["status"], &task["progress"], &task["model"]),
             (&json!("completed"), &json!(100), &json!("ctx-pro"))
@@ -23,10 +23,10 @@ fn a_task_shows_what_the_specification_names() {
                 && task["actual_time"].is_number()
                 && task["estimated_time"].is_number()
         );
-        let failed = scene.finish(&request(json!({"n": 2}))).await;
+        let failed = gateway.finish(&request(json!({"n": 2}))).await;
         assert!(failed.get("result").is_none() && failed["error"]["message"].is_string());
         let again =
-            scene.caller.send("GET", &format!("/v1/tasks/{}", task["id"].as_str().unwrap()), &[], "").await;
+            gateway.caller.send("GET", &format!("/v1/tasks/{}", task["id"].as_str().unwrap()), &[], "").await;
         assert_eq!((again.json()["code"].clone(), again.json()["data"].clone()), (json!(200), task));
     });
 }
@@ -34,14 +34,14 @@ fn a_task_shows_what_the_specification_names() {
 #[test]
 fn states_move_forward_and_progress_never_falls() {
     run(async {
-        let scene = Scene::start().await;
+        let gateway = TestGateway::start().await;
         let receipt =
-            scene.submit(&request(json!({"prompt": "[[slow:400]] [[unknown-status]]"}))).await.json();
+            gateway.submit(&request(json!({"prompt": "[[slow:400]] [[unknown-status]]"}))).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("an id"));
         let order = ["submitted", "pending", "processing", "completed"];
         let (mut rank, mut progress) = (0, 0);
         loop {
-            let task = scene.caller.send("GET", &path, &[], "").await.json()["data"].clone();
+            let task = gateway.caller.send("GET", &path, &[], "").await.json()["data"].clone();
             let now = order.iter().position(|word| task["status"] == *word).expect("a known status");
             let done = task["progress"].as_u64().expect("a number");
             assert!(now >= rank && done >= progress, "{task} after {} at {progress}", order[rank]);
@@ -55,12 +55,12 @@ fn states_move_forward_and_progress_never_falls() {
 }
 
 #[test]
-fn waiting_ends_with_the_task_or_with_patience() {
+fn waiting_ends_with_the_task_or_its_time() {
     run(async {
-        let scene = Scene::start().await;
-        let receipt = scene.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
+        let gateway = TestGateway::start().await;
+        let receipt = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("an id"));
-        let answer = scene.caller.send("GET", &path, &[("prefer", "wait=1")], "").await;
+        let answer = gateway.caller.send("GET", &path, &[("prefer", "wait=1")], "").await;
         assert_ne!(answer.json()["data"]["status"], "completed");
         assert_eq!(answer.header("preference-applied"), "wait=1");
     });
@@ -69,15 +69,16 @@ fn waiting_ends_with_the_task_or_with_patience() {
 #[test]
 fn lists_page_and_filter() {
     run(async {
-        let scene = Scene::start().await;
+        let gateway = TestGateway::start().await;
         let mut ids = Vec::new();
         for model in ["ctx-pro", "ctx-max", "ctx-pro", "ctx-pro"] {
-            ids.push(scene.finish(&request(json!({"model": model}))).await["id"].clone());
+            ids.push(gateway.finish(&request(json!({"model": model}))).await["id"].clone());
         }
-        ids.push(scene.finish(&request(json!({"n": 9}))).await["id"].clone());
+        ids.push(gateway.finish(&request(json!({"n": 9}))).await["id"].clone());
         ids.reverse();
-        let list =
-            async |query: &str| scene.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await.json();
+        let list = async |query: &str| {
+            gateway.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await.json()
+        };
         let named = |list: &Value| {
             list["data"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect::<Vec<_>>()
         };
@@ -90,7 +91,7 @@ fn lists_page_and_filter() {
         for (query, word) in
             [("?limit=0", "limit"), ("?limit=x", "limit"), ("?status=done", "status"), ("?after=x", "after")]
         {
-            let answer = scene.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await;
+            let answer = gateway.caller.send("GET", &format!("/v1/tasks{query}"), &[], "").await;
             assert_eq!(answer.status, 400, "{query}");
             assert!(answer.json()["error"]["message"].as_str().unwrap_or_default().contains(word), "{query}");
         }
@@ -100,17 +101,18 @@ fn lists_page_and_filter() {
 #[test]
 fn a_task_is_cancelled_only_while_nothing_was_sent() {
     run(async {
-        // One place at the provider: the second task waits for it and can still be taken back.
-        let scene = Scene::start_with(Settings::default(), "[providers.bfl]\nconcurrency = 1\n").await;
-        let first = scene.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
+        // One permit at the provider: the second task waits for it and can still be cancelled.
+        let gateway =
+            TestGateway::start_with(Settings::default(), "[providers.bfl]\nconcurrency = 1\n").await;
+        let first = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
         let first = first["data"][0]["task_id"].as_str().expect("an id").to_owned();
-        while scene.sandbox.context_record().submits.is_empty() {
-            scene.caller.send("GET", &format!("/v1/tasks/{first}"), &[("prefer", "wait=1")], "").await;
+        while gateway.sandbox.context_record().submits.is_empty() {
+            gateway.caller.send("GET", &format!("/v1/tasks/{first}"), &[("prefer", "wait=1")], "").await;
         }
-        let second = scene.submit(&request(json!({"prompt": "waits"}))).await.json();
+        let second = gateway.submit(&request(json!({"prompt": "waits"}))).await.json();
         let second = second["data"][0]["task_id"].as_str().expect("an id").to_owned();
         let cancel =
-            async |id: &str| scene.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
+            async |id: &str| gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
         let running = cancel(&first).await;
         assert_eq!(running.status, 409, "{}", running.json());
         let cancelled = cancel(&second).await;
@@ -121,16 +123,16 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
         );
         assert_eq!(cancelled.json()["data"]["cost"], 0.0);
         assert_eq!(cancel(&second).await.status, 409, "it has ended");
-        assert_eq!(scene.sandbox.context_record().submits.len(), 1);
-        scene.house.expect_sound_ledger().await;
+        assert_eq!(gateway.sandbox.context_record().submits.len(), 1);
+        gateway.process.expect_sound_ledger().await;
     });
 }
 
 #[test]
 fn models_and_health() {
     run(async {
-        let scene = Scene::start().await;
-        let models = scene.caller.send("GET", "/v1/models", &[], "").await.json();
+        let gateway = TestGateway::start().await;
+        let models = gateway.caller.send("GET", "/v1/models", &[], "").await.json();
         assert_eq!(models["object"], "list");
         let ids: Vec<&str> =
             models["data"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
@@ -140,10 +142,10 @@ fn models_and_health() {
             "{ids:?}"
         );
         assert!(ids.is_sorted(), "{ids:?}");
-        assert_eq!(scene.caller.send("GET", "/v1/models/ctx-pro", &[], "").await.json()["id"], "ctx-pro");
-        assert_eq!(scene.caller.send("GET", "/v1/models/none", &[], "").await.status, 404);
+        assert_eq!(gateway.caller.send("GET", "/v1/models/ctx-pro", &[], "").await.json()["id"], "ctx-pro");
+        assert_eq!(gateway.caller.send("GET", "/v1/models/none", &[], "").await.status, 404);
         for path in ["/livez", "/readyz"] {
-            assert_eq!(send(scene.house.public, "GET", path, &[], "").await.status, 200, "{path}");
+            assert_eq!(send(gateway.process.public, "GET", path, &[], "").await.status, 200, "{path}");
         }
     });
 }

@@ -42,7 +42,7 @@ const ADAPTIVE: &str = "max_output = 128000, sampling = \"none\", thinking = [\"
 
 /// A gateway, its providers, and everybody who asks it.
 pub(crate) struct Scene {
-    pub(crate) house: Gateway,
+    pub(crate) gateway: Gateway,
     pub(crate) sandbox: Sandbox,
     keys: Map<String, Value>,
 }
@@ -56,17 +56,17 @@ impl Scene {
             .with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n")
             .with(&tables(&sandbox))
             .with(more);
-        let house = Gateway::start(setup).await;
-        let mut scene = Self { house, sandbox, keys: Map::new() };
-        let main = scene.house.open_account("main", "1000").await;
+        let gateway = Gateway::start(setup).await;
+        let mut scene = Self { gateway, sandbox, keys: Map::new() };
+        let main = scene.gateway.open_account("main", "1000").await;
         scene.keep("main", &main);
-        let other = scene.house.open_account("other", "1000").await;
+        let other = scene.gateway.open_account("other", "1000").await;
         scene.keep("other", &other);
-        let poor = scene.house.open_account("poor", "0.000001").await;
+        let poor = scene.gateway.open_account("poor", "0.000001").await;
         scene.keep("poor", &poor);
-        let narrow = scene.house.make_key("main", &["--unlimited", "--model", "ctx-pro"]).await;
+        let narrow = scene.gateway.make_key("main", &["--unlimited", "--model", "ctx-pro"]).await;
         scene.keep("narrow", &narrow);
-        let bare = scene.house.make_key("main", &["--unlimited", "--chat-format", "bare"]).await;
+        let bare = scene.gateway.make_key("main", &["--unlimited", "--chat-format", "bare"]).await;
         scene.keep("bare", &bare);
         scene
     }
@@ -84,7 +84,7 @@ impl Scene {
     /// What a script is told at its start.
     pub(crate) fn told(&self, set: &str) -> Value {
         json!({
-            "gateway": format!("http://{}", self.house.public),
+            "gateway": format!("http://{}", self.gateway.public),
             "keys": self.keys,
             "set": set.split_once('-').map_or(set, |(_, age)| age),
         })
@@ -116,7 +116,7 @@ impl Scene {
     pub(crate) async fn settled(&self, name: &str) -> Value {
         let start = Instant::now();
         loop {
-            let account = self.house.account(name).await;
+            let account = self.gateway.account(name).await;
             if account["reserved"] == 0 {
                 return account;
             }
@@ -141,7 +141,7 @@ impl Scene {
     async fn requests(&self, surface: &str, question: &Value) -> Value {
         let start = Instant::now();
         loop {
-            let metrics = send(self.house.admin(), "GET", "/metrics", &[], "").await;
+            let metrics = send(self.gateway.admin(), "GET", "/metrics", &[], "").await;
             let text = String::from_utf8_lossy(&metrics.body).into_owned();
             let mut counts = Map::new();
             for line in text.lines().filter(|line| line.starts_with("gatehouse_http_requests_total{")) {

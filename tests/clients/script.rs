@@ -37,7 +37,7 @@ impl Script {
         let said = run(async move {
             let scene = Scene::start("").await;
             let said = perform(&scene, command, self.set.name).await;
-            scene.house.expect_sound_ledger().await;
+            scene.gateway.expect_sound_ledger().await;
             said
         });
         self.judge(&said);

@@ -15,7 +15,7 @@ const LEAST_IDLE: u64 = 15;
 async fn post(scene: &Scene, path: &str, body: &Value) -> String {
     let bearer = format!("Bearer {}", scene.key("main"));
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-    let answer = send(scene.house.public, "POST", path, &headers, body.to_string()).await;
+    let answer = send(scene.gateway.public, "POST", path, &headers, body.to_string()).await;
     assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     assert_eq!(answer.header("content-type"), "text/event-stream; charset=utf-8");
     String::from_utf8(answer.body.to_vec()).expect("text")
@@ -111,12 +111,12 @@ fn a_provider_that_never_ends_keeps_no_hold() {
                 "messages": [{"role": "user", "content": "[[stall:3]] a lighthouse"}],
             });
             let bearer = format!("Bearer {}", scene.key("main"));
-            let stream = TcpStream::connect(scene.house.public).await.expect("a connection");
+            let stream = TcpStream::connect(scene.gateway.public).await.expect("a connection");
             let (mut sender, connection) =
                 hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
             let connection = tokio::spawn(connection);
             let request = hyper::Request::post(path)
-                .header("host", scene.house.public.to_string())
+                .header("host", scene.gateway.public.to_string())
                 .header("authorization", bearer)
                 .header("content-type", "application/json")
                 .body(Full::new(Bytes::from(asked.to_string())))
@@ -136,7 +136,7 @@ fn a_provider_that_never_ends_keeps_no_hold() {
             assert!(charged > 0, "{path}: what was delivered is paid, {after}");
             until("the provider is let go", async || scene.held() == 0).await;
         }
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
 
@@ -145,7 +145,7 @@ fn a_provider_that_never_ends_keeps_no_hold() {
 fn one_connection_carries_two_hundred_requests() {
     run(async {
         let scene = Scene::start("").await;
-        let stream = TcpStream::connect(scene.house.public).await.expect("a connection");
+        let stream = TcpStream::connect(scene.gateway.public).await.expect("a connection");
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
         let connection = tokio::spawn(connection);
@@ -154,7 +154,7 @@ fn one_connection_carries_two_hundred_requests() {
             let (path, status) =
                 [("/v1/models", 200), ("/v1/tasks/task_1", 404), ("/v1/v1/models", 404)][number % 3];
             let request = hyper::Request::get(path)
-                .header("host", scene.house.public.to_string())
+                .header("host", scene.gateway.public.to_string())
                 .header("authorization", format!("Bearer {}", scene.key("main")))
                 .body(Full::new(Bytes::new()))
                 .expect("a request");
@@ -166,13 +166,13 @@ fn one_connection_carries_two_hundred_requests() {
         }
         assert!(!connection.is_finished(), "the connection stands");
         connection.abort();
-        assert!(idle_seconds(&scene.house).await >= LEAST_IDLE);
+        assert!(idle_seconds(&scene.gateway).await >= LEAST_IDLE);
     });
 }
 
 /// What is in effect, as the operator's own command says it.
-async fn idle_seconds(house: &Gateway) -> u64 {
-    let shown = house.command(&["check-config"]).await;
+async fn idle_seconds(gateway: &Gateway) -> u64 {
+    let shown = gateway.command(&["check-config"]).await;
     let line = shown.lines().find(|line| line.starts_with("idle_seconds")).expect("the limit");
     line.split('=').nth(1).and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }

@@ -4,7 +4,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::Scene;
+use crate::scene::gateway::{Scene, end_of};
 
 /// What becomes of a call.
 enum Fate {
@@ -202,7 +202,7 @@ fn nothing_leaves_but_what_may() {
                 broken.push(format!("  {call}: {task}\n    arrived: {seen:?}"));
             }
         }
-        let log = scene.house.log_text();
+        let log = scene.gateway.log_text();
         for (call, fate) in &rows {
             match fate {
                 Fault(words) | Refused(words) if !log.contains(words) => {
@@ -213,7 +213,7 @@ fn nothing_leaves_but_what_may() {
         }
         assert!(broken.is_empty(), "{} of {}:\n{}", broken.len(), rows.len(), broken.join("\n"));
         assert!(scene.evil.seen().is_empty(), "somebody talked to a stranger");
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
 
@@ -295,8 +295,8 @@ fn the_files_of_another_task_stay_its_own() {
             let told = task["result"]["seen"].as_str().unwrap_or_default();
             assert!(told.contains(words), "{step}: {task}");
         }
-        assert_eq!(scene.trap.seen().len(), before, "nothing of it left the house");
+        assert_eq!(scene.trap.seen().len(), before, "nothing of it left the gateway");
         scene.trap.open_gate();
-        assert_eq!(crate::scene::end_of(&scene.caller, &owner.json()).await["status"], "completed");
+        assert_eq!(end_of(&scene.caller, &owner.json()).await["status"], "completed");
     });
 }

@@ -4,8 +4,7 @@
 use gatehouse_harness::{Response, run};
 use serde_json::{Value, json};
 
-use crate::Scene;
-use crate::scene::end_of;
+use crate::scene::gateway::{Scene, end_of};
 
 async fn cancel(scene: &Scene, receipt: &Value) -> Response {
     let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");
@@ -48,7 +47,7 @@ fn a_task_whose_call_is_out_is_not_asked() {
             (&task["error"]["type"], &task["error"]["message"]),
             (&json!("upstream_error"), &json!("stopped"))
         );
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
 
@@ -76,7 +75,7 @@ fn a_task_at_rest_is_asked() {
         let task = end_of(&scene.caller, &receipt).await;
         assert!(task["status"] == "failed" && task["error"]["message"] == "stopped there", "{task}");
         assert_eq!(scene.trap.seen_at("/stop").len(), 1);
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
 

@@ -4,7 +4,9 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::{Honest, Scene, puppet};
+use crate::scene::fixture;
+use crate::scene::gateway::Scene;
+use crate::scene::honest::Honest;
 
 /// Claims in a manifest, and the words that turn it away.
 fn liars() -> Vec<(Value, &'static str)> {
@@ -13,10 +15,10 @@ fn liars() -> Vec<(Value, &'static str)> {
     let model =
         |id: &str, alias: &str| json!({"id": id, "aliases": [alias], "surfaces": ["images.generate"]});
     vec![
-        (json!({"deed": "loop"}), "describe: describe() failed: the plugin used more than 1000 ms"),
-        (json!({"deed": "grow"}), "describe: describe() failed: the plugin needs more than 32 MiB"),
-        (json!({"deed": "panic"}), "describe: describe() failed: the plugin trapped"),
-        (json!({"deed": "forge the log"}), "calm\\r\\n2026-01-01T00:00:00Z ERROR"),
+        (json!({"attack": "loop"}), "describe: describe() failed: the plugin used more than 1000 ms"),
+        (json!({"attack": "grow"}), "describe: describe() failed: the plugin needs more than 32 MiB"),
+        (json!({"attack": "panic"}), "describe: describe() failed: the plugin trapped"),
+        (json!({"attack": "forge the log"}), "calm\\r\\n2026-01-01T00:00:00Z ERROR"),
         (json!({"family": "../../etc"}), "manifest.family: expected kebab-case"),
         (json!({"family": {"$repeat": ["a", 10_000]}}), "manifest.family: expected kebab-case"),
         (json!({"version": {"$repeat": ["1", 1_000_000]}}), "manifest.version: \"1111"),
@@ -38,10 +40,10 @@ fn liars() -> Vec<(Value, &'static str)> {
         (test(json!({"script": {}}), "refused"), "it promised Refused and answered Accepted"),
         (test(json!({"script": {"submit": {"refuse": "no\u{1b}[2J"}}}), "accepted"), "Refused: no\\u{1b}[2J"),
         (
-            test(json!({"script": {"submit": {"deed": "loop"}}}), "accepted"),
+            test(json!({"script": {"submit": {"attack": "loop"}}}), "accepted"),
             "more than 1000 ms of processor time",
         ),
-        (test(json!({"script": {"steps": [{"deed": "panic"}]}}), "accepted"), "advance with Start failed"),
+        (test(json!({"script": {"steps": [{"attack": "panic"}]}}), "accepted"), "advance with Start failed"),
         (
             test(json!({"script": {"submit": {"keys": ["free"]}}}), "accepted"),
             "price key \"free\" is not in the manifest",
@@ -67,11 +69,11 @@ const STRANGERS: &[(&str, &str, &str)] = &[
 fn liars_and_strangers_are_turned_away() {
     run(async {
         let scene = Scene::start("").await;
-        let serving = scene.house.command(&["plugin", "list", "--json"]).await;
+        let serving = scene.gateway.command(&["plugin", "list", "--json"]).await;
         let honest = Honest::start(&scene.caller);
         let mut broken = Vec::new();
         let mut expect = async |what: String, wasm: &[u8], words: &str| {
-            let refused = scene.house.try_command(&["plugin", "install", &scene.component(wasm)]).await;
+            let refused = scene.gateway.try_command(&["plugin", "install", &scene.component(wasm)]).await;
             let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
             if refused.status.code() != Some(1)
                 || !text.contains(words)
@@ -82,23 +84,27 @@ fn liars_and_strangers_are_turned_away() {
             }
         };
         for (claims, words) in liars() {
-            expect(claims.to_string(), &puppet::saying(&claims), words).await;
+            expect(claims.to_string(), &fixture::puppet_claiming(&claims), words).await;
         }
         for (old, new, words) in STRANGERS {
-            expect((*new).to_owned(), &puppet::renamed(old, new), words).await;
+            expect((*new).to_owned(), &fixture::renamed(old, new), words).await;
         }
-        let whole = puppet::truthful();
+        let whole = fixture::puppet();
         expect("half of it".to_owned(), &whole[..whole.len() / 2], "compile").await;
         expect("a module".to_owned(), b"\0asm\x01\0\0\0", "this is a core module").await;
         expect("machine code".to_owned(), b"\x7fELF\x02\x01\x01", "this is compiled code").await;
         expect("nothing".to_owned(), b"", "not a WebAssembly component").await;
-        let large = [whole.as_slice(), &[0; 9 << 20]].concat();
+        let large = [whole, &[0; 9 << 20]].concat();
         expect("9 MiB more".to_owned(), &large, "8388608 are allowed").await;
         assert!(broken.is_empty(), "{} wrong:\n{}", broken.len(), broken.join("\n"));
 
         assert!(honest.stop().await > 0);
-        assert_eq!(scene.house.command(&["plugin", "list", "--json"]).await, serving, "nothing has changed");
+        assert_eq!(
+            scene.gateway.command(&["plugin", "list", "--json"]).await,
+            serving,
+            "nothing has changed"
+        );
         assert_eq!(scene.finish(&json!({})).await["status"], "completed");
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -5,22 +5,24 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::end_of;
-use crate::{Honest, Scene, puppet};
+use crate::scene::fixture;
+use crate::scene::gateway::Scene;
+use crate::scene::gateway::end_of;
+use crate::scene::honest::Honest;
 
 /// What the newer build does with a state, whether the task then runs on it, and what is said of it.
 fn rows() -> Vec<(Value, bool, &'static str)> {
     vec![
         (json!({}), true, ""),
-        (json!({"deed": "loop"}), false, "more than 1000 ms of processor time"),
-        (json!({"deed": "grow"}), false, "more than 32 MiB of memory"),
-        (json!({"deed": "recurse"}), false, "call stack exhausted"),
-        (json!({"deed": "panic"}), false, "secret plans of the plugin"),
-        (json!({"deed": "exit"}), false, "it called exit(1)"),
+        (json!({"attack": "loop"}), false, "more than 1000 ms of processor time"),
+        (json!({"attack": "grow"}), false, "more than 32 MiB of memory"),
+        (json!({"attack": "recurse"}), false, "call stack exhausted"),
+        (json!({"attack": "panic"}), false, "secret plans of the plugin"),
+        (json!({"attack": "exit"}), false, "it called exit(1)"),
         (json!({"state-bytes": 70_000}), false, "state is larger than the limit of 65536 bytes"),
         (json!({"state-bytes": 20_000_000}), false, "data crossing the border is larger"),
         (json!({"refuse": "I cannot read version"}), false, "I cannot read version 1"),
-        (json!({"deed": "flood the log"}), true, "more lines were dropped"),
+        (json!({"attack": "flood the log"}), true, "more lines were dropped"),
     ]
 }
 
@@ -46,7 +48,7 @@ async fn expect_ends(scene: &Scene, rows: &[(Value, bool, &'static str)], receip
         let seen = task["result"]["seen"].as_str().expect("what it saw");
         assert_eq!(seen.starts_with("migrated"), moves, "{migrate}: {seen}");
     }
-    scene.house.expect_sound_ledger().await;
+    scene.gateway.expect_sound_ledger().await;
 }
 
 fn newer() -> Value {
@@ -61,8 +63,8 @@ fn a_build_that_cannot_read_a_live_state_does_not_serve() {
             let rows = [row];
             let receipts = under_way(&scene, &rows).await;
             let honest = Honest::start(&scene.caller);
-            let component = scene.component(&puppet::saying(&newer()));
-            let refused = scene.house.try_command(&["plugin", "install", &component]).await;
+            let component = scene.component(&fixture::puppet_claiming(&newer()));
+            let refused = scene.gateway.try_command(&["plugin", "install", &component]).await;
             let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
             let told = text.contains("rehearse") && text.contains("task_") && text.contains(rows[0].2);
             assert!(refused.status.code() == Some(1) && told, "{}: {text}", rows[0].0);
@@ -100,10 +102,10 @@ fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_build() {
         while scene.trap.seen_at("/gate").len() < rows.len() {
             scene.caller.send("GET", "/v1/tasks", &[], "").await;
         }
-        scene.install(&puppet::saying(&newer())).await;
+        scene.install(&fixture::puppet_claiming(&newer())).await;
         scene.trap.open_gate();
         expect_ends(&scene, &rows, &receipts, false).await;
-        let log = scene.house.log_text();
+        let log = scene.gateway.log_text();
         for ((migrate, _, words), receipt) in rows.iter().zip(&receipts) {
             let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");
             let asked: Vec<_> = log
@@ -123,10 +125,10 @@ fn a_build_that_reads_live_states_takes_them_over() {
         let scene = Scene::start("").await;
         let rows: Vec<_> = rows().into_iter().filter(|(_, moves, _)| *moves).collect();
         let receipts = under_way(&scene, &rows).await;
-        scene.install(&puppet::saying(&newer())).await;
+        scene.install(&fixture::puppet_claiming(&newer())).await;
         scene.trap.open_gate();
         expect_ends(&scene, &rows, &receipts, true).await;
-        let log = scene.house.log_text();
+        let log = scene.gateway.log_text();
         for (migrate, _, words) in &rows {
             assert!(log.contains(words), "the log lacks {words:?} for {migrate}");
         }

@@ -1,5 +1,5 @@
 //! A plugin that fishes for secrets, a provider that gives away every one it is sent, and a search of everything
-//! the house says and keeps.
+//! the gateway says and keeps.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use gatehouse_harness::{run, send, send_to};
 use serde_json::{Value, json};
 
-use crate::canary::Hunt;
-use crate::scene::end_of;
-use crate::{Scene, honest};
+use crate::scene::gateway::{IMAGES, Scene, end_of};
+use crate::scene::honest;
+use crate::scene::secret_forms::SecretSearch;
 
 /// Files of the data folder that hold a secret by design, and why.
 const KEEPERS: [(&str, &str); 2] = [
@@ -33,9 +33,9 @@ fn ways_out(provider: &str) -> Vec<Value> {
         TALES.iter().map(|tale| call(json!({"path": tale, "json": {"a": "b"}}))).collect();
     let picture = call(json!({"path": "/picture-echo", "save-body": true}));
     let ends = [
-        vec![json!({"say": seen, "done": {"public": {"seen": seen}, "private": {"seen": seen}}})],
+        vec![json!({"print": seen, "done": {"public": {"seen": seen}, "private": {"seen": seen}}})],
         vec![json!({"fail": seen})],
-        vec![json!({"cry": seen})],
+        vec![json!({"panic-with": seen})],
         vec![call(json!({"json": {"all": seen}})), call(json!({"form": [{"name": "all", "data": seen}]}))],
         vec![call(json!({"headers": [["x-all", seen]]}))],
         vec![call(json!({"path": seen}))],
@@ -57,16 +57,16 @@ fn ways_out(provider: &str) -> Vec<Value> {
 fn no_secret_is_found_where_it_does_not_belong() {
     run(async {
         let scene = Scene::start("[log]\nlevel = \"trace\"\n").await;
-        let data = scene.house.folder().join("data");
+        let data = scene.gateway.folder().join("data");
         let door: Value =
             serde_json::from_slice(&fs::read(data.join("admin.json")).expect("a door")).expect("JSON");
         let key = scene.caller.bearer().split_off("Bearer ".len());
-        let mut hunt = Hunt::default()
+        let mut search = SecretSearch::default()
             .also_for("the API key", key.as_bytes())
             .also_for("the operators' token", door["token"].as_str().expect("a token").as_bytes())
             .also_for("the pepper", &fs::read(data.join("pepper")).expect("a pepper"));
         for (name, secret) in ["bearer", "header", "query", "honest"].into_iter().zip(&scene.secrets) {
-            hunt = hunt.also_for(&format!("the {name} secret"), secret.as_bytes());
+            search = search.also_for(&format!("the {name} secret"), secret.as_bytes());
         }
 
         let mut heard: Vec<(String, Vec<u8>)> = Vec::new();
@@ -93,7 +93,7 @@ fn no_secret_is_found_where_it_does_not_belong() {
         assert!(masked >= 6, "the plugin was shown masked secrets, and passed them on: {masked}");
         everything_else(&scene, &key, &mut heard).await;
         for (name, secret) in ["trap", "trap-header", "trap-query"].into_iter().zip(&scene.secrets) {
-            let whole = Hunt::default().also_for(name, secret.as_bytes());
+            let whole = SecretSearch::default().also_for(name, secret.as_bytes());
             let arrived = scene.trap.seen().iter().filter(|request| !whole.found(request).is_empty()).count();
             assert!(arrived > 30, "{name} must get its secret, or this test proves nothing: {arrived}");
         }
@@ -104,10 +104,10 @@ fn no_secret_is_found_where_it_does_not_belong() {
             heard.push((format!("body sent to {:?}", text.lines().next()), body.as_bytes().to_vec()));
         }
 
-        let Scene { mut house, .. } = scene;
-        house.terminate().await;
-        heard.push(("the log".to_owned(), house.log_text().into_bytes()));
-        assert!(house.log_text().contains("TRACE"), "the log is at its loudest");
+        let Scene { mut gateway, .. } = scene;
+        gateway.terminate().await;
+        heard.push(("the log".to_owned(), gateway.log_text().into_bytes()));
+        assert!(gateway.log_text().contains("TRACE"), "the log is at its loudest");
         for file in files_below(&data) {
             let name = file.strip_prefix(&data).expect("below it").display().to_string();
             if !KEEPERS.iter().any(|(keeper, _)| *keeper == name) {
@@ -118,7 +118,7 @@ fn no_secret_is_found_where_it_does_not_belong() {
         let leaks: Vec<String> = heard
             .iter()
             .filter_map(|(name, bytes)| {
-                let found = hunt.found(bytes);
+                let found = search.found(bytes);
                 (!found.is_empty()).then(|| format!("  {name}: {found:?}"))
             })
             .collect();
@@ -128,12 +128,11 @@ fn no_secret_is_found_where_it_does_not_belong() {
 
 /// What clients and operators can read besides, mistakes of theirs included.
 async fn everything_else(scene: &Scene, key: &str, heard: &mut Vec<(String, Vec<u8>)>) {
-    let (public, admin) = (scene.house.public, scene.house.admin());
+    let (public, admin) = (scene.gateway.public, scene.gateway.admin());
     for path in ["/v1/models", "/v1/tasks?limit=100", "/v1/nothing", "/v1/tasks/task_none"] {
         heard.push((path.to_owned(), scene.caller.send("GET", path, &[], "").await.body.to_vec()));
     }
-    let broken =
-        scene.caller.send("POST", crate::scene::IMAGES, &[("content-type", "application/json")], "{").await;
+    let broken = scene.caller.send("POST", IMAGES, &[("content-type", "application/json")], "{").await;
     heard.push(("a broken request".to_owned(), broken.body.to_vec()));
     for header in [format!("Bearer {key}x"), format!("Basic {key}"), format!("bearer  {key} {key}")] {
         let refused = send(public, "GET", "/v1/models", &[("authorization", &header)], "").await;
@@ -154,7 +153,7 @@ async fn everything_else(scene: &Scene, key: &str, heard: &mut Vec<(String, Vec<
         &["doctor", "--json"],
     ];
     for command in commands {
-        heard.push((format!("{command:?}"), scene.house.command(command).await.into_bytes()));
+        heard.push((format!("{command:?}"), scene.gateway.command(command).await.into_bytes()));
     }
 }
 

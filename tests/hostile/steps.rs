@@ -6,8 +6,8 @@ use futures_util::stream;
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::honest;
-use crate::{Honest, Scene, process};
+use crate::scene::gateway::{Scene, end_of};
+use crate::scene::honest::{self, Honest};
 
 /// What the client reads.
 enum End {
@@ -25,7 +25,7 @@ const BROKE: End = Failed("the model's plugin failed on this task");
 const CIRCLE: End = Failed("the model's plugin made no progress on this task");
 
 /// Attacks that need nothing but a processor, and what the log says of each.
-const DEEDS: [(&str, &str); 8] = [
+const ATTACKS: [(&str, &str); 8] = [
     ("loop", "more than 100 ms of processor time"),
     ("grow", "more than 32 MiB of memory"),
     ("recurse", "call stack exhausted"),
@@ -59,8 +59,8 @@ fn submits() -> Vec<(Value, End, &'static str)> {
             "more than can be counted",
         ),
         (json!({"expected-ms": u32::MAX}), Done(2.0, "seen"), ""),
-        (json!({"deed": "flood the log"}), Done(2.0, "seen"), "more lines were dropped"),
-        (json!({"deed": "print"}), Done(2.0, "seen"), "more lines were dropped"),
+        (json!({"attack": "flood the log"}), Done(2.0, "seen"), "more lines were dropped"),
+        (json!({"attack": "print"}), Done(2.0, "seen"), "more lines were dropped"),
         (json!({"refuse": {"$repeat": ["no ", 500_000]}, "field": "prompt"}), Refused(400, "no no no"), ""),
         (json!({"refuse": "a\r\nb\u{1b}[2J", "field": "x\ny"}), Refused(400, "a\r\nb"), ""),
         (json!({"doom": {"$repeat": ["doom ", 500_000]}}), Failed("doom doom"), ""),
@@ -181,7 +181,7 @@ fn steps() -> Vec<(Value, End, &'static str)> {
             Done(2.0, "is not a public address"),
             "",
         ),
-        (json!({"deed": "flood the log", "wait": 0}), Done(2.0, "Timer"), "more lines were dropped"),
+        (json!({"attack": "flood the log", "wait": 0}), Done(2.0, "Timer"), "more lines were dropped"),
     ]
 }
 
@@ -194,19 +194,19 @@ fn whatever_a_plugin_does_harms_its_own_request_only() {
     run(async {
         let scene = Scene::start("[tasks]\nsteps = 300\n").await;
         honest::serve(&scene.caller).await;
-        let before = (process::plugin_threads(scene.house.pid()), process::memory_mib(scene.house.pid()));
-        let funds = scene.house.account("acme").await;
+        let before = (scene.gateway.threads("plugin"), scene.gateway.memory_kib() / 1024);
+        let funds = scene.gateway.account("acme").await;
         let honest = Honest::start(&scene.caller);
 
         let mut rows = Vec::new();
-        for (deed, log) in DEEDS {
-            rows.push((json!({"submit": {"deed": deed}}), FAULT, log));
-            rows.push((json!({"steps": [{"deed": deed}]}), BROKE, log));
+        for (attack, log) in ATTACKS {
+            rows.push((json!({"submit": {"attack": attack}}), FAULT, log));
+            rows.push((json!({"steps": [{"attack": attack}]}), BROKE, log));
         }
         rows.extend(submits().into_iter().map(|(submit, end, log)| (json!({"submit": submit}), end, log)));
         rows.extend(steps().into_iter().map(|(step, end, log)| (json!({"steps": [step]}), end, log)));
         let ends: Vec<Result<f64, String>> = stream::iter(&rows)
-            .map(|(script, end, _)| look(&scene, script, end))
+            .map(|(script, end, _)| check(&scene, script, end))
             .buffer_unordered(8)
             .collect()
             .await;
@@ -214,7 +214,7 @@ fn whatever_a_plugin_does_harms_its_own_request_only() {
         let served = honest.stop().await;
         assert!(served > 0);
         let mut broken: Vec<String> = ends.iter().filter_map(|end| end.clone().err()).collect();
-        let log = scene.house.log_text();
+        let log = scene.gateway.log_text();
         let unexplained = rows.iter().filter(|(_, _, words)| !log.contains(*words));
         broken.extend(unexplained.map(|(script, _, words)| format!("the log lacks {words:?} for {script}")));
         assert!(broken.is_empty(), "{} of {}:\n{}", broken.len(), rows.len(), broken.join("\n"));
@@ -222,21 +222,21 @@ fn whatever_a_plugin_does_harms_its_own_request_only() {
 
         let circles = scene.trap.seen_at("/circle").len();
         assert!((1..=256).contains(&circles), "{circles} calls of one task that never waits");
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
         let paid: f64 = ends.into_iter().map(|end| end.unwrap_or_default()).sum();
         #[expect(clippy::cast_precision_loss, reason = "some dozens")]
         let paid = paid + 4.0 * served as f64;
-        let after = scene.house.account("acme").await;
+        let after = scene.gateway.account("acme").await;
         let micro = |account: &Value| account["available"].as_f64().expect("micro-credits");
         assert_eq!(micro(&funds) - micro(&after), paid * 1e6, "only what was completed is paid");
-        assert_eq!(process::plugin_threads(scene.house.pid()), before.0, "the threads are still there");
-        let memory = process::memory_mib(scene.house.pid());
+        assert_eq!(scene.gateway.threads("plugin"), before.0, "the threads are still there");
+        let memory = scene.gateway.memory_kib() / 1024;
         assert!(memory < before.1 + 192, "{memory} MiB, before it were {}", before.1);
     });
 }
 
 /// One row; what it cost, or what is wrong with it.
-async fn look(scene: &Scene, script: &Value, end: &End) -> Result<f64, String> {
+async fn check(scene: &Scene, script: &Value, end: &End) -> Result<f64, String> {
     let answer = scene.submit(script).await;
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     let wrong = |text: &str| Err(format!("  {script}: {}", text.chars().take(600).collect::<String>()));
@@ -249,7 +249,7 @@ async fn look(scene: &Scene, script: &Value, end: &End) -> Result<f64, String> {
     if answer.status != 200 {
         return wrong(&text);
     }
-    let task = crate::scene::end_of(&scene.caller, &answer.json()).await;
+    let task = end_of(&scene.caller, &answer.json()).await;
     let message = task["error"]["message"].as_str().unwrap_or_default();
     let (well, cost) = match end {
         Done(cost, words) => {
@@ -286,7 +286,7 @@ fn a_status_never_goes_back() {
             "{read}"
         );
         scene.trap.open_gate();
-        assert_eq!(crate::scene::end_of(&scene.caller, &receipt).await["status"], "completed");
+        assert_eq!(end_of(&scene.caller, &receipt).await["status"], "completed");
     });
 }
 
@@ -294,10 +294,10 @@ fn a_status_never_goes_back() {
 fn nothing_a_plugin_can_look_at_differs_between_two_calls() {
     run(async {
         let scene = Scene::start("").await;
-        let first = scene.finish(&json!({})).await["result"]["world"].clone();
-        let second = scene.finish(&json!({})).await["result"]["world"].clone();
+        let first = scene.finish(&json!({})).await["result"]["surroundings"].clone();
+        let second = scene.finish(&json!({})).await["result"]["surroundings"].clone();
         assert_eq!(first, second);
         let text = first.as_str().expect("what it saw");
-        assert!(text.ends_with("wall=0 passed=0ns names=0 file=false socket=false"), "{text}");
+        assert!(text.starts_with("wall=0 passed=0 file=false made=false socket=false names=0"), "{text}");
     });
 }

@@ -1,4 +1,4 @@
-//! Bodies: how large, how slow, whether wanted at all; and requests that come one upon another.
+//! Bodies: size, pace, expectations; and pipelined requests.
 
 use crate::cases::After::{Closed, Kept, Left};
 use crate::cases::Answer::{Bare, Good, Interim, Ours};
@@ -29,7 +29,7 @@ fn sizes_and_contents() {
         refused("as large as allowed", padded(MIB), 400, "none-such"),
         ended("one byte more", padded(MIB + 1), 413, "larger than 1048576"),
         ended("far more, written whole before anything is read", padded(48 * MIB), 413, "larger"),
-        ended("a length nobody has", submit("Content-Length: 1000000000000000000\r\n\r\n"), 413, "larger"),
+        ended("an absurd length", submit("Content-Length: 1000000000000000000\r\n\r\n"), 413, "larger"),
         ended("the largest length", submit("Content-Length: 18446744073709551613\r\n\r\n"), 413, "larger"),
         ended(
             "chunks that add up",
@@ -120,7 +120,7 @@ fn expectations() {
         ),
         served("no body to expect", live("Host: a\r\nExpect: 100-continue\r\n")),
         refused(
-            "an expectation nobody knows",
+            "an unknown expectation",
             submit(&expecting.replace("100-continue", "miracles")),
             400,
             "none-such",

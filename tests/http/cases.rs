@@ -1,8 +1,8 @@
-//! What one row of the raw tables is, and how it is checked.
+//! One row of the raw tables, and its check.
 //!
-//! Behind every row comes an honest request for a path of its own. On a kept connection its answer must be
-//! the next thing to arrive; on a closed one nothing may arrive. So a request hidden in a row (they all ask
-//! for `/smuggled`) can neither be answered nor take the honest one's answer.
+//! A valid request with a path of its own follows every row. On a kept connection its response must be the
+//! next to arrive; on a closed one nothing may arrive. So a request hidden in a row (always for `/smuggled`)
+//! can neither be answered nor take the response of the valid one.
 
 use std::net::SocketAddr;
 
@@ -10,9 +10,9 @@ use futures_util::future::join_all;
 use gatehouse_harness::{Connection, Response};
 use serde_json::Value;
 
-use crate::Scene;
+use crate::TestGateway;
 
-/// Limits near enough to be reached, timers short enough to be waited for.
+/// Limits that a test can reach, timers that a test can wait for.
 pub(crate) const LIMITS: &str = "[server.limits]\nhead_seconds = 4\nbody_mib = 1\nbody_idle_seconds = 4\n\
                                  idle_seconds = 100000\nconnections_per_ip = 1000";
 
@@ -24,7 +24,7 @@ pub(crate) struct Case {
     after: After,
 }
 
-/// What must come back, in order.
+/// An expected response, in order.
 pub(crate) enum Answer {
     /// `100 Continue`.
     Interim,
@@ -32,26 +32,26 @@ pub(crate) enum Answer {
     Good(u16),
     /// Success without a body although a length is announced (`HEAD`).
     Head(u16),
-    /// An error in the gateway's envelope, its message containing the words.
+    /// An error in the gateway's envelope, its message contains the words.
     Ours(u16, &'static str),
     /// The HTTP library refused what it could not parse, before the gateway saw a request: a status alone,
     /// no body, no request id.
     Bare(u16),
 }
 
-/// What becomes of the connection.
+/// The state of the connection after the row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
     Kept,
     Closed,
-    /// The client says that nothing more will come, and the gateway closes.
+    /// The client ends its side, and the gateway closes.
     Left,
 }
 
 use After::{Closed, Kept};
 use Answer::{Bare, Good, Ours};
 
-/// A row with any number of answers.
+/// A row with any number of responses.
 pub(crate) fn row(
     name: &'static str,
     bytes: impl Into<Vec<u8>>,
@@ -61,12 +61,12 @@ pub(crate) fn row(
     Case { name, bytes: bytes.into(), answers: answers.into(), after }
 }
 
-/// A request that is served; the connection lives on.
+/// A request that is served; the connection is kept.
 pub(crate) fn served(name: &'static str, bytes: impl Into<Vec<u8>>) -> Case {
     row(name, bytes, [Good(200)], Kept)
 }
 
-/// A request the gateway refuses with its envelope; the connection lives on.
+/// A request the gateway refuses with its envelope; the connection is kept.
 pub(crate) fn refused(
     name: &'static str,
     bytes: impl Into<Vec<u8>>,
@@ -76,17 +76,17 @@ pub(crate) fn refused(
     row(name, bytes, [Ours(status, words)], Kept)
 }
 
-/// The same where nothing behind the request can be trusted, so that the connection ends.
+/// The same, and the connection ends because no byte after the request can be trusted.
 pub(crate) fn ended(name: &'static str, bytes: impl Into<Vec<u8>>, status: u16, words: &'static str) -> Case {
     row(name, bytes, [Ours(status, words)], Closed)
 }
 
-/// Bytes that are no request: the HTTP library answers with a bare status and the connection ends.
+/// Bytes that are not a request: the HTTP library sends a bare status and the connection ends.
 pub(crate) fn unparsed(name: &'static str, bytes: impl Into<Vec<u8>>, status: u16) -> Case {
     row(name, bytes, [Bare(status)], Closed)
 }
 
-/// A connection that is closed without a word.
+/// A connection that is closed without a response.
 pub(crate) fn silent(name: &'static str, bytes: impl Into<Vec<u8>>) -> Case {
     row(name, bytes, [], Closed)
 }
@@ -96,7 +96,7 @@ pub(crate) fn live(lines: &str) -> String {
     format!("GET /livez HTTP/1.1\r\n{lines}\r\n")
 }
 
-/// A submission: its framing lines, the blank line and the body are the row's own.
+/// A submission; the row adds the framing lines, the blank line and the body.
 pub(crate) fn submit(rest: &str) -> String {
     format!(
         "POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\n\
@@ -106,8 +106,8 @@ pub(crate) fn submit(rest: &str) -> String {
 
 /// Runs all rows at once against one gateway and fails with every broken row.
 pub(crate) async fn check(cases: Vec<Case>) {
-    let scene = Scene::start(LIMITS).await;
-    let (address, key) = (scene.address(), scene.caller.bearer());
+    let gateway = TestGateway::start(LIMITS).await;
+    let (address, key) = (gateway.address(), gateway.caller.bearer());
     let runs = cases.into_iter().enumerate().map(|(number, case)| {
         let key = key.clone();
         tokio::spawn(async move {
@@ -117,7 +117,7 @@ pub(crate) async fn check(cases: Vec<Case>) {
     let results = join_all(runs).await.into_iter().map(|run| run.expect("a row that ran"));
     let broken: Vec<String> = results.filter_map(Result::err).collect();
     assert!(broken.is_empty(), "{} rows:\n  {}", broken.len(), broken.join("\n  "));
-    scene.serves_honest_requests().await;
+    gateway.serves_valid_requests().await;
 }
 
 impl Case {
@@ -141,22 +141,22 @@ impl Case {
             answer.check(&reply)?;
             last = Some(reply);
         }
-        let honest = format!("/honest-{number}");
+        let valid = format!("/valid-{number}");
         if let Some(last) = &last {
             if last.says_close() == (self.after == Kept) {
-                return Err(format!("says the wrong thing about the connection: {}", last.head));
+                return Err(format!("wrong connection header: {}", last.head));
             }
-            client.send(format!("GET {honest} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+            client.send(format!("GET {valid} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         }
         match (client.read().await, self.after) {
             (None, Closed | After::Left) => Ok(()),
             (None, Kept) => Err("the connection was closed".to_owned()),
             (Some(reply), Kept) => Ours(404, "unknown path").check(&reply).and_then(|()| {
-                let right = reply.text().contains(&honest);
+                let right = reply.text().contains(&valid);
                 if right {
                     Ok(())
                 } else {
-                    Err(format!("the next request got a stranger's answer: {reply:?}"))
+                    Err(format!("the next request got another one's response: {reply:?}"))
                 }
             }),
             (Some(reply), _) => Err(format!("went on answering: {reply:?}")),

@@ -1,4 +1,4 @@
-//! HTTP/2 by hand: frames written byte for byte, whether they make sense or not (RFC 9113; RFC 7541).
+//! Handwritten HTTP/2 frames, valid or not (RFC 9113; RFC 7541).
 
 use std::net::SocketAddr;
 
@@ -32,7 +32,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Fields as literals that nobody remembers, uncompressed: nothing about them is made right.
+/// Fields as literals without indexing and without Huffman coding, written as they are.
 pub(crate) fn fields(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -88,7 +88,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The error code of a reset or a goodbye.
+    /// The error code of a RST_STREAM or GOAWAY frame.
     pub(crate) fn reason(&self) -> u32 {
         let at = if self.kind == GOAWAY { 4 } else { 0 };
         let code = self.payload.get(at..at + 4).and_then(|code| code.try_into().ok());
@@ -128,8 +128,8 @@ impl Link {
         Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
-    /// The next frame that says something about a stream, or ends the connection.
-    pub(crate) async fn next_of_note(&mut self) -> Option<Frame> {
+    /// The next frame about a stream, or the GOAWAY.
+    pub(crate) async fn next_relevant(&mut self) -> Option<Frame> {
         loop {
             let frame = self.next().await?;
             if matches!(frame.kind, DATA | HEADERS | RST_STREAM | GOAWAY) {
@@ -138,7 +138,7 @@ impl Link {
         }
     }
 
-    /// Everything the gateway says before it answers a ping, which it does in order.
+    /// All frames before the reply to a ping; replies are in order.
     pub(crate) async fn until_pong(&mut self) -> Option<Vec<Frame>> {
         self.send(&frame(PING, 0, 0, b"gatehous")).await;
         let mut frames = Vec::new();
@@ -172,7 +172,7 @@ impl Link {
     pub(crate) async fn body(&mut self, stream: u32) -> Option<String> {
         let mut body = Vec::new();
         loop {
-            let frame = self.next_of_note().await?;
+            let frame = self.next_relevant().await?;
             if frame.kind == GOAWAY || (frame.stream == stream && frame.kind == RST_STREAM) {
                 return None;
             }

@@ -1,11 +1,12 @@
-//! Where a body ends: lengths, encodings and chunks, and every way to make two readers disagree about it.
+//! The end of a body: lengths, encodings and chunks, and ways to make two parsers disagree about it
+//! (smuggling).
 
 use crate::cases::After::Closed;
 use crate::cases::Answer::{Good, Ours};
 use crate::cases::{Case, check, ended, live, refused, row, served, submit, unparsed};
 use crate::run;
 
-/// What a smuggler would like to have read as a request of its own.
+/// The request to smuggle.
 const HIDDEN: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
 /// A body of 21 bytes, and the word its refusal quotes.
 const BODY: &str = "{\"model\":\"none-such\"}";

@@ -1,4 +1,4 @@
-//! Header lines: their ends, their characters, their number and their size, from both sides of each limit.
+//! Header lines: line ends, characters, number and size, on both sides of each limit.
 
 use crate::cases::After::{Closed, Left};
 use crate::cases::Answer::Good;
@@ -21,8 +21,8 @@ fn weighing(bytes: usize) -> String {
 fn line_ends_and_characters() {
     run(check(vec![
         served("empty lines first", format!("\r\n\r\n{}", live("Host: a\r\n"))),
-        // RFC 9112, 2.2 lets a recipient take a lone line feed as a line's end. What stands behind one is seen
-        // by everything here alike, so nothing hides there; see the framing table.
+        // RFC 9112, 2.2 allows a lone line feed as a line's end. The framing tracker and hyper both do so:
+        // nothing hides behind one (see `framing`).
         served("line feeds alone", "GET /livez HTTP/1.1\nHost: a\n\n"),
         served("line feeds and whole ends mixed", "GET /livez HTTP/1.1\r\nHost: a\nX-A: b\r\n\n"),
         served("an empty value", live("Host: a\r\nX-A:\r\n")),
@@ -53,8 +53,8 @@ fn line_ends_and_characters() {
     ]));
 }
 
-/// The gateway refuses what is over its limits; the HTTP library's own limits stand at twice as many lines and
-/// bytes. How much it has read when it looks is chance, so only what is beyond twice its limit is told apart.
+/// The gateway refuses heads over its limits; the HTTP library's own limits are twice as many lines and
+/// bytes. How much the library has read when it checks is not fixed, so rows stay well beyond its limits.
 #[test]
 fn numbers_and_sizes() {
     let name = "n".repeat(20_000);
@@ -67,12 +67,12 @@ fn numbers_and_sizes() {
         unparsed("thousands of lines", lines(2_000, 1), 431),
         served("as many bytes as allowed", weighing(32 * 1024)),
         refused("one byte more", weighing(32 * 1024 + 1), 431, "at most 32768"),
-        refused("many middling lines", lines(60, 800), 431, "at most 32768"),
-        unparsed("a line beyond the wall", weighing(140_000), 431),
-        unparsed("a line far beyond the wall", weighing(900_000), 431),
+        refused("many lines of medium length", lines(60, 800), 431, "at most 32768"),
+        unparsed("a line beyond the library's limit", weighing(140_000), 431),
+        unparsed("a line far beyond the library's limit", weighing(900_000), 431),
         served("a long name", live(&format!("Host: a\r\n{name}: b\r\n"))),
-        unparsed("a name beyond the wall", live(&format!("Host: a\r\n{endless}: b\r\n")), 431),
-        unparsed("a first line beyond the wall", "G".repeat(70_000), 431),
+        unparsed("a name beyond the library's limit", live(&format!("Host: a\r\n{endless}: b\r\n")), 431),
+        unparsed("a first line beyond the library's limit", "G".repeat(70_000), 431),
     ]));
 }
 

@@ -1,9 +1,9 @@
-//! HTTP/2 on a cleartext listener that offers it: one wrong frame at a time, and what becomes of it.
+//! HTTP/2 on a cleartext listener: one wrong frame at a time, and its outcome.
 
 use std::net::SocketAddr;
 
 use crate::frames::*;
-use crate::{Scene, run};
+use crate::{TestGateway, run};
 use futures_util::future::join_all;
 
 /// Error codes (RFC 9113, 7).
@@ -14,8 +14,8 @@ const FRAME_SIZE_ERROR: u32 = 6;
 /// `:status: 431` as the library writes it: the name from the static table, the digits Huffman-coded.
 const STATUS_431: &[u8] = &[0x48, 0x83, 0x69, 0x90, 0xff];
 
-/// What becomes of a row's frames. All but the last leave the connection in use.
-enum Fate {
+/// The outcome of a row's frames. All but `Away` leave the connection in use.
+enum Outcome {
     /// Stream 1 is answered with a body that contains this.
     Says(&'static str),
     /// The HTTP library answers stream 1 with a bare 431.
@@ -26,9 +26,9 @@ enum Fate {
     Away(u32),
 }
 
-use Fate::{Away, HeadTooLarge, Reset, Says};
+use Outcome::{Away, HeadTooLarge, Reset, Says};
 
-struct Row(&'static str, Vec<u8>, Fate);
+struct Row(&'static str, Vec<u8>, Outcome);
 
 impl Row {
     async fn run(&self, address: SocketAddr) -> Result<(), String> {
@@ -42,28 +42,28 @@ impl Row {
                 }
             }
             HeadTooLarge => {
-                let answer = link.next_of_note().await.ok_or("no answer")?;
+                let answer = link.next_relevant().await.ok_or("no answer")?;
                 if !(answer.kind == HEADERS && answer.payload.starts_with(STATUS_431)) {
                     return Err(format!("expected a bare 431, got {answer:?}"));
                 }
             }
             Reset(reason) => {
-                let reset = link.next_of_note().await.ok_or("closed without a reset")?;
+                let reset = link.next_relevant().await.ok_or("closed without a reset")?;
                 if (reset.kind, reset.stream) != (RST_STREAM, 1) || reset.reason() != reason {
                     return Err(format!("expected a reset for {reason}, got {reset:?}"));
                 }
             }
             Away(reason) => {
-                let away = link.next_of_note().await.ok_or("closed without a goodbye")?;
+                let away = link.next_relevant().await.ok_or("closed without a GOAWAY")?;
                 if away.kind != GOAWAY || away.reason() != reason {
-                    return Err(format!("expected a goodbye for {reason}, got {away:?}"));
+                    return Err(format!("expected a GOAWAY for {reason}, got {away:?}"));
                 }
                 let _ = link.until_closed().await;
                 return Ok(());
             }
         }
         link.send(&request(101, LIVE)).await;
-        let body = link.body(101).await.ok_or("the connection did not live on")?;
+        let body = link.body(101).await.ok_or("the connection was not kept")?;
         if body == r#"{"status":"ok"}"# { Ok(()) } else { Err(format!("the next answer is {body}")) }
     }
 }
@@ -100,7 +100,7 @@ fn requests() -> Vec<Row> {
             [frame(HEADERS, END, 1, &head), frame(CONTINUATION, HEAD, 1, &rest)].concat(),
             Says("ok"),
         ),
-        Row("a frame nobody knows", [frame(99, 0xff, 1, b"x"), live(&[])].concat(), Says("ok")),
+        Row("an unknown frame", [frame(99, 0xff, 1, b"x"), live(&[])].concat(), Says("ok")),
         Row(
             "an unknown path",
             request(1, &[method, scheme, authority, (":path", "/nowhere")]),
@@ -125,7 +125,7 @@ fn requests() -> Vec<Row> {
         malformed("an empty path", &[method, scheme, authority, (":path", "")]),
         malformed("two methods", &[method, post, scheme, authority, path]),
         malformed("a pseudo field behind others", &[method, scheme, authority, ("x-a", "b"), path]),
-        ended("a pseudo field nobody knows", &[method, scheme, authority, path, (":x", "b")]),
+        ended("an unknown pseudo field", &[method, scheme, authority, path, (":x", "b")]),
         malformed("a field of answers", &[method, scheme, authority, path, (":status", "200")]),
         ended("capitals", &[method, scheme, authority, path, ("X-A", "b")]),
         malformed("a field of the connection", &[method, scheme, authority, path, ("connection", "close")]),
@@ -138,7 +138,8 @@ fn requests() -> Vec<Row> {
     ]
 }
 
-/// Codes are what the HTTP library gives: where RFC 9113 names a finer one, it often says `PROTOCOL_ERROR`.
+/// The codes are those of the HTTP library: it often sends `PROTOCOL_ERROR` where RFC 9113 names a finer
+/// code.
 fn framing() -> Vec<Row> {
     let open = frame(HEADERS, HEAD, 1, &fields(LIVE));
     let wrong = |name, frames: &[Vec<u8>]| Row(name, frames.concat(), Away(PROTOCOL_ERROR));
@@ -146,9 +147,9 @@ fn framing() -> Vec<Row> {
         wrong("an even stream", &[request(2, LIVE)]),
         wrong("a head without a stream", &[request(0, LIVE)]),
         wrong("a body without a stream", &[frame(DATA, END, 0, b"x")]),
-        wrong("a body of a stream nobody opened", &[frame(DATA, END, 1, b"x")]),
-        wrong("a reset of a stream nobody opened", &[frame(RST_STREAM, 0, 1, &[0; 4])]),
-        wrong("a window of a stream nobody opened", &[update(1, 1)]),
+        wrong("a body of an idle stream", &[frame(DATA, END, 1, b"x")]),
+        wrong("a reset of an idle stream", &[frame(RST_STREAM, 0, 1, &[0; 4])]),
+        wrong("a window of an idle stream", &[update(1, 1)]),
         wrong("a promise", &[frame(PUSH_PROMISE, HEAD, 1, &[&[0, 0, 0, 2][..], &fields(LIVE)].concat())]),
         wrong("a head's second half alone", &[frame(CONTINUATION, HEAD, 1, &fields(LIVE))]),
         wrong("a frame within a head", &[frame(HEADERS, END, 1, &fields(LIVE)), frame(DATA, END, 1, b"x")]),
@@ -183,8 +184,8 @@ fn framing() -> Vec<Row> {
 #[test]
 fn one_wrong_frame() {
     run(async {
-        let scene = Scene::start("[server]\ncleartext_http2 = true").await;
-        let address = scene.address();
+        let gateway = TestGateway::start("[server]\ncleartext_http2 = true").await;
+        let address = gateway.address();
         let rows: Vec<Row> = requests().into_iter().chain(framing()).collect();
         let runs = rows.into_iter().map(|row| {
             tokio::spawn(async move { row.run(address).await.map_err(|why| format!("{}: {why}", row.0)) })
@@ -192,6 +193,6 @@ fn one_wrong_frame() {
         let results = join_all(runs).await.into_iter().map(|run| run.expect("a row that ran"));
         let broken: Vec<String> = results.filter_map(Result::err).collect();
         assert!(broken.is_empty(), "{} rows:\n  {}", broken.len(), broken.join("\n  "));
-        scene.serves_honest_requests().await;
+        gateway.serves_valid_requests().await;
     });
 }

@@ -1,4 +1,4 @@
-//! A thousand slow heads and a thousand slow bodies at once, each moving often enough to look alive.
+//! A thousand slow heads and a thousand slow bodies at once, each with steady small progress.
 
 use std::net::SocketAddr;
 
@@ -6,15 +6,15 @@ use futures_util::future::join_all;
 use gatehouse_harness::{Connection, send};
 use tokio::task::JoinHandle;
 
-use crate::{Scene, run};
+use crate::{TestGateway, run};
 
 const EACH: usize = 1000;
 
-/// Small enough to wait for, large enough for two thousand connections to be open together before.
+/// Short enough to wait for, long enough to open two thousand connections before.
 const LIMITS: &str = "[server.limits]\nconnections_per_ip = 3000\nrequests_per_key = 2000\n\
                       head_seconds = 12\nbody_idle_seconds = 12\nbody_seconds = 12\nidle_seconds = 100000";
 
-/// Connections the gateway says are open.
+/// Open connections, from the metrics.
 async fn open_connections(admin: SocketAddr) -> usize {
     let metrics = send(admin, "GET", "/metrics", &[], "").await;
     let text = String::from_utf8_lossy(&metrics.body).into_owned();
@@ -22,14 +22,14 @@ async fn open_connections(admin: SocketAddr) -> usize {
     line.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no gauge of connections in {text}"))
 }
 
-/// Opens a connection that has said only the beginning of a request.
+/// Opens a connection and sends the beginning of a request.
 async fn begin(address: SocketAddr, bytes: String) -> Connection {
     let mut client = Connection::open(address).await;
     client.send(bytes).await;
     client
 }
 
-/// Waits for the end: the status of the last words, 0 without any.
+/// Waits for the end: the last status, 0 without one.
 fn await_end(mut client: Connection) -> JoinHandle<u16> {
     tokio::spawn(async move {
         let mut status = 0;
@@ -43,8 +43,8 @@ fn await_end(mut client: Connection) -> JoinHandle<u16> {
 #[test]
 fn a_thousand_slow_heads_and_bodies() {
     run(async {
-        let scene = Scene::start(LIMITS).await;
-        let (address, admin, key) = (scene.address(), scene.house.admin(), scene.caller.bearer());
+        let gateway = TestGateway::start(LIMITS).await;
+        let (address, admin, key) = (gateway.address(), gateway.process.admin(), gateway.caller.bearer());
         let head = "POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nX-A: b".to_owned();
         let body = format!(
             "POST /v1/images/generations HTTP/1.1\r\nHost: a\r\nAuthorization: {key}\r\n\
@@ -53,14 +53,14 @@ fn a_thousand_slow_heads_and_bodies() {
         let mut heads = join_all((0..EACH).map(|_| begin(address, head.clone()))).await;
         let mut bodies = join_all((0..EACH).map(|_| begin(address, body.clone()))).await;
         while open_connections(admin).await < 2 * EACH {
-            scene.serves_honest_requests().await;
+            gateway.serves_valid_requests().await;
         }
         let job = serde_json::json!({"model": "ctx-pro", "prompt": "a lighthouse in fog"});
         for _ in 0..20 {
-            scene.serves_honest_requests().await;
-            let submitted = scene.caller.post("/v1/images/generations", &job).await;
+            gateway.serves_valid_requests().await;
+            let submitted = gateway.caller.post("/v1/images/generations", &job).await;
             assert_eq!(submitted.status, 200, "{}", submitted.json());
-            // Each of them moves a little, which is what makes them slow and not idle.
+            // A byte each, so that they are slow and not idle.
             join_all(heads.iter_mut().map(|client| client.send("b"))).await;
             join_all(bodies.iter_mut().map(|client| client.send(" "))).await;
         }
@@ -72,9 +72,9 @@ fn a_thousand_slow_heads_and_bodies() {
             }
         }
         while open_connections(admin).await > 0 {
-            // Honest ones come and go; the slow ones must all be off the books in the end.
+            // The slow connections must all be closed in the end.
             tokio::task::yield_now().await;
         }
-        scene.serves_honest_requests().await;
+        gateway.serves_valid_requests().await;
     });
 }

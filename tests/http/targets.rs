@@ -1,4 +1,4 @@
-//! Hosts, targets, methods and versions: what stands in a request line, and who is asked.
+//! Hosts, targets, methods and versions: the request line and the authority.
 
 use crate::cases::After::{Closed, Kept};
 use crate::cases::Answer::{Good, Head, Ours};
@@ -67,10 +67,10 @@ fn targets() {
         refused("a slash too many", target("/livez/"), 404, "unknown path"),
         refused("two slashes", target("//livez"), 404, "unknown path"),
         refused("dots are not walked", target("/v1/../livez"), 404, "unknown path"),
-        refused("dots in disguise", target("/v1/%2e%2e/livez"), 404, "unknown path"),
-        refused("a slash in disguise", target("/v1%2fmodels"), 404, "unknown path"),
-        refused("a letter in disguise", target("/%6civez"), 404, "unknown path"),
-        refused("a NUL in disguise", target("/livez%00"), 404, "unknown path"),
+        refused("dots percent-encoded", target("/v1/%2e%2e/livez"), 404, "unknown path"),
+        refused("a slash percent-encoded", target("/v1%2fmodels"), 404, "unknown path"),
+        refused("a letter percent-encoded", target("/%6civez"), 404, "unknown path"),
+        refused("a NUL percent-encoded", target("/livez%00"), 404, "unknown path"),
         refused("a parameter", target("/livez;x"), 404, "unknown path"),
         served("a fragment is not part of the path", target("/livez#x")),
         unparsed("no target", "GET HTTP/1.1\r\nHost: a\r\n\r\n", 400),
@@ -81,12 +81,12 @@ fn targets() {
         unparsed("a carriage return in the target", target("/livez\rx"), 400),
         unparsed("a scheme and nothing else", target("http://"), 400),
         refused(
-            "a path between our limit and the wall",
+            "a path between our limit and the library's",
             target(&format!("/{}", "p".repeat(33_000))),
             431,
             "bytes",
         ),
-        unparsed("a path beyond the wall", target(&format!("/{}", "p".repeat(140_000))), 431),
+        unparsed("a path beyond the library's limit", target(&format!("/{}", "p".repeat(140_000))), 431),
     ]));
 }
 
@@ -99,7 +99,7 @@ fn methods() {
         refused("track", line("TRACK /livez HTTP/1.1"), 405, "TRACK"),
         row("a tunnel", line("CONNECT a HTTP/1.1"), [Ours(405, "CONNECT")], Kept),
         refused("a tunnel to a port", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 405, "CONNECT"),
-        refused("a method nobody knows", line("BREW /livez HTTP/1.1"), 405, "BREW"),
+        refused("an unknown method", line("BREW /livez HTTP/1.1"), 405, "BREW"),
         refused("methods have a case", line("get /livez HTTP/1.1"), 405, "get"),
         refused("put", line("PUT /v1/models HTTP/1.1"), 405, "PUT"),
         refused("delete", line("DELETE /v1/tasks HTTP/1.1"), 405, "DELETE"),
@@ -121,12 +121,7 @@ fn methods() {
 fn versions_and_other_protocols() {
     run(check(vec![
         row("1.0", line("GET /livez HTTP/1.0"), [Good(200)], Closed),
-        row(
-            "1.0 that asks to stay",
-            line("GET /livez HTTP/1.0\r\nConnection: keep-alive"),
-            [Good(200)],
-            Kept,
-        ),
+        row("1.0 with keep-alive", line("GET /livez HTTP/1.0\r\nConnection: keep-alive"), [Good(200)], Kept),
         ended("1.0 without a host", "GET /livez HTTP/1.0\r\n\r\n", 400, "Host"),
         unparsed("0.9", "GET /livez\r\n\r\n", 400),
         unparsed("1.2", line("GET /livez HTTP/1.2"), 400),

@@ -11,8 +11,8 @@ use crate::{request, sandbox, setup, submits};
 fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let mut house = Gateway::start(setup(&sandbox)).await;
-        let caller = house.open_account("acme", "100").await;
+        let mut gateway = Gateway::start(setup(&sandbox)).await;
+        let caller = gateway.open_account("acme", "100").await;
         let prompt = "[[submit-hang]] a red kite";
         let receipt = caller.post("/v1/images/generations", &request(prompt)).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
@@ -20,9 +20,9 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
             // The provider has the job the moment its truth shows it; asking the gateway passes the time.
             caller.send("GET", &path, &[], "").await;
         }
-        house.kill().await;
-        house.restart().await;
-        let caller = caller.at(house.public);
+        gateway.kill().await;
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
         let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
         assert_eq!(
             (&task["status"], &task["error"]["type"]),
@@ -34,16 +34,16 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         assert_eq!(submits(&sandbox).values().sum::<usize>(), 1);
         // The operator can read what was decided, through the door and without a running gateway.
         let id = task["id"].as_str().expect("an id").to_owned();
-        let through_door = house.audit(&["--task", &id]).await;
+        let through_door = gateway.audit(&["--task", &id]).await;
         assert_eq!(through_door.len(), 1, "{through_door:?}");
         assert_eq!(through_door[0]["task"], task["id"]);
         let text = through_door[0]["text"].as_str().expect("text");
         assert!(text.contains("ambiguous POST to bfl") && text.contains("refund"), "{text}");
-        assert_eq!(house.audit(&["--limit", "0"]).await.len(), 0);
-        house.expect_sound_ledger().await;
-        assert_eq!(house.account("acme").await["available"], 100_000_000);
-        assert_eq!(house.terminate().await, Some(0));
-        assert_eq!(house.audit(&["--task", &id]).await, through_door);
-        assert!(house.command(&["audit"]).await.contains(&id));
+        assert_eq!(gateway.audit(&["--limit", "0"]).await.len(), 0);
+        gateway.expect_sound_ledger().await;
+        assert_eq!(gateway.account("acme").await["available"], 100_000_000);
+        assert_eq!(gateway.terminate().await, Some(0));
+        assert_eq!(gateway.audit(&["--task", &id]).await, through_door);
+        assert!(gateway.command(&["audit"]).await.contains(&id));
     });
 }

@@ -35,13 +35,13 @@ fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let tight = folder.path().join("tight");
         let setup: Setup = setup(&sandbox).run_by(&limited(folder.path(), &tight));
-        let mut house = Gateway::start(setup).await;
-        let caller = house.open_account("acme", "1000000").await;
-        assert_eq!(house.terminate().await, Some(0));
+        let mut gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("acme", "1000000").await;
+        assert_eq!(gateway.terminate().await, Some(0));
 
         fs::write(&tight, "").expect("a file");
-        house.restart().await;
-        let caller = caller.at(house.public);
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
         let mut receipts = Vec::new();
         for n in 0..MOST {
             let prompt = format!("kite {n} {}", "very ".repeat(4000));
@@ -63,11 +63,11 @@ fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
             "{} receipts before the file could not grow",
             receipts.len()
         );
-        assert_eq!(house.wait_for_exit().await, Some(3), "the code of a failed store");
+        assert_eq!(gateway.wait_for_exit().await, Some(3), "the code of a failed store");
 
         fs::remove_file(&tight).expect("removed");
-        house.restart().await;
-        let caller = caller.at(house.public);
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
         for task in &receipts {
             let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             let task = &answer.json()["data"];
@@ -81,6 +81,6 @@ fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
         assert!(submits(&sandbox).values().all(|count| *count == 1));
         let last = caller.post("/v1/images/generations", &request("after all")).await;
         assert_eq!(last.status, 200, "{}", last.json());
-        house.expect_sound_ledger().await;
+        gateway.expect_sound_ledger().await;
     });
 }

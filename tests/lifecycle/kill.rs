@@ -73,16 +73,16 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let places = format!("[providers.bfl]\nconcurrency = {PLACES}\n");
-        let mut house = Gateway::start(setup(&sandbox).with(&places).with_inherited_socket()).await;
+        let mut gateway = Gateway::start(setup(&sandbox).with(&places).with_inherited_socket()).await;
         let load = Arc::new(Load {
-            caller: house.open_account("acme", "10000000").await,
+            caller: gateway.open_account("acme", "10000000").await,
             turns: Semaphore::new(0),
             next: AtomicUsize::new(0),
             receipts: Mutex::default(),
             lost_answers: AtomicUsize::new(0),
             more: Notify::new(),
         });
-        let (begun, address) = (Instant::now(), house.public);
+        let (begun, address) = (Instant::now(), gateway.public);
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| tokio::spawn(client(Arc::clone(&load), PersistentClient::new(address))))
             .collect();
@@ -98,22 +98,22 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
                 tokio::task::yield_now().await;
             }
             let known = load.known();
-            house.kill().await;
+            gateway.kill().await;
             moments.push(now());
             if random.usize(0..6) == 0 {
                 // In the middle of a start, too.
-                house.restart_and_kill_after(Duration::from_millis(random.u64(1..200))).await;
+                gateway.restart_and_kill_after(Duration::from_millis(random.u64(1..200))).await;
                 moments.push(now());
             }
             let started = Instant::now();
-            house.restart().await;
+            gateway.restart().await;
             slowest = slowest.max(started.elapsed());
             let full = kill % OFTEN == 0;
             reader.check(&known, full).await;
             let twice: Vec<_> = submits(&sandbox).into_iter().filter(|(_, count)| *count > 1).collect();
             assert!(twice.is_empty(), "kill {kill}: asked twice: {twice:?}");
             if full {
-                house.expect_sound_ledger().await;
+                gateway.expect_sound_ledger().await;
                 println!("{kill} kills, {} receipts", load.known().len());
             }
         }
@@ -122,11 +122,11 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             client.await.expect("no panic");
         }
         let took = begun.elapsed();
-        let account = house.settled_account(&load.caller, "acme").await;
+        let account = gateway.settled_account(&load.caller, "acme").await;
         reader.check(&load.known(), true).await;
-        house.expect_sound_ledger().await;
+        gateway.expect_sound_ledger().await;
 
-        let audit = house.audit(&["--limit", "1000000"]).await;
+        let audit = gateway.audit(&["--limit", "1000000"]).await;
         let verdict = Verdict::of(&load, &reader, &sandbox, &audit, &moments);
         let receipts = reader.tasks.len();
         println!(

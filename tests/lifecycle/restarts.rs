@@ -45,9 +45,9 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         let restarts = setting("GATEHOUSE_RESTARTS", 5);
         let rate = setting("GATEHOUSE_RATE", 200);
         let sandbox = sandbox(Duration::from_millis(300)).await;
-        let mut house = Gateway::start(setup(&sandbox).with_inherited_socket()).await;
+        let mut gateway = Gateway::start(setup(&sandbox).with_inherited_socket()).await;
         let load = Arc::new(Load {
-            caller: house.open_account("acme", "1000000").await,
+            caller: gateway.open_account("acme", "1000000").await,
             over: AtomicBool::new(false),
             answers: AtomicUsize::new(0),
             more: Notify::new(),
@@ -55,7 +55,7 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
                 / u32::try_from(rate).expect("few"),
         });
         let begun = Instant::now();
-        let address = house.public;
+        let address = gateway.public;
         let clients: Vec<_> = (0..CLIENTS)
             .map(|n| tokio::spawn(client(n, Arc::clone(&load), PersistentClient::new(address))))
             .collect();
@@ -63,8 +63,8 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
             while load.answers.load(Ordering::SeqCst) < restart * BETWEEN {
                 load.more.notified().await;
             }
-            assert_eq!(house.terminate().await, Some(0), "restart {restart}");
-            house.restart().await;
+            assert_eq!(gateway.terminate().await, Some(0), "restart {restart}");
+            gateway.restart().await;
         }
         while load.answers.load(Ordering::SeqCst) < (restarts + 1) * BETWEEN {
             load.more.notified().await;
@@ -103,8 +103,8 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
         assert!(all.failures.is_empty(), "failed requests: {:?}", all.failures);
         assert!(lost.is_empty(), "lost tasks: {lost:?}");
         assert!(submits(&sandbox).values().all(|count| *count == 1), "a job was asked for twice");
-        assert_eq!(house.audit(&[]).await.len(), 0, "a restart on purpose leaves nothing ambiguous");
-        house.expect_sound_ledger().await;
+        assert_eq!(gateway.audit(&[]).await.len(), 0, "a restart on purpose leaves nothing ambiguous");
+        gateway.expect_sound_ledger().await;
     });
 }
 

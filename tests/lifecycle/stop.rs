@@ -14,23 +14,23 @@ use crate::{request, sandbox, setup, submits};
 fn a_restart_goes_on_where_the_last_process_stopped() {
     run(async {
         let sandbox = sandbox(Duration::from_millis(300)).await;
-        let mut house = Gateway::start(setup(&sandbox)).await;
-        let caller = house.open_account("acme", "1000").await;
+        let mut gateway = Gateway::start(setup(&sandbox)).await;
+        let caller = gateway.open_account("acme", "1000").await;
         let mut tasks = Vec::new();
         for n in 0..12 {
             let answer = caller.post("/v1/images/generations", &request(&format!("kite {n}"))).await;
             tasks.push(answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned());
         }
-        let code = house.terminate().await;
+        let code = gateway.terminate().await;
         assert_eq!(code, Some(0), "a drained process ends well");
-        house.restart().await;
-        let caller = caller.at(house.public);
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
         for task in &tasks {
             let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
         }
         assert!(submits(&sandbox).values().all(|count| *count == 1));
-        house.expect_sound_ledger().await;
+        gateway.expect_sound_ledger().await;
     });
 }
 
@@ -64,27 +64,27 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         let provider = sandbox.context().submit.trim_start_matches("http://").parse().expect("an address");
         let (address, released) = hold_answers(provider).await;
         let held = format!("[providers.bfl]\nbase_url = \"http://{address}\"\n");
-        let mut house = Gateway::start(setup(&sandbox).with(&held)).await;
-        let caller = house.open_account("acme", "100").await;
+        let mut gateway = Gateway::start(setup(&sandbox).with(&held)).await;
+        let caller = gateway.open_account("acme", "100").await;
         let receipt = caller.post("/v1/images/generations", &request("a red kite")).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
         while submits(&sandbox).is_empty() {
             // The provider has the job; its answer is on the way.
             caller.send("GET", &path, &[], "").await;
         }
-        house.signal("-TERM").await;
-        while TcpStream::connect(house.public).await.is_ok() {
+        gateway.signal("-TERM").await;
+        while TcpStream::connect(gateway.public).await.is_ok() {
             tokio::task::yield_now().await;
         }
         // Longer than anything else is given: only the call can hold the process now.
-        assert!(!house.exits_within(Duration::from_secs(4)).await, "the answer was not waited for");
+        assert!(!gateway.exits_within(Duration::from_secs(4)).await, "the answer was not waited for");
         released.send_replace(true);
-        assert_eq!(house.wait_for_exit().await, Some(0));
-        house.restart().await;
-        let caller = caller.at(house.public);
+        assert_eq!(gateway.wait_for_exit().await, Some(0));
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
         let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
         assert_eq!(task["status"], "completed", "{task}");
-        assert_eq!((submits(&sandbox).values().sum::<usize>(), house.audit(&[]).await.len()), (1, 0));
+        assert_eq!((submits(&sandbox).values().sum::<usize>(), gateway.audit(&[]).await.len()), (1, 0));
     });
 }
 
@@ -92,14 +92,14 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
 fn operators_commands_work_with_and_without_a_running_gateway() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let mut house = Gateway::start(setup(&sandbox)).await;
-        house.open_account("acme", "12.5").await;
-        let running = house.account("acme").await;
-        house.terminate().await;
-        assert_eq!(house.account("acme").await, running);
+        let mut gateway = Gateway::start(setup(&sandbox)).await;
+        gateway.open_account("acme", "12.5").await;
+        let running = gateway.account("acme").await;
+        gateway.terminate().await;
+        assert_eq!(gateway.account("acme").await, running);
         assert_eq!(running["available"], 12_500_000);
-        house.expect_sound_ledger().await;
-        let plugins = house.command(&["plugin", "list"]).await;
+        gateway.expect_sound_ledger().await;
+        let plugins = gateway.command(&["plugin", "list"]).await;
         assert!(plugins.contains("context-image"), "{plugins}");
     });
 }
@@ -108,8 +108,8 @@ fn operators_commands_work_with_and_without_a_running_gateway() {
 fn a_second_process_on_the_same_data_says_so() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
-        let house = Gateway::start(setup(&sandbox)).await;
-        let refused = house.try_command(&["serve"]).await;
+        let gateway = Gateway::start(setup(&sandbox)).await;
+        let refused = gateway.try_command(&["serve"]).await;
         assert!(!refused.status.success());
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(text.contains("another gatehouse process has this store open"), "{text}");

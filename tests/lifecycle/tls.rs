@@ -138,8 +138,8 @@ fn a_certificate_is_replaced_under_load_without_a_failed_handshake() {
             files.key().display()
         );
         let sandbox = sandbox(Duration::ZERO).await;
-        let house = Gateway::start(setup(&sandbox).with(&table)).await;
-        let address = house.public;
+        let gateway = Gateway::start(setup(&sandbox).with(&table)).await;
+        let address = gateway.public;
 
         let over = Arc::new(AtomicBool::new(false));
         let (shaken, resumed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -171,7 +171,7 @@ fn a_certificate_is_replaced_under_load_without_a_failed_handshake() {
             way.shake(address).await.expect("a handshake").certificate
         };
         let until_said = async |words: &[&str], times: usize| {
-            while words.iter().any(|word| house.log_text().matches(word).count() < times) {
+            while words.iter().any(|word| gateway.log_text().matches(word).count() < times) {
                 shown().await;
             }
         };
@@ -179,16 +179,16 @@ fn a_certificate_is_replaced_under_load_without_a_failed_handshake() {
             let (old, new) = (&pairs[swap - 1], &pairs[swap]);
             // A file that is none, then a certificate without its key: the old pair goes on.
             files.put(&files.certificate(), "-----BEGIN CERTIFICATE-----\nhalf a");
-            house.signal("-HUP").await;
+            gateway.signal("-HUP").await;
             let chain = files.certificate().display().to_string();
             until_said(&[&format!("tls.certificate {chain}: expected a PEM file")], swap).await;
             assert_eq!(shown().await, old.der);
             files.put(&files.certificate(), &new.certificate);
-            house.signal("-HUP").await;
+            gateway.signal("-HUP").await;
             until_said(&[&format!("certificate and key do not go together ({chain}, ")], swap).await;
             assert_eq!(shown().await, old.der);
             files.put(&files.key(), &new.key);
-            house.signal("-HUP").await;
+            gateway.signal("-HUP").await;
             until_said(&["certificate read again"], swap).await;
             assert_eq!(shown().await, new.der, "swap {swap}");
         }

@@ -1,10 +1,10 @@
-//! Texts of some megabytes: models read a million tokens. And bodies that are worse than they are long, which are
-//! the client's doing and never count against a plugin.
+//! Texts of some megabytes, as models read a million tokens; and bodies no plugin can hold, which are a failure of the
+//! request and never a fault of the plugin.
 
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::{CROSSINGS, Scene, Wire, asked};
+use crate::scene::{CROSSINGS, Scene, Wire, request};
 
 #[test]
 fn a_text_of_some_megabytes_is_answered() {
@@ -14,22 +14,22 @@ fn a_text_of_some_megabytes_is_answered() {
         let text = "é".repeat(2_100_000);
         for (client, provider) in CROSSINGS {
             let before = scene.spent().await;
-            let said = scene.send(client, &asked(provider, &text, false)).await.end().await;
-            assert!(!said.whole_text().is_empty(), "{client:?} over {provider:?}");
+            let answer = scene.send(client, &request(provider, &text, false)).await.end().await;
+            assert!(!answer.whole_text().is_empty(), "{client:?} over {provider:?}");
             assert!(scene.spent().await > before);
         }
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }
 
 #[test]
-fn what_no_plugin_can_hold_is_the_clients_to_change() {
+fn a_body_no_plugin_can_hold_is_a_client_error() {
     run(async {
         let scene = Scene::start("").await;
         // Every two bytes are a value of its own; whoever keeps them all needs some hundred MiB.
-        let mut many = asked(Wire::Messages, "hello", false);
+        let mut many = request(Wire::Messages, "hello", false);
         many["metadata"] = json!({ "user_id": "u", "more": vec![0; 4_100_000] });
-        let mut long = asked(Wire::Messages, "hello", false);
+        let mut long = request(Wire::Messages, "hello", false);
         long["messages"][0]["content"] = Value::from("a".repeat(9 << 20));
         for (client, body, expected) in [
             (Wire::Chat, &many, "is more than its plugin can work through"),
@@ -43,10 +43,10 @@ fn what_no_plugin_can_hold_is_the_clients_to_change() {
             let message = error["message"].as_str().unwrap_or_default();
             assert!(answer.status == 400 && message.contains(expected), "{client:?}: {error}");
         }
-        let metrics = gatehouse_harness::send(scene.house.admin(), "GET", "/metrics", &[], "").await;
+        let metrics = gatehouse_harness::send(scene.gateway.admin(), "GET", "/metrics", &[], "").await;
         let page = String::from_utf8_lossy(&metrics.body).into_owned();
         assert!(!page.contains("outcome=\"memory\"") && !page.contains("outcome=\"deadline\""), "{page}");
         assert_eq!(scene.spent().await, 0);
-        scene.house.expect_sound_ledger().await;
+        scene.gateway.expect_sound_ledger().await;
     });
 }

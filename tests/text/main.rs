@@ -1,8 +1,8 @@
-//! Text through the real listener, over simulated providers of either protocol: crowds of streams, providers that
-//! are slow to begin, and providers that answer in another form than they were asked for.
+//! Text through the real listener, over simulated providers of both protocols: a thousand streams at once, slow
+//! providers, large bodies, and providers that answer in another form than the request.
 
-mod crowd;
-mod head;
 mod large;
+mod one_body_streams;
 mod scene;
-mod unfolded;
+mod slow_providers;
+mod thousand_streams;

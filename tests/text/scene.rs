@@ -2,17 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, Setup};
+use gatehouse_harness::{Caller, Connection, Gateway, Setup, until};
 use gatehouse_sandbox::text::TextRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 /// How long anything may take to become true.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What clients and providers speak.
+/// The protocol of a client or a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     Chat,
@@ -32,20 +30,20 @@ impl Wire {
         if self == Self::Chat { "/v1/chat/completions" } else { "/v1/messages" }
     }
 
-    /// The model whose provider speaks it.
+    /// The model whose provider has this protocol.
     fn model(self) -> &'static str {
         if self == Self::Chat { "over-chat" } else { "over-messages" }
     }
 }
 
-/// A request of that client over that provider.
-pub(crate) fn asked(provider: Wire, text: &str, streaming: bool) -> Value {
+/// A request for a model of that provider.
+pub(crate) fn request(provider: Wire, text: &str, streaming: bool) -> Value {
     let messages = json!([{"role": "user", "content": text}]);
     json!({"model": provider.model(), "max_tokens": 500, "stream": streaming, "messages": messages})
 }
 
 pub(crate) struct Scene {
-    pub(crate) house: Gateway,
+    pub(crate) gateway: Gateway,
     pub(crate) sandbox: Sandbox,
     pub(crate) caller: Caller,
 }
@@ -59,16 +57,16 @@ impl Scene {
             .with("[server.limits]\nkeep_alive_seconds = 1\n\n")
             .with(&tables(&sandbox))
             .with(more);
-        let house = Gateway::start(setup).await;
-        let caller = house.open_account("main", "1000").await;
-        Self { house, sandbox, caller }
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("main", "1000").await;
+        Self { gateway, sandbox, caller }
     }
 
     pub(crate) fn truth(&self, wire: Wire) -> TextRecord {
         if wire == Wire::Chat { self.sandbox.chat_record() } else { self.sandbox.messages_record() }
     }
 
-    /// Lets go once so many answers are held up, by either provider.
+    /// Releases the answers once so many are held up, by either provider.
     pub(crate) async fn release(&self, held: usize) {
         until("answers are held up", async || {
             self.truth(Wire::Chat).held + self.truth(Wire::Messages).held >= held
@@ -81,7 +79,7 @@ impl Scene {
     pub(crate) async fn spent(&self) -> i64 {
         let start = Instant::now();
         loop {
-            let account = self.house.account("main").await;
+            let account = self.gateway.account("main").await;
             if account["reserved"] == 0 {
                 return account["spent"].as_i64().expect("an amount");
             }
@@ -89,73 +87,55 @@ impl Scene {
         }
     }
 
-    /// Sends a request and waits for nothing.
-    pub(crate) async fn send(&self, client: Wire, body: &Value) -> Heard {
-        let (path, bearer, body) = (client.path(), self.caller.bearer(), body.to_string());
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: gate.test\r\nAuthorization: {bearer}\r\nX-Response-Format: bare\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let mut line = TcpStream::connect(self.house.public).await.expect("a connection");
-        line.write_all(request.as_bytes()).await.expect("taken");
-        Heard { line, seen: Vec::new(), client }
+    /// Sends a request, and does not wait for the answer.
+    pub(crate) async fn send(&self, client: Wire, body: &Value) -> Receiving {
+        let bearer = self.caller.bearer();
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("x-response-format", "bare"),
+            ("content-type", "application/json"),
+            ("connection", "close"),
+        ];
+        let mut connection = Connection::open(self.gateway.public).await;
+        connection.request("POST", client.path(), &headers, body.to_string().as_bytes()).await;
+        Receiving { connection, client }
     }
 }
 
-/// What a client has of an answer.
-pub(crate) struct Heard {
-    line: TcpStream,
-    seen: Vec<u8>,
+/// An answer that is being received.
+pub(crate) struct Receiving {
+    connection: Connection,
     client: Wire,
 }
 
-impl Heard {
+impl Receiving {
+    /// Everything so far, head and framing included.
     pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.seen).into_owned()
-    }
-
-    async fn read(&mut self) -> bool {
-        self.line.read_buf(&mut self.seen).await.expect("the gateway ends its answers in order") > 0
+        String::from_utf8_lossy(self.connection.ahead()).into_owned()
     }
 
     /// Reads until `what` has come.
     pub(crate) async fn until(&mut self, what: &str) {
-        while !self.text().contains(what) {
-            assert!(self.read().await, "no {what:?} in {}", self.text());
-        }
+        self.connection.until(what).await;
     }
 
-    /// Reads to the end: the status, and the body without its chunks' sizes.
-    pub(crate) async fn end(mut self) -> Said {
-        while self.read().await {}
-        let text = self.text();
-        let status = text.get(9..12).and_then(|digits| digits.parse().ok()).expect("a status");
-        let (head, mut body) = text.split_once("\r\n\r\n").expect("a head");
-        let mut said = String::new();
-        if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
-            while let Some((size, rest)) = body.split_once("\r\n") {
-                let size = usize::from_str_radix(size, 16).expect("a chunk's size");
-                said += &rest[..size];
-                body = rest[size..].trim_start_matches("\r\n");
-            }
-        } else {
-            body.clone_into(&mut said);
-        }
-        Said { status, body: said, client: self.client }
+    /// Reads to the end.
+    pub(crate) async fn end(mut self) -> Answer {
+        let response = self.connection.read().await.expect("an answer");
+        Answer { status: response.status, body: response.text(), client: self.client }
     }
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: String,
     client: Wire,
 }
 
-impl Said {
-    /// What every event carries, `[DONE]` left out.
+impl Answer {
+    /// The data of every event, `[DONE]` left out.
     pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         let data = data.filter(|data| *data != "[DONE]");
@@ -163,7 +143,7 @@ impl Said {
             .collect()
     }
 
-    /// The text of a stream that has come to its end in order.
+    /// The text of a stream that ended in order.
     pub(crate) fn streamed_text(&self) -> String {
         let end =
             if self.client == Wire::Chat { "data: [DONE]\n\n" } else { "{\"type\":\"message_stop\"}\n\n" };
@@ -184,15 +164,6 @@ impl Said {
             Wire::Messages => &answer["content"][0]["text"],
         };
         text.as_str().unwrap_or_else(|| panic!("{self:?}")).to_owned()
-    }
-}
-
-/// Waits until it is so.
-pub(crate) async fn until(what: &str, so: impl AsyncFn() -> bool) {
-    let start = Instant::now();
-    while !so().await {
-        assert!(start.elapsed() < PATIENCE, "still not so: {what}");
-        tokio::task::yield_now().await;
     }
 }
 

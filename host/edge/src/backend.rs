@@ -1,5 +1,5 @@
-//! The driver as the edge sees it: a trait, so that tests run the edge over real sockets without a store. [`Driver`] is
-//! the only implementation outside tests. Adds no behaviour.
+//! The driver as the edge sees it: a trait, so that tests run the edge over real sockets without a store.
+//! [`Driver`] is the only implementation outside tests. Adds no behaviour.
 
 use std::future::Future;
 use std::time::Duration;

@@ -24,8 +24,8 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Accept HTTP/2 on cleartext listeners too (prior knowledge). Over TLS it is always offered.
     pub cleartext_http2: bool,
-    /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every response ends
-    /// its connection, requests are still served.
+    /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
+    /// response ends its connection, requests are still served.
     #[serde(alias = "leave_ms")]
     pub lame_duck_ms: u32,
     /// Networks whose `X-Forwarded-For` counts.
@@ -78,8 +78,8 @@ pub struct Limits {
     pub streams: NonZeroU32,
     /// KiB of one HTTP/2 header list.
     pub header_list_kib: NonZeroU32,
-    /// Seconds a connection may stay open without a request under way. A response that the client does not take counts
-    /// as none.
+    /// Seconds a connection may stay open without a request under way. A response that the client does not
+    /// take counts as none.
     pub idle_seconds: NonZeroU32,
     /// Seconds a client may take no bytes of its response.
     pub write_seconds: NonZeroU32,

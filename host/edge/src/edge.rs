@@ -1,5 +1,5 @@
-//! The public listeners as a whole: binds, serves, moves through the phases of a shutdown. Never looks at a connection or a
-//! request.
+//! The public listeners as a whole: binds, serves, moves through the phases of a shutdown. Never looks at a
+//! connection or a request.
 
 use std::io;
 use std::net::SocketAddr;
@@ -54,7 +54,8 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// Binds every configured address and serves at once; with `inherited`, serves those sockets and binds none.
+    /// Binds every configured address and serves at once; with `inherited`, serves those sockets and binds
+    /// none.
     ///
     /// `certificates` wins over the files of the configuration; without either the listeners speak cleartext.
     ///
@@ -123,8 +124,8 @@ impl Edge {
         self.certificates.as_ref()
     }
 
-    /// The lame duck phase, for the configured time: `/readyz` refuses, every response ends its connection, connections
-    /// and requests are still accepted. So load balancers move away before anything is refused.
+    /// The lame duck phase, for the configured time: `/readyz` refuses, every response ends its connection,
+    /// connections and requests are still accepted. So load balancers move away before anything is refused.
     pub async fn lame_duck(&self) {
         self.shutdown.send_replace(ShutdownPhase::LameDuck);
         self.clock.pause(self.lame_duck).await;
@@ -135,7 +136,8 @@ impl Edge {
         self.shutdown.send_replace(ShutdownPhase::Draining);
         let accepting = std::mem::take(&mut self.accepting);
         let end = async {
-            // Accepting ends first: the last accepted connection must hold its permit before permits are counted.
+            // Accepting ends first: the last accepted connection must hold its permit before permits are
+            // counted.
             for listener in accepting {
                 let _ = listener.await;
             }

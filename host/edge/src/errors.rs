@@ -1,7 +1,8 @@
 //! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
 //!
-//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic envelope, the
-//! journey family's (two other `type` words), and the messages endpoint's. Never decides which error a request gets.
+//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic
+//! envelope, the journey family's (two other `type` words), and the messages endpoint's. Never decides which
+//! error a request gets.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -73,7 +74,8 @@ const fn row(
 
 const INVALID: &str = "invalid_request_error";
 
-/// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid request.
+/// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
+/// request.
 #[rustfmt::skip]
 static TABLE: [ErrorRow; 26] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),

@@ -1,10 +1,10 @@
-//! Where requests come in: listeners, TLS, HTTP hygiene, keys, routes, envelopes.
+//! The public HTTP API: listeners, TLS, HTTP checks, authentication, routes, endpoints, error envelopes.
 //!
 //! Owns the public listeners, everything hyper leaves to its user (head checks, body timers, connection
-//! limits), who is asking, the one table of routes and the one table of errors with their envelopes.
-//! Never touches the store, a plugin or a provider: whatever a request wants is asked of
-//! [`gatehouse_driver::Driver`]. Never knows money beyond printing it, and never serves the operators' door.
-//! Started by `gateway`.
+//! limits), the check of API keys, the one table of routes, and the one table of errors (`errors`, the only
+//! file with their status codes). Never touches the store, a plugin or a provider: every request becomes a
+//! call of [`gatehouse_driver::Driver`]. Never computes money, and never serves the admin API. Started by
+//! `gateway`.
 //!
 //! ```text
 //! socket -> net/listen (limits, tls) -> net/transport (timers) -> http/pipeline: head -> routes -> auth -> endpoints

@@ -1,5 +1,5 @@
-//! Server-sent events of a streamed response: framing, keep-alives, and the error event that ends a failed stream. A
-//! batch of events is written as one piece. Never knows what an event means.
+//! Server-sent events of a streamed response: framing, keep-alives, and the error event that ends a failed
+//! stream. A batch of events is written as one piece. Never knows what an event means.
 
 use std::io;
 use std::pin::Pin;

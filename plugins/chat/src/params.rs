@@ -44,7 +44,7 @@ pub(crate) struct Params {
     parallel_tool_calls: Option<bool>,
     /// `text`, `json_object` or `json_schema`.
     response_format: Option<Value>,
-    /// Who asks, for the provider.
+    /// The client's own user, for the provider.
     user: Option<String>,
     #[schemars(range(min = -2, max = 2))]
     frequency_penalty: Option<f64>,
@@ -82,7 +82,7 @@ struct Message {
     tool_calls: Option<Vec<Value>>,
     tool_call_id: Option<String>,
     refusal: Option<String>,
-    /// Signed thinking of an earlier answer, handed back unchanged.
+    /// Signed thinking of an earlier answer, unchanged.
     thinking_blocks: Option<Vec<Value>>,
 }
 

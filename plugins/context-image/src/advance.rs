@@ -1,69 +1,45 @@
-//! The life of a task, one event at a time.
+//! The steps of a task, one event at a time.
 //!
 //! ```text
-//! Ordered --start--> (probe the references) --> Sending --200--> Running --Ready--> done
-//!                                                |    ^            |   ^             |
-//!                                     429, nobody`-wait'     Pending`-wait'<--copy lost
-//!                                     reached
+//! Accepted --start--> (probe the references) --> Sending --200--> Running --Ready--> done
+//!                                                 |    ^            |   ^             |
+//!                                      429, no con-`-wait'    Pending`-wait'<--copy lost
+//!                                      nection
 //! ```
-//! `send` reads the answers to the submission, `poll` those to the polls.
+//! `send` reads the answers to the submission, `poll` the answers to the polls.
 
-use gatehouse_sdk::{Context, Event, Failure, Step, log};
-use serde::{Deserialize, Serialize};
+use gatehouse_sdk::{Context, Event, Step};
 
-use crate::order::Order;
-use crate::poll::{self, Job};
-use crate::references;
-use crate::send::{self, Sending};
-
-/// What is remembered between events.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
-    /// Accepted; the references may be under inspection.
-    Ordered(Order),
-    /// The submission is under way, or rests before the next try.
-    Sending(Sending),
-    /// The provider has taken it.
-    Running(Job),
-}
+use crate::request::ImageRequest;
+use crate::state::{State, cancelled, unexpected};
+use crate::{poll, references, send};
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
     match state {
-        State::Ordered(order) => begin(order, event),
+        State::Accepted(request) => begin(request, event),
         State::Sending(sending) => send::step(cx, sending, event),
         State::Running(job) => poll::step(cx, job, event),
     }
 }
 
-/// Looks at the references, if there are any, and sends.
-fn begin(mut order: Order, event: Event) -> Step<State> {
+/// Probes the references, if there are any, and sends the submission.
+fn begin(mut request: ImageRequest, event: Event) -> Step<State> {
     match event {
-        Event::Start if order.references.is_empty() => send::submit(order),
+        Event::Start if request.references.is_empty() => send::submit(request),
         Event::Start => {
-            let probes = references::probes(&order.references);
-            Step::probe(State::Ordered(order), probes)
+            let probes = references::probes(&request.references);
+            Step::probe(State::Accepted(request), probes)
         }
-        Event::Probed(findings) if findings.len() == order.references.len() => {
-            match references::settle(order.size, &findings) {
+        Event::Probed(findings) if findings.len() == request.references.len() => {
+            match references::settle(request.size, &findings) {
                 Ok(inputs) => {
-                    order.references = inputs;
-                    send::submit(order)
+                    request.references = inputs;
+                    send::submit(request)
                 }
-                Err(failure) => Step::fail(State::Ordered(order), failure),
+                Err(failure) => Step::fail(State::Accepted(request), failure),
             }
         }
-        Event::Cancel => Step::fail(State::Ordered(order), cancelled()),
-        other => Step::fail(State::Ordered(order), unexpected(&other)),
+        Event::Cancel => Step::fail(State::Accepted(request), cancelled()),
+        other => Step::fail(State::Accepted(request), unexpected(&other)),
     }
-}
-
-/// The client's wish, while nothing has been sent.
-pub(crate) fn cancelled() -> Failure {
-    Failure::request("cancelled before it was sent")
-}
-
-/// An event no step of this family asks for: better an honest end than a task that hangs.
-pub(crate) fn unexpected(event: &Event) -> Failure {
-    log::error("an event came that nothing asked for", &[("event", event.name())]);
-    Failure::upstream("the task was interrupted, please submit it again")
 }

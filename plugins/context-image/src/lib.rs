@@ -1,18 +1,19 @@
-//! The context image family: `ctx-pro` and `ctx-max`, pictures from a text or from a text and up to four
+//! The context image family: `ctx-pro` and `ctx-max`, images from a text or from a text and up to four
 //! references, made by the FLUX.1 Kontext API of the provider `bfl`.
 //!
-//! Owns the family's parameters, the translation, and how each answer of the provider ends. Bad
+//! Owns the family's parameters, the translation, and the meaning of the provider's answers. Bad
 //! parameters are accepted and fail the task; only a body without `model` or `prompt` is refused.
 //! Never a socket, a clock or money; the host owns those.
 
 mod advance;
-mod order;
 mod params;
 mod poll;
 mod provider;
 mod references;
+mod request;
 mod send;
 mod sizes;
+mod state;
 mod submit;
 
 use gatehouse_sdk::{
@@ -20,13 +21,13 @@ use gatehouse_sdk::{
 };
 use serde_json::json;
 
-use crate::advance::State;
 use crate::params::Params;
+use crate::state::State;
 
 /// The surface both models serve.
 pub const SURFACE: &str = "images.generate";
 
-/// The family, as the host loads it.
+/// The family.
 pub struct ContextImage;
 
 impl Family for ContextImage {
@@ -61,7 +62,7 @@ impl Jobs for ContextImage {
     type State = State;
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
-        submit::judge(&request)
+        submit::submit(&request)
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {

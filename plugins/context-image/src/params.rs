@@ -1,5 +1,5 @@
-//! The family's parameters, as the specification lists them: shape, rules and published schema in one
-//! place. Fields it does not know are ignored, and so is `resolution`, which has no effect.
+//! The family's parameters, as the specification lists them: one struct for shape, rules and published schema.
+//! Unknown fields are ignored, and so is `resolution`, which has no effect.
 
 use garde::Validate;
 use gatehouse_sdk::params::unsupported;
@@ -50,10 +50,10 @@ impl Format {
     }
 }
 
-/// How the client would like to be handed the picture; checked, without effect.
+/// How the client wants to receive the image; checked, without effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Handover {
+enum Delivery {
     Url,
     B64Json,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Params {
     #[garde(length(max = 4), inner(inner(custom(references::check))))]
     pub(crate) image_urls: Option<Vec<String>>,
     /// `1:1` (default), `4:3`, `3:4`, `16:9`, `9:16`, `3:2`, `2:3`, `21:9`, `9:21`, `auto` (the first
-    /// reference's ratio), or pixels `WxH`, taken as the nearest ratio.
+    /// reference's ratio), or pixels `WxH`, rounded to the nearest ratio.
     #[garde(skip)]
     #[schemars(with = "Option<String>")]
     pub(crate) size: Option<Size>,
@@ -81,7 +81,7 @@ pub(crate) struct Params {
     /// Accepted for compatibility; the result is always a link.
     #[garde(skip)]
     #[serde(rename = "response_format")]
-    _handover: Option<Handover>,
+    _delivery: Option<Delivery>,
     /// Only 1.
     #[garde(range(min = 1, max = 1))]
     n: Option<i64>,

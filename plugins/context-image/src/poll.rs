@@ -1,41 +1,22 @@
-//! Waiting for the picture: when to ask, and how each answer ends. Asking is harmless, so what is lost or
-//! unreadable is asked for again.
+//! Polls: when to poll, and what each answer means. A poll is harmless to repeat, so a lost or unreadable answer
+//! is polled again.
 
 use gatehouse_sdk::{Call, Context, Event, Failure, Outage, Outcome, Reply, Stage, Step, UnixMs, log, pace};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::advance::{State, unexpected};
 use crate::params::Format;
 use crate::provider::{self, Polled};
-use crate::submit::USUAL;
+use crate::request::USUAL_DURATION;
+use crate::state::{Job, State, unexpected};
 
-/// Answers in a row that make no sense before the task is given up.
-const MOST_FAULTS: u32 = 8;
-/// "Task not found" in a row: a region may lag behind the one that took the task.
-const MOST_MISSES: u32 = 5;
-/// Fresh links to ask for after a picture could not be copied.
-const MOST_LOSSES: u32 = 3;
-/// An estimate never claims more than this.
-const MOST_ESTIMATED: u8 = 95;
-
-/// A task the provider has taken.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
-    id: String,
-    polling_url: String,
-    format: Format,
-    /// When the provider took it.
-    since: UnixMs,
-    /// When to ask next.
-    wake: UnixMs,
-    /// Whether the provider has said anything about it yet.
-    seen: bool,
-    progress: u8,
-    faults: u32,
-    misses: u32,
-    losses: u32,
-}
+/// Unreadable answers in a row before the task fails.
+const MAX_FAULTS: u32 = 8;
+/// "Task not found" in a row: one region may lag behind another.
+const MAX_MISSES: u32 = 5;
+/// New links to poll for after an image could not be copied.
+const MAX_LOSSES: u32 = 3;
+/// The highest estimated progress.
+const MAX_ESTIMATED: u8 = 95;
 
 impl Job {
     pub(crate) fn new(cx: &Context, id: String, polling_url: String, format: Format) -> Self {
@@ -53,7 +34,7 @@ impl Job {
         }
     }
 
-    /// Asks later, at the usual pace.
+    /// Polls later, at the usual pace.
     pub(crate) fn rest(self, cx: &Context) -> Step<State> {
         let wake = pace::poll(cx, self.since);
         self.wait(wake)
@@ -61,20 +42,20 @@ impl Job {
 
     fn wait(mut self, wake: UnixMs) -> Step<State> {
         self.wake = wake;
-        self.standing(|state| Step::wait(state, wake))
+        self.with_progress(|state| Step::wait(state, wake))
     }
 
-    fn ask(self) -> Step<State> {
+    fn poll(self) -> Step<State> {
         let call = Call::get(provider::NAME, self.polling_url.as_str()).timeout(provider::POLL_TIMEOUT);
-        self.standing(|state| Step::call(state, call))
+        self.with_progress(|state| Step::call(state, call))
     }
 
     fn fail(self, failure: Failure) -> Step<State> {
-        self.standing(|state| Step::fail(state, failure))
+        self.with_progress(|state| Step::fail(state, failure))
     }
 
     /// A step with the job's stage and progress on it.
-    fn standing(self, step: impl FnOnce(State) -> Step<State>) -> Step<State> {
+    fn with_progress(self, step: impl FnOnce(State) -> Step<State>) -> Step<State> {
         let stage = if self.seen { Stage::Processing } else { Stage::Pending };
         let progress = self.progress;
         step(State::Running(self)).stage(stage).progress(progress)
@@ -83,7 +64,7 @@ impl Job {
 
 pub(crate) fn step(cx: &Context, job: Job, event: Event) -> Step<State> {
     match event {
-        Event::Timer => job.ask(),
+        Event::Timer => job.poll(),
         Event::Reply(reply) => answered(cx, job, &reply),
         Event::Outage(Outage::Unreachable | Outage::Timeout | Outage::Broken) => job.rest(cx),
         Event::Outage(Outage::TooLarge) => faulty(cx, job, "the answer is too large"),
@@ -94,7 +75,7 @@ pub(crate) fn step(cx: &Context, job: Job, event: Event) -> Step<State> {
             );
             job.fail(provider::unavailable())
         }
-        Event::Lost { reason, .. } => lost(cx, job, &reason),
+        Event::Lost((_, reason)) => lost(cx, job, &reason),
         // The provider has no way to stop a task.
         Event::Cancel => {
             let wake = job.wake.max(cx.now);
@@ -107,18 +88,18 @@ pub(crate) fn step(cx: &Context, job: Job, event: Event) -> Step<State> {
 fn answered(cx: &Context, mut job: Job, reply: &Reply) -> Step<State> {
     match provider::polled(reply) {
         Polled::Running(share) => {
-            job.heard();
+            job.answered_clearly();
             job.progress = share.unwrap_or_else(|| estimate(cx, job.since)).max(job.progress);
             job.rest(cx)
         }
         Polled::Ready { sample, seed } => {
-            job.heard();
+            job.answered_clearly();
             let outcome = Outcome::new(json!({"images": [{"url": ["media:0"], "expires_at": "expires:0"}]}))
                 .product(sample, Some(job.format.mime()))
                 .private(json!({"id": job.id, "seed": seed}));
-            job.standing(|state| Step::done(state, outcome))
+            job.with_progress(|state| Step::done(state, outcome))
         }
-        Polled::Missing if job.misses < MOST_MISSES => {
+        Polled::Missing if job.misses < MAX_MISSES => {
             job.misses += 1;
             job.rest(cx)
         }
@@ -133,8 +114,8 @@ fn answered(cx: &Context, mut job: Job, reply: &Reply) -> Step<State> {
 }
 
 impl Job {
-    /// A clear answer ends every row of unclear ones.
-    fn heard(&mut self) {
+    /// A clear answer resets the counts of unclear ones.
+    fn answered_clearly(&mut self) {
         self.seen = true;
         self.faults = 0;
         self.misses = 0;
@@ -144,7 +125,7 @@ impl Job {
 fn faulty(cx: &Context, mut job: Job, reason: &str) -> Step<State> {
     job.faults += 1;
     log::warn("a poll went wrong", &[("id", &job.id), ("reason", reason)]);
-    if job.faults > MOST_FAULTS {
+    if job.faults > MAX_FAULTS {
         return job.fail(provider::failed());
     }
     let wake = pace::backoff(cx, job.faults);
@@ -154,15 +135,15 @@ fn faulty(cx: &Context, mut job: Job, reason: &str) -> Step<State> {
 fn lost(cx: &Context, mut job: Job, reason: &str) -> Step<State> {
     job.losses += 1;
     log::warn("a finished picture could not be copied", &[("id", &job.id), ("reason", reason)]);
-    if job.losses > MOST_LOSSES {
+    if job.losses > MAX_LOSSES {
         return job.fail(Failure::upstream("the finished image could not be fetched from the upstream"));
     }
     let wake = pace::backoff(cx, job.losses);
     job.wait(wake)
 }
 
-/// How far a task of the usual length would be.
+/// The progress of a task of the usual duration.
 fn estimate(cx: &Context, since: UnixMs) -> u8 {
-    let share = cx.now.since(since).as_millis() * u128::from(MOST_ESTIMATED) / USUAL.as_millis();
-    u8::try_from(share).map_or(MOST_ESTIMATED, |share| share.min(MOST_ESTIMATED))
+    let share = cx.now.since(since).as_millis() * u128::from(MAX_ESTIMATED) / USUAL_DURATION.as_millis();
+    u8::try_from(share).map_or(MAX_ESTIMATED, |share| share.min(MAX_ESTIMATED))
 }

@@ -1,5 +1,5 @@
-//! The provider's wire: what a submission looks like, and what its answers mean. Texts for clients never
-//! tell of the operator's account; those go to the operator's log.
+//! The provider's protocol: the submission, and the meaning of its answers. Messages for clients never name the
+//! operator's account; that goes to the operator's log.
 
 use std::time::Duration;
 
@@ -7,81 +7,85 @@ use gatehouse_sdk::{Call, Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::order::Order;
 use crate::params::Model;
+use crate::request::ImageRequest;
 use crate::sizes::Size;
 
 mod detail;
 
 /// Its name in the operator's configuration.
 pub(crate) const NAME: &str = "bfl";
-/// A poll is a small question.
+/// Time for one poll.
 pub(crate) const POLL_TIMEOUT: Duration = Duration::from_secs(30);
-/// A submission may carry four pictures.
+/// Time for a submission, which may carry four images.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The operator's trouble, as a client may read it.
+/// The operator's account was refused, as a client reads it.
 pub(crate) fn unavailable() -> Failure {
     Failure::upstream("No available upstream, please retry later")
 }
 
-/// The provider's trouble.
+/// The provider failed.
 pub(crate) fn failed() -> Failure {
     Failure::upstream("the upstream failed to generate the image")
 }
 
-/// The call that submits `order`.
-pub(crate) fn submission(order: &Order) -> Call {
-    let path = match order.model {
+/// The call that submits `request`.
+pub(crate) fn submission(request: &ImageRequest) -> Call {
+    let path = match request.model {
         Model::Pro => "/v1/flux-kontext-pro",
         Model::Max => "/v1/flux-kontext-max",
     };
-    Call::post(NAME, path).json(&Value::Object(body(order))).once().timeout(SUBMIT_TIMEOUT)
+    Call::post(NAME, path).json(&Value::Object(body(request))).once().timeout(SUBMIT_TIMEOUT)
 }
 
-fn body(order: &Order) -> Map<String, Value> {
+fn body(request: &ImageRequest) -> Map<String, Value> {
     let mut body = Map::new();
-    body.insert("prompt".to_owned(), json!(order.prompt));
-    body.insert("output_format".to_owned(), json!(order.format));
-    body.insert("prompt_upsampling".to_owned(), json!(order.upsampling));
-    body.insert("safety_tolerance".to_owned(), json!(order.tolerance));
-    if let Some(seed) = order.seed {
+    body.insert("prompt".to_owned(), json!(request.prompt));
+    body.insert("output_format".to_owned(), json!(request.format));
+    body.insert("prompt_upsampling".to_owned(), json!(request.upsampling));
+    body.insert("safety_tolerance".to_owned(), json!(request.tolerance));
+    if let Some(seed) = request.seed {
         body.insert("seed".to_owned(), json!(seed));
     }
     // Without a ratio the picture follows the first reference.
-    if let Size::Ratio(ratio) = order.size {
+    if let Size::Ratio(ratio) = request.size {
         body.insert("aspect_ratio".to_owned(), json!(ratio.name));
     }
-    for (index, reference) in order.references.iter().enumerate() {
+    for (index, reference) in request.references.iter().enumerate() {
         let name = if index == 0 { "input_image".to_owned() } else { format!("input_image_{}", index + 1) };
         body.insert(name, json!(reference));
     }
     body
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 pub(crate) enum Submitted {
-    Taken {
+    Accepted {
         id: String,
         polling_url: String,
     },
-    /// Too many tasks in flight; nothing was taken.
+    /// Too many tasks in flight; it was not accepted.
     Busy,
     Failed(Failure),
 }
 
 pub(crate) fn submitted(reply: &Reply) -> Submitted {
     #[derive(Deserialize)]
-    struct Taken {
+    struct Accepted {
         id: String,
         polling_url: String,
     }
 
     match reply.status {
-        200..300 => match reply.json::<Taken>() {
-            Ok(Taken { id, polling_url }) if is_url(&polling_url) => Submitted::Taken { id, polling_url },
-            Ok(Taken { polling_url, .. }) => untold(&format!("polling_url is no URL: {polling_url:?}")),
-            Err(error) => untold(&error.to_string()),
+        200..300 => match reply.json::<Accepted>() {
+            Ok(Accepted { id, polling_url }) if is_url(&polling_url) => {
+                Submitted::Accepted { id, polling_url }
+            }
+            Ok(Accepted { polling_url, .. }) => {
+                without_task(&format!("polling_url is no URL: {polling_url:?}"))
+            }
+            Err(error) => without_task(&error.to_string()),
         },
         429 => Submitted::Busy,
         401..=403 => Submitted::Failed(account(reply)),
@@ -98,13 +102,13 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted {
     }
 }
 
-/// Taken or not, the answer does not tell how to go on.
-fn untold(error: &str) -> Submitted {
+/// The answer names no task, so there is nothing to poll.
+fn without_task(error: &str) -> Submitted {
     log::error("a submission was answered without a task", &[("error", error)]);
     Submitted::Failed(failed())
 }
 
-/// Whether the host would look at it at all; whose URL it is, the host decides.
+/// Whether the text is a URL; the host checks whose it is.
 fn is_url(text: &str) -> bool {
     let http = text.starts_with("https://") || text.starts_with("http://");
     http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
@@ -121,9 +125,9 @@ fn status_fields<'a>(status: &'a str, reason: &'a str) -> [(&'a str, &'a str); 2
     [("status", status), ("reason", reason)]
 }
 
-/// What a poll says.
+/// The answer to a poll.
 pub(crate) enum Polled {
-    /// Not finished; the share done, in percent, when the provider tells.
+    /// Not finished; the progress in percent, when the provider reports it.
     Running(Option<u8>),
     Ready {
         sample: String,
@@ -133,7 +137,7 @@ pub(crate) enum Polled {
     Missing,
     /// Asked too often.
     Busy,
-    /// No sense in it, with the reason for the log.
+    /// Unreadable, with the reason for the log.
     Faulty(String),
     Failed(Failure),
 }
@@ -195,7 +199,7 @@ impl Answer {
     }
 }
 
-/// 100 is for pictures that are here.
+/// At most 99; 100 is for finished images.
 fn percent(share: f64) -> u8 {
     (share * 100.0).round().clamp(0.0, 99.0) as u8
 }

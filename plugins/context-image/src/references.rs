@@ -1,14 +1,14 @@
-//! Reference pictures: what may stand in `image_urls`, and the 9 MP rule once the host has looked at them.
+//! Reference images: the allowed entries of `image_urls`, and the 9 MP rule after the host has probed them.
 
-use gatehouse_sdk::{Facts, Failure, Finding, MediaKind, Mistake, Probe};
+use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind, Probe};
 
 use crate::sizes::{Size, nearest};
 
 /// 9 MP: nine pictures of 1024x1024, output included.
-const MOST_PIXELS: u64 = 9 * 1024 * 1024;
+const MAX_PIXELS: u64 = 9 * 1024 * 1024;
 
-/// No picture is shorter than this in base64.
-const SHORTEST_BASE64: usize = 32;
+/// No image is shorter than this in base64.
+const MIN_BASE64: usize = 32;
 
 /// A rule for one entry of `image_urls`.
 pub(crate) fn check(source: &str, (): &()) -> garde::Result {
@@ -28,19 +28,20 @@ enum Kind {
 
 impl Kind {
     fn of(source: &str) -> Option<Self> {
-        let starts =
+        let starts_with =
             |prefix: &str| source.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
-        if starts("https://") || starts("http://") {
+        if starts_with("https://") || starts_with("http://") {
             let host = source.split_once("//").map_or("", |(_, host)| host);
-            let plain = !host.is_empty() && !host.starts_with('/') && !source.contains(char::is_whitespace);
-            return plain.then_some(Self::Url);
+            let is_valid =
+                !host.is_empty() && !host.starts_with('/') && !source.contains(char::is_whitespace);
+            return is_valid.then_some(Self::Url);
         }
-        if starts("data:") {
+        if starts_with("data:") {
             let (head, data) = source.split_once(',')?;
             let encoded = head.to_ascii_lowercase().ends_with(";base64") && is_base64(data);
             return encoded.then_some(Self::Data);
         }
-        if starts("blob:") {
+        if starts_with("blob:") {
             return Some(Self::Blob);
         }
         is_base64(source).then_some(Self::Base64)
@@ -49,19 +50,18 @@ impl Kind {
 
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
-    text.len() >= SHORTEST_BASE64
+    text.len() >= MIN_BASE64
         && text.len() - digits.len() <= 2
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte))
 }
 
-/// What the host is to look at, in the form it understands: a scheme in lower case, base64 as a `data:`
-/// URI. A `blob:` must be one the host cut out of this very request; anything else by that name is a
-/// client's invention.
-pub(crate) fn sources(entries: Vec<String>, blobs: &[Facts]) -> Result<Vec<String>, Mistake> {
+/// The sources to probe, in the host's form: a scheme in lower case, base64 as a `data:` URI. A `blob:` must be
+/// one the host cut out of this request; any other comes from the client and is refused.
+pub(crate) fn sources(entries: Vec<String>, blobs: &[Facts]) -> Result<Vec<String>, InvalidParam> {
     let known = |entry: &str| blobs.iter().any(|facts| facts.blob.as_deref() == Some(entry));
     let source = |(index, entry): (usize, String)| match Kind::of(&entry) {
         Some(Kind::Base64) => Ok(format!("data:application/octet-stream;base64,{entry}")),
-        Some(Kind::Blob) if !known(&entry) => Err(Mistake::at(
+        Some(Kind::Blob) if !known(&entry) => Err(InvalidParam::at(
             Some(&format!("image_urls[{index}]")),
             "expected an http(s) URL, a base64 `data:` URI or base64, got a blob of another request"
                 .to_owned(),
@@ -79,12 +79,12 @@ fn in_lower_case_scheme(source: &str) -> String {
     }
 }
 
-/// The questions to the host. It keeps the bytes, so that the provider never depends on a client's server.
+/// The probes. The host keeps the bytes, so the provider never depends on a client's server.
 pub(crate) fn probes(references: &[String]) -> Vec<Probe> {
     references.iter().map(Probe::keep).collect()
 }
 
-/// Checks what the host found; gives what goes into the call.
+/// Checks the findings; returns the inputs of the call.
 pub(crate) fn settle(size: Size, findings: &[Finding]) -> Result<Vec<String>, Failure> {
     let mut sum = 0_u64;
     let mut first = None;
@@ -103,9 +103,9 @@ pub(crate) fn settle(size: Size, findings: &[Finding]) -> Result<Vec<String>, Fa
         (Size::Auto, Some((width, height))) => nearest(width, height).pixels(),
         (Size::Auto, None) => 0,
     };
-    if output.saturating_add(sum) > MOST_PIXELS {
+    if output.saturating_add(sum) > MAX_PIXELS {
         return Err(Failure::request(format!(
-            "`image_urls`: expected output and references to have at most {MOST_PIXELS} pixels together \
+            "`image_urls`: expected output and references to have at most {MAX_PIXELS} pixels together \
              (9 MP), got {output} for the output and {sum} for the references"
         )));
     }

@@ -1,33 +1,19 @@
-//! The submission: sent once, and again only when the provider certainly did not take it.
+//! The submission: sent once, and again only when the provider certainly did not accept it.
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Context, Event, Failure, Outage, Reply, Stage, Step, UnixMs, log, pace};
-use serde::{Deserialize, Serialize};
+use gatehouse_sdk::{Context, Event, Failure, Outage, Reply, Stage, Step, log, pace};
 
-use crate::advance::{State, cancelled, unexpected};
-use crate::order::Order;
-use crate::poll::Job;
 use crate::provider::{self, Submitted};
+use crate::request::ImageRequest;
+use crate::state::{Job, Sending, State, cancelled, unexpected};
 
-/// How long to keep trying a provider that cannot be reached at all.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
-
-/// A submission under way.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sending {
-    order: Order,
-    /// Tries in a row that were turned away or reached nobody.
-    rests: u32,
-    /// Since when nobody has been reached.
-    unreachable: Option<UnixMs>,
-    /// Resting until then; `None` while the call is out.
-    until: Option<UnixMs>,
-}
+/// How long to retry an unreachable provider.
+const MAX_UNREACHABLE: Duration = Duration::from_secs(5 * 60);
 
 /// The first try.
-pub(crate) fn submit(order: Order) -> Step<State> {
-    Sending { order, rests: 0, unreachable: None, until: None }.call()
+pub(crate) fn submit(request: ImageRequest) -> Step<State> {
+    Sending { request, rests: 0, unreachable: None, until: None }.call()
 }
 
 pub(crate) fn step(cx: &Context, sending: Sending, event: Event) -> Step<State> {
@@ -36,7 +22,7 @@ pub(crate) fn step(cx: &Context, sending: Sending, event: Event) -> Step<State> 
         Event::Outage(outage) => unanswered(cx, sending, outage),
         Event::Timer if sending.until.is_some() => sending.call(),
         Event::Cancel if sending.until.is_some() => sending.fail(cancelled()),
-        // Sent, and nobody knows yet what became of it.
+        // Sent, and the outcome is not known yet.
         Event::Cancel => Step::wait(State::Sending(sending), cx.deadline.max(cx.now)),
         other => sending.fail(unexpected(&other)),
     }
@@ -45,7 +31,7 @@ pub(crate) fn step(cx: &Context, sending: Sending, event: Event) -> Step<State> 
 impl Sending {
     fn call(mut self) -> Step<State> {
         self.until = None;
-        let call = provider::submission(&self.order);
+        let call = provider::submission(&self.request);
         let stage = self.stage();
         Step::call(State::Sending(self), call).stage(stage)
     }
@@ -62,7 +48,7 @@ impl Sending {
         Step::fail(State::Sending(self), failure).stage(stage)
     }
 
-    /// Before the first answer nothing is known to have been sent; after it the task queues.
+    /// Submitted until the first answer, pending after it.
     fn stage(&self) -> Stage {
         if self.rests == 0 { Stage::Submitted } else { Stage::Pending }
     }
@@ -71,7 +57,9 @@ impl Sending {
 fn answered(cx: &Context, mut sending: Sending, reply: &Reply) -> Step<State> {
     sending.unreachable = None;
     match provider::submitted(reply) {
-        Submitted::Taken { id, polling_url } => Job::new(cx, id, polling_url, sending.order.format).rest(cx),
+        Submitted::Accepted { id, polling_url } => {
+            Job::new(cx, id, polling_url, sending.request.format).rest(cx)
+        }
         Submitted::Busy => sending.rest(cx),
         Submitted::Failed(failure) => sending.fail(failure),
     }
@@ -81,13 +69,13 @@ fn unanswered(cx: &Context, mut sending: Sending, outage: Outage) -> Step<State>
     match outage {
         Outage::Unreachable => {
             let since = *sending.unreachable.get_or_insert(cx.now);
-            if cx.now.since(since) < PATIENCE {
+            if cx.now.since(since) < MAX_UNREACHABLE {
                 sending.rest(cx)
             } else {
                 sending.fail(provider::unavailable())
             }
         }
-        // It may have been taken; a second picture would be the operator's loss, a wrong one the client's.
+        // The provider may have accepted it; a second submission could be billed twice.
         Outage::Timeout | Outage::Broken | Outage::TooLarge => {
             log::warn("the answer to a submission was lost", &[("outage", outage.as_str())]);
             sending.fail(Failure::upstream("the upstream's answer was lost, please submit the task again"))

@@ -1,15 +1,15 @@
-//! Shapes of a picture: the nine ratios, what each comes out as, and which one is nearest to pixels.
+//! The nine ratios of an image, the pixels of each, and the ratio nearest to given pixels.
 
 use serde::{Deserialize, Serialize};
 
-/// One ratio a picture can be asked in.
+/// A ratio of an image.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ratio {
     /// As the client and the provider write it.
     pub(crate) name: &'static str,
     /// Width to height.
     terms: (u32, u32),
-    /// The pixels it comes out as.
+    /// The pixels of the image.
     output: (u32, u32),
 }
 
@@ -29,7 +29,7 @@ pub(crate) const RATIOS: [Ratio; 9] = [
 const AUTO: &str = "auto";
 
 impl Ratio {
-    /// Pixels of the picture.
+    /// Pixels of the image.
     pub(crate) fn pixels(&self) -> u64 {
         u64::from(self.output.0) * u64::from(self.output.1)
     }

@@ -1,25 +1,20 @@
-//! Judging a request: refused only without `model` or `prompt`, otherwise accepted, if need be only to
-//! fail with the reason.
-
-use std::time::Duration;
+//! Checks a request: refused only without `model` or `prompt`, otherwise accepted. Other invalid parameters fail
+//! the task.
 
 use gatehouse_sdk::params::came;
-use gatehouse_sdk::{Accepted, Charge, Mistake, Refusal, Submission};
+use gatehouse_sdk::{Accepted, Charge, InvalidParam, Refusal, Submission};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::advance::State;
-use crate::order::Order;
 use crate::params::Model;
+use crate::request::{ImageRequest, USUAL_DURATION};
+use crate::state::State;
 
-/// How long the provider usually takes.
-pub(crate) const USUAL: Duration = Duration::from_secs(10);
-
-pub(crate) fn judge(request: &Submission) -> Result<Accepted<State>, Refusal> {
+pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
     let body = &request.body;
     if !body.is_object() {
         let problem = format!("expected a JSON object, got {}", came(Some(body)));
-        return Err(Mistake::at(None, problem).into());
+        return Err(InvalidParam::at(None, problem).into());
     }
     let model = model(body.get("model"))?;
     if body.get("prompt").is_none_or(Value::is_null) {
@@ -29,9 +24,9 @@ pub(crate) fn judge(request: &Submission) -> Result<Accepted<State>, Refusal> {
         ));
     }
     let charge = Charge::keys([model.id()]);
-    Ok(match Order::read(request) {
-        Ok(order) => Accepted::new(model.id(), charge, State::Ordered(order)).expected(USUAL),
-        Err(mistake) => Accepted::doomed(model.id(), charge, mistake.into()),
+    Ok(match ImageRequest::read(request) {
+        Ok(image) => Accepted::new(model.id(), charge, State::Accepted(image)).expected(USUAL_DURATION),
+        Err(invalid) => Accepted::doomed(model.id(), charge, invalid.into()),
     })
 }
 

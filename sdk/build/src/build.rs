@@ -1,71 +1,12 @@
-//! One cargo run for one plugin.
+//! Builds one plugin with one cargo run.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
+use crate::command::{cargo, clean, output};
 use crate::discover::lib_name;
-use crate::target::{TARGET, ensure_target};
-
-/// Why there is no component.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The target is not installed and could not be.
-    TargetMissing {
-        /// What rustup said.
-        why: String,
-    },
-    /// A program could not be started.
-    Start {
-        /// The program.
-        program: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// A manifest could not be read or has no package name.
-    Manifest {
-        /// The manifest.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// cargo failed.
-    Cargo {
-        /// The crate.
-        plugin: String,
-        /// What cargo and rustc said.
-        stderr: String,
-    },
-    /// cargo succeeded and the component is not where it belongs.
-    NoArtifact(PathBuf),
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TargetMissing { why } => {
-                write!(f, "the Rust target {TARGET} is missing; run `rustup target add {TARGET}` ({why})")
-            }
-            Self::Start { program, source } => write!(f, "cannot start {program}: {source}"),
-            Self::Manifest { path, why } => write!(f, "{}: {why}", path.display()),
-            Self::Cargo { plugin, stderr } => write!(f, "building plugin {plugin} failed:\n{stderr}"),
-            Self::NoArtifact(path) => {
-                write!(f, "no component at {}: the crate needs `crate-type = [\"cdylib\"]`", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Start { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+use crate::error::{BuildError, TARGET};
+use crate::target::ensure_target;
 
 /// Builds the plugin crate in `crate_dir` with the workspace's `plugin` profile and returns the component's
 /// path below `target_dir`. Calls may run at the same time: cargo's own lock on the folder orders them.
@@ -91,35 +32,4 @@ pub fn build_plugin(crate_dir: &Path, target_dir: &Path) -> Result<PathBuf, Buil
     }
     let wasm = target_dir.join(TARGET).join("plugin").join(format!("{lib}.wasm"));
     if wasm.is_file() { Ok(wasm) } else { Err(BuildError::NoArtifact(wasm)) }
-}
-
-/// The cargo that runs us, so that one toolchain builds both halves.
-#[expect(clippy::disallowed_methods, reason = "a build tool: cargo speaks to it through the environment")]
-fn cargo() -> std::ffi::OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
-/// Takes out of `command` what an outer cargo, clippy, rustdoc or coverage run set for itself: a wrapper
-/// or flag meant for the host would break the wasm build, or rebuild it at every change of tool.
-pub(crate) fn clean(command: &mut Command) -> &mut Command {
-    const KEPT: [&str; 6] =
-        ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_TERM_"];
-    const DROPPED: [&str; 6] = ["CARGO", "CLIPPY_", "MAKEFLAGS", "MFLAGS", "RUSTC", "RUSTFLAGS"];
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        let kept = KEPT.iter().any(|prefix| text.starts_with(prefix));
-        let dropped = DROPPED.iter().any(|prefix| text.starts_with(prefix)) || text.starts_with("RUSTDOC");
-        if dropped && !kept {
-            command.env_remove(&name);
-        }
-    }
-    command
-}
-
-pub(crate) fn output(command: &mut Command) -> Result<Output, BuildError> {
-    command.stdin(Stdio::null());
-    command.output().map_err(|source| BuildError::Start {
-        program: command.get_program().to_string_lossy().into_owned(),
-        source,
-    })
 }

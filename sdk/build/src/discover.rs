@@ -1,10 +1,10 @@
-//! Where things are: plugin crates, their library's name, the folder plugins are built in.
+//! Finds plugin crates, the name of their library, and the folder plugins are built in.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::build::BuildError;
+use crate::error::BuildError;
 
 /// A plugin's crate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,12 +1,10 @@
-//! Is the compilation target there, and if not, get it.
+//! Installs the compilation target when it is missing.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::build::{BuildError, clean, output};
-
-/// The one target plugins are built for.
-pub const TARGET: &str = "wasm32-wasip2";
+use crate::command::{clean, output};
+use crate::error::{BuildError, TARGET};
 
 /// Makes sure the toolchain that serves `dir` can build for [`TARGET`], installing it through rustup when
 /// it is missing. Returns a sentence to print when something was installed.

@@ -104,7 +104,7 @@ fn the_manifest_comes_out_whole() {
     let schema: Value = serde_json::from_slice(&about.surfaces[0].schema).unwrap();
     assert_eq!(schema["type"], "array");
     assert_eq!((about.state_version, about.reads_state), (1, vec![]));
-    assert!(matches!(about.self_tests[0].expect, manifest::Verdict::Refused));
+    assert!(matches!(about.self_tests[0].expect, Verdict::Refused));
 }
 
 fn inquiry(body: &str) -> text::TextRequest {
@@ -150,11 +150,8 @@ fn refusals_come_out_whole() {
 
 #[test]
 fn answers_come_out_whole() {
-    let reply = |status: u16| upstream::Reply {
-        status,
-        headers: vec![],
-        body: upstream::Bytes::Inline(b"squawk".to_vec()),
-    };
+    let reply =
+        |status: u16| Reply { status, headers: vec![], body: upstream::Bytes::Inline(b"squawk".to_vec()) };
     let answered = Exports::answer(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
     let body: Value = serde_json::from_slice(&answered.body).unwrap();
     assert_eq!(body, json!({"said": ["a"], "heard": "squawk"}));
@@ -162,12 +159,12 @@ fn answers_come_out_whole() {
     assert_eq!((usage.input, usage.output, usage.cached, usage.cache_write), (1, 2, 3, 4));
     assert_eq!(answered.output_bytes, 6);
     let rejection = Exports::answer(cx(""), b"[]".to_vec(), reply(400)).unwrap_err();
-    assert!(matches!(rejection.obstacle, text::Obstacle::RateLimited) && rejection.message == "rude");
+    assert!(matches!(rejection.obstacle, Obstacle::RateLimited) && rejection.message == "rude");
 }
 
 #[test]
 fn a_stream_remembers() {
-    let event = |data: &str| text::Sse { event: Some("delta".into()), data: data.into() };
+    let event = |data: &str| Sse { event: Some("delta".into()), data: data.into() };
     let stream = Stream::<Parrot>::new(cx(""), b"[\"a\"]".to_vec());
     let chunk = stream.push(vec![event("b"), event("c")]).unwrap();
     assert_eq!((chunk.send[1].event.as_deref(), chunk.send[1].data.as_str()), (Some("delta"), "c"));
@@ -186,7 +183,7 @@ fn the_half_that_is_not_offered_says_so() {
         blobs: vec![],
     };
     assert!(matches!(Exports::submit(cx(""), request), Err(types::Refusal::NotFound(_))));
-    let step = Exports::advance(cx(""), b"null".to_vec(), jobs::Event::Start);
+    let step = Exports::advance(cx(""), b"null".to_vec(), Event::Start);
     assert!(matches!(step.next, jobs::Action::Fail(_)));
     assert!(Exports::migrate(1, vec![]).is_err());
 }
@@ -255,7 +252,7 @@ fn parents_facts_and_outcomes_pass_through() {
         "private": {}, "blobs": [blob]});
     assert_eq!(kept, expected);
 
-    let lost = jobs::Event::Lost(("https://e.com/a".into(), "gone".into()));
+    let lost = Event::Lost(("https://e.com/a".into(), "gone".into()));
     let step = Adapter::<Heir>::advance(cx(""), b"0".to_vec(), lost);
     assert_eq!(step.progress, 100);
     let jobs::Action::Done(outcome) = step.next else { panic!("expected the end") };

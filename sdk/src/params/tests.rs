@@ -1,4 +1,4 @@
-//! Every kind of mistake a body can hold, and the sentence the client reads.
+//! Every kind of invalid body, and the sentence the client reads.
 
 use garde::Validate;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 
 #[derive(Debug, Deserialize, Validate)]
-#[expect(dead_code, reason = "only read for its mistakes")]
+#[expect(dead_code, reason = "only read for its refusals")]
 struct Params {
     #[garde(length(chars, min = 1, max = 80))]
     prompt: String,
@@ -57,15 +57,15 @@ impl TryFrom<String> for Size {
 }
 
 #[test]
-fn every_mistake_is_a_sentence() {
+fn every_invalid_field_is_a_sentence() {
     let with = |field: &str, value: Value| {
         let mut body = json!({"prompt": "a kite"});
         body[field] = value;
         body
     };
     let check = |body: Value, expected: &str| {
-        let said = read::<Params>(&body).map(|_| ()).map_err(|mistake| mistake.to_string());
-        assert_eq!(said, if expected.is_empty() { Ok(()) } else { Err(expected.to_owned()) }, "{body}");
+        let result = read::<Params>(&body).map(|_| ()).map_err(|invalid| invalid.to_string());
+        assert_eq!(result, if expected.is_empty() { Ok(()) } else { Err(expected.to_owned()) }, "{body}");
     };
 
     check(json!({"prompt": "a kite", "unknown": 1}), "");

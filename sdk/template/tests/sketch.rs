@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use gatehouse_family_template::Sketch;
-use gatehouse_sdk::{Blame, Payload, Stage};
+use gatehouse_sdk::{Blame, Stage};
 use gatehouse_testkit::{Component, Script, check_family};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn submitted() -> Script {
 fn polled() -> Script {
     submitted()
         .start()
-        .expect_call(|call| assert_eq!(call.body, Payload::Json(json!({"text": "a kite", "detail": 5}))))
+        .expect_call(|call| assert_eq!(call.json_body(), json!({"text": "a kite", "detail": 5})))
         .reply(200, json!({"id": "s7"}))
         .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
         .expect_stage(Stage::Pending)

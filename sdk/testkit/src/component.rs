@@ -8,7 +8,7 @@ use gatehouse_sdk::{Accepted, Context, Event, Refusal, Step, Submission};
 use crate::convert;
 use crate::machine::Machine;
 
-/// A component ready to play scripts. Loading it also runs its self-tests.
+/// A component ready to run scripts. Loading it also runs its self-tests.
 ///
 /// ```no_run
 /// use std::sync::LazyLock;
@@ -17,14 +17,14 @@ use crate::machine::Machine;
 /// static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
 /// ```
 pub struct Component {
-    bench: ComponentRunner,
+    runner: ComponentRunner,
 }
 
 impl Component {
     /// Builds the plugin crate in `crate_dir` for wasm and loads it under the default limits.
     ///
     /// # Panics
-    /// When it does not build, or a stage of loading turns it away; the reason is in the message.
+    /// When it does not build, or a step of loading refuses it; the reason is in the message.
     #[must_use]
     pub fn build(crate_dir: &str) -> Self {
         let inside = std::env::current_exe().expect("a running test knows its own executable");
@@ -38,7 +38,7 @@ impl Component {
     /// Loads a component's file under the default limits.
     ///
     /// # Panics
-    /// When it cannot be read, or a stage of loading turns it away.
+    /// When it cannot be read, or a step of loading refuses it.
     #[must_use]
     pub fn read(path: &Path) -> Self {
         match std::fs::read(path) {
@@ -50,11 +50,11 @@ impl Component {
     /// Loads a component under `limits`.
     ///
     /// # Panics
-    /// When a stage of loading turns it away.
+    /// When a step of loading refuses it.
     #[must_use]
     pub fn load(wasm: &[u8], limits: Limits) -> Self {
         match ComponentRunner::load(wasm, limits) {
-            Ok(bench) => Self { bench },
+            Ok(runner) => Self { runner },
             Err(error) => panic!("the component does not load: {error}"),
         }
     }
@@ -62,13 +62,13 @@ impl Component {
     /// The manifest's family.
     #[must_use]
     pub fn family(&self) -> &str {
-        &self.bench.about().family
+        &self.runner.about().family
     }
 }
 
 impl Component {
     pub(crate) fn runner(&self) -> &ComponentRunner {
-        &self.bench
+        &self.runner
     }
 }
 
@@ -78,14 +78,14 @@ impl Machine for Component {
         cx: &Context,
         request: &Submission,
     ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String> {
-        self.bench
+        self.runner
             .submit(convert::context(cx), convert::submission(request))
             .map(|verdict| verdict.map(convert::accepted).map_err(convert::refusal))
             .map_err(|fault| fault.to_string())
     }
 
     fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String> {
-        self.bench
+        self.runner
             .advance(convert::context(cx), state.to_vec(), convert::event(event))
             .map(convert::step)
             .map_err(|fault| fault.to_string())

@@ -1,10 +1,9 @@
-//! One script format for families: what a client sends, what the world answers, what the family is
-//! expected to want in between.
+//! Scripts for families: what a client sends, what the provider answers, what the family must return.
 //!
 //! A [`Script`] runs natively ([`Script::run_native`]) and against the built component under the host's
-//! own limits ([`Script::run_component`]). Both ways every answer is asked for twice and must be equal,
-//! the state goes through its bytes between steps, and the host's rules are checked; time and seed are
-//! arguments, so a job of half an hour takes microseconds. Never opens a socket.
+//! own limits ([`Script::run_component`]). Both ways every call is made twice with equal results, the state
+//! is encoded between steps, and the host's rules are checked. Time and seed are arguments, so a job of half
+//! an hour takes microseconds. Never opens a socket.
 //!
 //! ```
 //! # use gatehouse_sdk::*;

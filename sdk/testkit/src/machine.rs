@@ -1,4 +1,4 @@
-//! A family that can be asked, whatever it runs in.
+//! A family that can be called, natively or as a component.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use crate::rules;
 
 /// A family behind the contract: state is bytes, nothing is remembered between calls.
 pub(crate) trait Machine {
-    /// Judges a request; `Err` when the family broke.
+    /// Checks a request; `Err` when the family broke.
     fn submit(
         &self,
         cx: &Context,

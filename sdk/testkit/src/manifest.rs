@@ -2,6 +2,7 @@
 //! loads the component.
 
 use gatehouse_sdk::{About, Accepted, Context, Family, Refusal, Submission, UnixMs, Verdict};
+use serde_json::Value;
 
 use crate::machine::{Machine, Native};
 
@@ -16,9 +17,10 @@ pub fn check_family<F: Family>() {
     let native = Native::<F>::new();
     let cx = Context::at(UnixMs(1_767_268_800_000));
     for test in &about.self_tests {
-        let request = Submission::new(test.surface.clone(), test.body.clone());
-        let came = native.submit(&cx, &request).unwrap_or_else(|problem| panic!("{}: {problem}", test.body));
-        assert_eq!(verdict(&came), test.expect, "the self-test {} ended with {came:?}", test.body);
+        let body: Value = serde_json::from_slice(&test.body).expect("the SDK writes JSON");
+        let request = Submission::new(test.surface.clone(), body.clone());
+        let came = native.submit(&cx, &request).unwrap_or_else(|problem| panic!("{body}: {problem}"));
+        assert_eq!(verdict(&came), test.expect, "the self-test {body} ended with {came:?}");
     }
 }
 

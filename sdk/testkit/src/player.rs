@@ -1,18 +1,19 @@
-//! Plays a script: keeps the clock and the state, feeds the family, compares its answers.
+//! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-use gatehouse_sdk::{Accepted, Action, Context, Event, Finding, Refusal, Step, Submission};
+use gatehouse_sdk::{Accepted, Action, Context, Event, Family, Finding, Refusal, Step, Submission};
 
-use crate::machine::Machine;
+use crate::component::Component;
+use crate::machine::{Machine, Native};
 use crate::rules;
 use crate::script::{Check, Expect, Feed, Line, Script};
 
 /// Any id the host could have given.
 const TASK: &str = "task_01KDWFAMDV000000000000000A";
 
-/// What the family last said.
+/// What the family last returned.
 enum Answer {
     Nothing,
     Judged(Result<Accepted<Vec<u8>>, Refusal>),
@@ -28,8 +29,26 @@ struct Player<'a> {
     expected: bool,
 }
 
-/// Plays all lines.
-pub(crate) fn play(script: &Script, machine: &dyn Machine) {
+impl Script {
+    /// Runs it with the family as plain Rust.
+    ///
+    /// # Panics
+    /// With the line's number and place, what was expected and what came.
+    pub fn run_native<F: Family>(&self) {
+        play(self, &Native::<F>::new());
+    }
+
+    /// Runs it with the built component, under the host's limits.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_component(&self, component: &Component) {
+        play(self, component);
+    }
+}
+
+/// Runs all lines.
+fn play(script: &Script, machine: &dyn Machine) {
     let mut player =
         Player { machine, cx: script.cx.clone(), state: Vec::new(), answer: Answer::Nothing, expected: true };
     for (index, (line, place)) in script.lines.iter().enumerate() {
@@ -118,7 +137,7 @@ impl Player<'_> {
         Err(format!("the family's last answer has not been expected by any line: {}", self.came()))
     }
 
-    /// The event, when it is its turn.
+    /// The event, if the family waits for it.
     fn event(&mut self, feed: &Feed) -> Result<Event, String> {
         let next = match &self.answer {
             Answer::Stepped(step) => Some(&step.next),
@@ -141,7 +160,7 @@ impl Player<'_> {
             (Feed::Cancel, Some(Action::Wait(_) | Action::Call(_) | Action::Probe(_))) => Ok(Event::Cancel),
             (Feed::Cancel, None) if self.is_accepted() => Ok(Event::Cancel),
             (Feed::Lost(reason), Some(Action::Done(outcome))) => match outcome.products.first() {
-                Some(product) => Ok(Event::Lost { source: product.source.clone(), reason: reason.clone() }),
+                Some(product) => Ok(Event::Lost((product.source.clone(), reason.clone()))),
                 None => Err("the outcome has no product that could be lost".to_owned()),
             },
             _ => Err(format!("not its turn: the family's last answer was {}", self.came())),

@@ -1,5 +1,5 @@
-//! What the host demands of every answer, checked for native runs too so that a family's own tests find
-//! it. The component runs under the host's own checks instead.
+//! The host's checks of what a family returns, for native runs. A component runs under the host's own checks
+//! instead.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 /// The host's default limit on a task's state.
 const STATE_BYTES: usize = 64 * 1024;
-/// The furthest a task may ask to sleep.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-/// The longest exchange.
-const LONGEST_CALL: Duration = Duration::from_secs(15 * 60);
-/// Probes or products of one answer.
-const MOST_MEDIA: usize = 64;
+/// The longest wait.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest time limit of a call.
+const MAX_CALL: Duration = Duration::from_secs(15 * 60);
+/// The most probes or products of one step.
+const MAX_MEDIA: usize = 64;
 
 pub(crate) fn accepted(about: &About, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
     if !about.models.iter().any(|model| model.id == accepted.model) {
@@ -34,14 +34,14 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
     progress(step.progress)?;
     match &step.next {
         Action::Call(next) => call(about, next),
-        Action::Probe(probes) if probes.is_empty() || probes.len() > MOST_MEDIA => {
-            Err(format!("expected 1 to {MOST_MEDIA} probes, got {}", probes.len()))
+        Action::Probe(probes) if probes.is_empty() || probes.len() > MAX_MEDIA => {
+            Err(format!("expected 1 to {MAX_MEDIA} probes, got {}", probes.len()))
         }
         Action::Probe(probes) => probes.iter().try_for_each(|probe| source(&probe.source)),
         Action::Wait(moment) if *moment < cx.now => {
             Err(format!("a wait ends before now: {} < {}", moment.0, cx.now.0))
         }
-        Action::Wait(moment) if moment.since(cx.now) > LONGEST_WAIT => {
+        Action::Wait(moment) if moment.since(cx.now) > MAX_WAIT => {
             Err("a wait of more than 24 hours".to_owned())
         }
         Action::Done(end) => outcome(about, end),
@@ -74,8 +74,9 @@ fn call(about: &About, call: &Call) -> Result<(), String> {
     if !about.providers.contains(&call.provider) {
         return Err(format!("the provider {:?} is not in the manifest", call.provider));
     }
-    if call.timeout.is_zero() || call.timeout > LONGEST_CALL {
-        return Err(format!("expected a timeout of at most 15 minutes, got {:?}", call.timeout));
+    let timeout = Duration::from_millis(call.timeout_ms.into());
+    if timeout.is_zero() || timeout > MAX_CALL {
+        return Err(format!("expected a timeout of at most 15 minutes, got {timeout:?}"));
     }
     match &call.target {
         Target::Path(path) if !path.starts_with('/') || path.starts_with("//") => {
@@ -86,8 +87,8 @@ fn call(about: &About, call: &Call) -> Result<(), String> {
         }
         Target::Path(_) | Target::Url(_) => {}
     }
-    match call.headers.iter().find(|(name, _)| Header::is_hosts(name)) {
-        Some((name, _)) => Err(format!("the header {name:?} is the host's")),
+    match call.headers.iter().find(|header| Header::is_hosts(&header.name)) {
+        Some(header) => Err(format!("the header {:?} is the host's", header.name)),
         None => Ok(()),
     }
 }
@@ -101,8 +102,8 @@ fn source(source: &str) -> Result<(), String> {
 }
 
 fn outcome(about: &About, outcome: &Outcome) -> Result<(), String> {
-    if outcome.products.len() > MOST_MEDIA {
-        return Err(format!("expected at most {MOST_MEDIA} products, got {}", outcome.products.len()));
+    if outcome.products.len() > MAX_MEDIA {
+        return Err(format!("expected at most {MAX_MEDIA} products, got {}", outcome.products.len()));
     }
     outcome.products.iter().try_for_each(|product| source(&product.source))?;
     outcome.settle.as_ref().map_or(Ok(()), |settle| charge(about, settle))

@@ -1,21 +1,18 @@
-//! The words a script is written in. Only records; `player` runs them.
+//! A script: what the client and the provider send, and what the family must return. Only records; `player`
+//! runs it.
 
 use std::panic::Location;
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    Accepted, Blame, Call, Context, Facts, Family, Outage, Outcome, Probe, Reply, Stage, Submission, UnixMs,
+    Accepted, Blame, Call, Context, Facts, Outage, Outcome, Probe, Reply, Stage, Submission, UnixMs,
 };
 use serde_json::Value;
 
-use crate::component::Component;
-use crate::machine::{Machine, Native};
-use crate::player;
-
-/// Noon of some day, so that scripts have a clock that looks like one.
+/// The start of a script's clock: noon of some day.
 const NOON: UnixMs = UnixMs(1_767_268_800_000);
 
-/// Looks at what the family wants; panics (usually by `assert!`) when it is not what was expected.
+/// Checks what the family returned; panics (usually by `assert!`) when it is not as expected.
 pub(crate) type Check<T> = Box<dyn Fn(&T)>;
 
 /// One line of a script.
@@ -26,7 +23,7 @@ pub(crate) enum Line {
     Expect(Expect),
 }
 
-/// What the world tells the family.
+/// What the family is told.
 pub(crate) enum Feed {
     Start,
     Reply(Reply),
@@ -37,7 +34,7 @@ pub(crate) enum Feed {
     Lost(String),
 }
 
-/// What the family is expected to answer.
+/// What the family must return.
 pub(crate) enum Expect {
     Accepted(Check<Accepted<Vec<u8>>>),
     Doomed(String),
@@ -68,10 +65,10 @@ impl Expect {
     }
 }
 
-/// A play: what a client sends, what the world answers, what the family is expected to want.
+/// A script: what a client sends, what the provider answers, what the family must return.
 ///
-/// Lines that tell the family something alternate with `expect_*` lines; every answer of the family must
-/// be expected by at least one line. A line out of turn (a reply nobody asked for) fails the script.
+/// Lines that tell the family something alternate with `expect_*` lines. At least one line must expect each
+/// result of the family. A line at the wrong moment (a reply without a call) fails the script.
 pub struct Script {
     pub(crate) cx: Context,
     pub(crate) lines: Vec<(Line, &'static Location<'static>)>,
@@ -90,21 +87,21 @@ impl Script {
         Self { cx: Context { seed: 7, ..Context::at(NOON) }, lines: Vec::new() }
     }
 
-    /// Begins at another moment.
+    /// Sets the start of the clock.
     #[must_use]
     pub fn at(mut self, now: UnixMs) -> Self {
         self.cx = Context { now, accepted_at: now, deadline: Context::at(now).deadline, ..self.cx };
         self
     }
 
-    /// Another seed.
+    /// Sets the seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.cx.seed = seed;
         self
     }
 
-    /// The operator's table for the plugin.
+    /// Sets the operator's settings of the plugin.
     #[must_use]
     pub fn settings(mut self, settings: Value) -> Self {
         self.cx.settings = settings;
@@ -234,65 +231,45 @@ impl Script {
         self.expect(Expect::Call(Box::new(check)))
     }
 
-    /// A look at media.
+    /// Probes of media.
     #[must_use]
     #[track_caller]
     pub fn expect_probe(self, check: impl Fn(&Vec<Probe>) + 'static) -> Self {
         self.expect(Expect::Probe(Box::new(check)))
     }
 
-    /// A wait; the check is handed its length from now.
+    /// A wait; the check reads its length from now.
     #[must_use]
     #[track_caller]
     pub fn expect_wait(self, check: impl Fn(&Duration) + 'static) -> Self {
         self.expect(Expect::Wait(Box::new(check)))
     }
 
-    /// A good end.
+    /// The task completes.
     #[must_use]
     #[track_caller]
     pub fn expect_done(self, check: impl Fn(&Outcome) + 'static) -> Self {
         self.expect(Expect::Done(Box::new(check)))
     }
 
-    /// A bad end, with exactly this message.
+    /// The task fails, with exactly this message.
     #[must_use]
     #[track_caller]
     pub fn expect_fail(self, blame: Blame, message: &str) -> Self {
         self.expect(Expect::Fail(blame, message.to_owned()))
     }
 
-    /// The stage the last answer named.
+    /// The stage of the last step.
     #[must_use]
     #[track_caller]
     pub fn expect_stage(self, stage: Stage) -> Self {
         self.expect(Expect::Stage(stage))
     }
 
-    /// The progress the last answer named.
+    /// The progress of the last step.
     #[must_use]
     #[track_caller]
     pub fn expect_progress(self, percent: u8) -> Self {
         self.expect(Expect::Progress(percent))
-    }
-
-    /// Plays it with the family as plain Rust.
-    ///
-    /// # Panics
-    /// With the line's number and place, what was expected and what came.
-    pub fn run_native<F: Family>(&self) {
-        self.run(&Native::<F>::new());
-    }
-
-    /// Plays it with the built component, under the host's limits.
-    ///
-    /// # Panics
-    /// As [`Script::run_native`].
-    pub fn run_component(&self, component: &Component) {
-        self.run(component);
-    }
-
-    fn run(&self, machine: &dyn Machine) {
-        player::play(self, machine);
     }
 }

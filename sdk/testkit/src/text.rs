@@ -1,82 +1,84 @@
-//! Text families, played natively and as the built component, which must agree to the byte.
+//! Text families, run natively and as the built component, which must agree to the byte.
 
 use gatehouse_runtime::MAX_OUTPUT_TOKENS;
 use gatehouse_sdk::{
-    Answered, Chunk, Context, Family, Payload, Prepared, Refusal, Relay, Reply, Sse, TextFailure,
-    TextRequest, run,
+    Answered, Chunk, Context, Family, Prepared, Refusal, Relay, Reply, Sse, TextFailure, TextRequest, run,
 };
 
 use crate::component::Component;
 use crate::convert;
 
-/// What the component said to a text request, the native family having said the same.
+/// Runs a text family as the component and natively, and checks that both return the same.
 pub struct TextPlay<'a> {
     component: &'a Component,
     cx: Context,
 }
 
 impl<'a> TextPlay<'a> {
-    /// Plays against `component` in the circumstances of `cx`.
+    /// Runs against `component` with the context `cx`.
     #[must_use]
     pub fn new(component: &'a Component, cx: Context) -> Self {
         Self { component, cx }
     }
 
-    /// Judges a request; a call's JSON comes out as [`Payload::Written`].
+    /// Checks and translates a request.
     ///
     /// # Errors
     /// The family's refusal.
     ///
     /// # Panics
-    /// When the component breaks, or says anything else than the native family.
+    /// When the component breaks, or returns anything else than the native family.
     pub fn prepare<F: Family>(&self, request: &TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
-        let said =
-            self.component.runner().prepare(convert::context(&self.cx), convert::text::inquiry(request));
-        let said = said
+        let came =
+            self.component.runner().prepare(convert::context(&self.cx), convert::text_request(request));
+        let came = came
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
-            .map(convert::text::prepared)
+            .map(convert::prepared)
             .map_err(convert::refusal);
         let native = run::prepare::<F>(&self.cx, request.clone()).map(as_hosted);
-        assert_eq!(said, native, "component and native family differ");
-        said
+        assert_eq!(came, native, "component and native family differ");
+        came
     }
 
     /// Translates a whole answer.
     ///
     /// # Errors
-    /// The family's rejection.
+    /// The family's failure.
     ///
     /// # Panics
-    /// As [`TextPlay::open`].
+    /// As [`TextPlay::prepare`].
     pub fn answer<F: Family>(&self, state: &[u8], reply: &Reply) -> Result<Answered, TextFailure> {
-        let said =
-            self.component.runner().answer(convert::context(&self.cx), state.to_vec(), convert::reply(reply));
-        let said = said
+        let came = self.component.runner().answer(
+            convert::context(&self.cx),
+            state.to_vec(),
+            convert::same_shape(reply),
+        );
+        let came = came
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
-            .map(convert::text::answered)
-            .map_err(convert::text::rejection);
+            .map(convert::answered)
+            .map_err(convert::text_failure);
         let native = run::answer::<F>(&self.cx, state, reply.clone());
-        assert_eq!(said, native, "component and native family differ");
-        said
+        assert_eq!(came, native, "component and native family differ");
+        came
     }
 
-    /// Plays a stream: each batch of events, then its end unless something ended it before.
+    /// Runs a stream: each batch of events, then its end unless it ended before.
     ///
     /// # Panics
-    /// As [`TextPlay::open`].
+    /// As [`TextPlay::prepare`].
     #[must_use]
     pub fn relay<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
-        let sent = batches.iter().map(|batch| batch.iter().map(convert::text::sse).collect()).collect();
-        let said: Vec<_> = self
+        let sent = batches.iter().map(|batch| batch.iter().map(convert::sse).collect()).collect();
+        let came: Vec<_> = self
             .component
             .runner()
             .relay(convert::context(&self.cx), state.to_vec(), sent)
             .unwrap_or_else(|fault| panic!("the component broke: {fault}"))
             .into_iter()
-            .map(|answer| answer.map(convert::text::chunk).map_err(convert::text::rejection))
+            .map(|answer| answer.map(convert::chunk).map_err(convert::text_failure))
             .collect();
-        assert_eq!(said, self.native::<F>(state, batches), "component and native family differ");
-        said
+        assert_eq!(came, self.native::<F>(state, batches), "component and native family differ");
+        came
     }
 
     fn native<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
@@ -95,12 +97,7 @@ impl<'a> TextPlay<'a> {
     }
 }
 
-/// As the host hands it on.
+/// As the host returns it: the token limit is capped.
 fn as_hosted(prepared: Prepared<Vec<u8>>) -> Prepared<Vec<u8>> {
-    let mut prepared =
-        Prepared { max_output_tokens: prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS), ..prepared };
-    if let Payload::Json(body) = &prepared.call.body {
-        prepared.call.body = Payload::Written(body.to_string());
-    }
-    prepared
+    Prepared { max_output_tokens: prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS), ..prepared }
 }

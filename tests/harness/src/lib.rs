@@ -1,11 +1,12 @@
-//! What tests of all crates share: one clock, one seed, one HTTP/1 client, one scripted provider, and a gateway
-//! process. A crate uses it as a dev-dependency.
+//! What tests of all crates share: one clock, one seed, one HTTP/1 client, one scripted provider, plugin
+//! components, and a gateway process. A crate uses it as a dev-dependency.
 //!
-//! It depends on `gatehouse-model` only, so that low crates can use it too. It knows nothing of the gateway's
+//! Of the host it depends on `gatehouse-model` only, so that low crates can use it too. It knows nothing of the gateway's
 //! insides: a [`Gateway`] is a process like an operator's, started with a configuration file, called over its real
 //! listener, killed with a signal.
 
 mod clock;
+mod fixture;
 mod gateway;
 mod http;
 mod provider;
@@ -13,6 +14,7 @@ mod seed;
 mod wait;
 
 pub use clock::TestClock;
+pub use fixture::{component, puppet, puppet_claiming};
 pub use gateway::{Caller, Gateway, Setup};
 pub use http::{Connection, End, Error, PersistentClient, Response, send, send_to, try_send};
 pub use provider::{Provider, Received, Reply, reply, serve_connections};

@@ -1,5 +1,5 @@
-//! `GET /v1/media/{name}`: signed links to results. The signature is the only credential. Byte ranges are parsed by the
-//! driver.
+//! `GET /v1/media/{name}`: signed links to results. The signature is the only credential. Byte ranges are
+//! parsed by the driver.
 
 use gatehouse_driver::{MediaFile, MediaRefusal};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};

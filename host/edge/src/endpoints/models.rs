@@ -1,4 +1,5 @@
-//! `GET /v1/models` and `GET /v1/models/{id}` in the shape OpenAI clients read. Lists only what the key may use.
+//! `GET /v1/models` and `GET /v1/models/{id}` in the shape OpenAI clients read. Lists only what the key may
+//! use.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The task endpoints: read, wait, list and cancel, in the specification's shape (spec "Task"; decisions "Tasks"). Never
-//! decides what a task's state means.
+//! The task endpoints: read, wait, list and cancel, in the specification's shape (spec "Task"; decisions
+//! "Tasks"). Never decides what a task's state means.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,8 +97,8 @@ pub(super) async fn read<B: Backend>(
     Ok(response)
 }
 
-/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page. One page reads a limited number
-/// of tasks: with a filter it may be short or empty although `has_more` is true.
+/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page. One page reads a
+/// limited number of tasks: with a filter it may be short or empty although `has_more` is true.
 pub(super) async fn list<B: Backend>(
     context: &EdgeContext<B>,
     request: &EndpointRequest<'_>,
@@ -206,7 +206,7 @@ fn failure_type(kind: FailureKind) -> &'static str {
 }
 
 /// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
-#[expect(clippy::ref_option, reason = "the signature serde asks for")]
+#[expect(clippy::ref_option, reason = "serde's signature")]
 fn as_json_number<S: Serializer>(cost: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
     match cost {
         Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),

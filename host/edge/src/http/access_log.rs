@@ -1,5 +1,5 @@
-//! The access record of one request: one log line and its metrics, written when the response has left or the client
-//! has. Never holds a query, a header value or a body.
+//! The access record of one request: one log line and its metrics, written when the response has left or the
+//! client has. Never holds a query, a header value or a body.
 
 use std::io;
 use std::pin::Pin;

@@ -1,8 +1,9 @@
-//! Authentication: reads the API key of a request, looks it up by digest, and checks its revocation, expiry and networks.
+//! Authentication: reads the API key of a request, looks it up by digest, and checks its revocation, expiry
+//! and networks.
 //!
-//! Keys are cached by digest and valid only for the store's current key generation, so a revocation works at once. Never
-//! keeps, compares or logs a key's text. Every key that was never issued gets the same message, whatever is wrong with
-//! it. Spending and model limits are checked where they are committed.
+//! Keys are cached by digest and valid only for the store's current key generation, so a revocation works at
+//! once. Never keeps, compares or logs a key's text. Every key that was never issued gets the same message,
+//! whatever is wrong with it. Spending and model limits are checked where they are committed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -83,8 +84,8 @@ impl Auth {
     }
 }
 
-/// The key texts of a request in order of precedence: `x-api-key` first where it may carry one, because its clients
-/// sometimes send a stale bearer token too; then bearer tokens.
+/// The key texts of a request in order of precedence: `x-api-key` first where it may carry one, because its
+/// clients sometimes send a stale bearer token too; then bearer tokens.
 fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Refusal>> {
     let mut found = Vec::with_capacity(2);
     if x_api_key {

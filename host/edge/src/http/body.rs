@@ -1,5 +1,5 @@
-//! Request bodies: read once, limited in bytes, time and rate, and counted against a common budget of all clients. Never
-//! parses the bytes: that is `CheckedBody` of the driver.
+//! Request bodies: read once, limited in bytes, time and rate, and counted against a common budget of all
+//! clients. Never parses the bytes: that is `CheckedBody` of the driver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +130,8 @@ impl RequestBody {
         }
     }
 
-    /// Reads and drops the rest of a short body. False when bytes are still to come: the connection cannot be used again.
+    /// Reads and drops the rest of a short body. False when bytes are still to come: the connection cannot be
+    /// used again.
     pub(crate) async fn drain(mut self, clock: &dyn Clock) -> bool {
         if self.finished {
             return true;
@@ -155,8 +156,8 @@ impl RequestBody {
     }
 }
 
-/// The time for the next bytes: the shortest of the allowed pause, the time left in total, and the time that the bytes so
-/// far allow at the minimum rate.
+/// The time for the next bytes: the shortest of the allowed pause, the time left in total, and the time that
+/// the bytes so far allow at the minimum rate.
 fn time_limit(limits: &Limits, elapsed: Duration, received: u64) -> Duration {
     let idle = seconds(limits.body_idle_seconds);
     let left = seconds(limits.body_seconds).saturating_sub(elapsed);

@@ -1,7 +1,7 @@
 //! The address of a request's client. Pure: the peer, the headers and the trusted networks are arguments.
 //!
-//! `X-Forwarded-For` counts only when the peer itself is trusted, and only from right to left up to the first hop that
-//! is not trusted: the client may have written everything left of it.
+//! `X-Forwarded-For` counts only when the peer itself is trusted, and only from right to left up to the first
+//! hop that is not trusted: the client may have written everything left of it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

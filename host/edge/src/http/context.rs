@@ -1,5 +1,5 @@
-//! What an endpoint gets: the parts of the edge that every request needs, and one request after its checks. Holds no
-//! logic.
+//! What an endpoint gets: the parts of the edge that every request needs, and one request after its checks.
+//! Holds no logic.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section 8.3.1). Pure;
-//! never looks at a route or a body.
+//! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section
+//! 8.3.1). Pure; never looks at a route or a body.
 
 use http::request::Parts;
 use http::uri::Authority;
@@ -28,8 +28,8 @@ pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> 
     authority(parts)
 }
 
-/// hyper looks at the last coding alone and passes the body on as the other codings left it; a proxy in front may read
-/// such a list in another way.
+/// hyper looks at the last coding alone and passes the body on as the other codings left it; a proxy in front
+/// may read such a list in another way.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let plain = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));

@@ -1,5 +1,5 @@
-//! HTTP: the pipeline every request passes (head checks, routing, authentication, response headers, access log). Never
-//! knows the shape of an endpoint.
+//! HTTP: the pipeline every request passes (head checks, routing, authentication, response headers, access
+//! log). Never knows the shape of an endpoint.
 
 pub(crate) mod access_log;
 pub(crate) mod auth;

@@ -1,7 +1,8 @@
-//! The pipeline of every request: head checks, routing, authentication, the endpoint, the response's common headers.
+//! The pipeline of every request: head checks, routing, authentication, the endpoint, the response's common
+//! headers.
 //!
-//! Owns the order of these steps and what every response carries (request ids, the connection's fate, the access
-//! record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
+//! Owns the order of these steps and what every response carries (request ids, the connection's fate, the
+//! access record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
 
 use std::convert::Infallible;
 use std::net::IpAddr;

@@ -40,7 +40,7 @@ pub(crate) enum Endpoint {
 pub(crate) struct Submission {
     /// The model implied by the path; without one the body names it.
     pub(crate) model: Option<&'static str>,
-    /// Where the id of the task stands that this one follows up.
+    /// Where the request names the task that it follows up.
     pub(crate) parent: ParentIn,
     pub(crate) receipt: ReceiptShape,
 }
@@ -165,8 +165,8 @@ pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
     Lookup::OtherMethods(allowed.join(", "))
 }
 
-/// The path a client probably meant by an unknown one: its base URL had no `/v1`, or more than `/v1`, so that the path
-/// repeats itself or begins with foreign segments. The longest known ending wins.
+/// The path a client probably meant by an unknown one: its base URL had no `/v1`, or more than `/v1`, so that
+/// the path repeats itself or begins with foreign segments. The longest known ending wins.
 pub(crate) fn probable_path(path: &str) -> Option<String> {
     path.match_indices('/').find_map(|(at, _)| {
         let mut rest = &path[at..];

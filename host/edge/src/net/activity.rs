@@ -1,10 +1,12 @@
-//! Counters of one connection, shared by its service and by the code that decides when an idle connection ends.
+//! Counters of one connection, shared by its service and by the code that decides when an idle connection
+//! ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Requests of one connection under way; without any the connection is idle. A connection is also idle when its peer
-/// takes none of the responses that are ready: HTTP/2 lets it close its window without the socket ever being full.
+/// Requests of one connection under way; without any the connection is idle. A connection is also idle when
+/// its peer takes none of the responses that are ready: HTTP/2 lets it close its window without the socket
+/// ever being full.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Activity(Arc<Counters>);
 
@@ -20,7 +22,8 @@ impl Activity {
         self.0.under_way.load(Ordering::Acquire) == self.0.awaiting_client.load(Ordering::Acquire)
     }
 
-    /// Requests begun and response pieces taken so far; two equal readings mean that neither happened in between.
+    /// Requests begun and response pieces taken so far; two equal readings mean that neither happened in
+    /// between.
     pub(crate) fn progress(&self) -> usize {
         self.0.progress.load(Ordering::Acquire)
     }

@@ -1,5 +1,5 @@
-//! A limit on how many of something each key holds at once: connections by client subnet, requests by API key. A key
-//! has an entry only while it holds a permit.
+//! A limit on how many of something each key holds at once: connections by client subnet, requests by API
+//! key. A key has an entry only while it holds a permit.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,5 +1,5 @@
-//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself). Never accepts (see `listen`)
-//! and never looks into a request (see `http/pipeline`).
+//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself). Never accepts (see
+//! `listen`) and never looks into a request (see `http/pipeline`).
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -21,7 +21,8 @@ use crate::net::activity::Activity;
 use crate::net::shutdown::{ShutdownPhase, reached};
 use crate::net::transport::{ConnectionFlags, Transport};
 
-/// In a shutdown, how long a connection that has just been made, or was just used, may take to send a request.
+/// In a shutdown, how long a connection that has just been made, or was just used, may take to send a
+/// request.
 const LAST_REQUEST: Duration = Duration::from_secs(1);
 /// Interval of keep-alive pings to a silent HTTP/2 peer.
 const PING: Duration = Duration::from_secs(20);
@@ -98,12 +99,12 @@ impl<B: Backend> ConnectionServer<B> {
         }
     }
 
-    /// Runs a connection through a shutdown until it may be closed without losing a request. Returns its result if it
-    /// ended by itself.
+    /// Runs a connection through a shutdown until it may be closed without losing a request. Returns its
+    /// result if it ended by itself.
     ///
-    /// Told to shut down between two requests, hyper closes an HTTP/1 connection at once, even if the next request is
-    /// half here or on its way. So hyper is told only once nothing has come for a while. Responses sent meanwhile
-    /// carry `Connection: close`.
+    /// Told to shut down between two requests, hyper closes an HTTP/1 connection at once, even if the next
+    /// request is half here or on its way. So hyper is told only once nothing has come for a while. Responses
+    /// sent meanwhile carry `Connection: close`.
     async fn run_lame_duck<C: GracefulConnection>(
         &self,
         mut connection: Pin<&mut C>,

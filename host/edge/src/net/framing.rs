@@ -1,9 +1,10 @@
 //! Tracks heads and bodies in the plain bytes of one HTTP/1 connection: facts that hyper does not report.
 //!
-//! hyper drops `Content-Length` when `Transfer-Encoding` is present, in either order, before the pair can be refused;
-//! and it cannot tell a slow head from an idle connection. Both are visible here. Pure: never reads a socket or a
-//! clock, never decides what a request means. After a head whose body cannot be tracked (chunked, unreadable length)
-//! the connection is [`untracked`](Framing::is_untracked). It is closed after that request, so no later head is missed.
+//! hyper drops `Content-Length` when `Transfer-Encoding` is present, in either order, before the pair can be
+//! refused; and it cannot tell a slow head from an idle connection. Both are visible here. Pure: never reads
+//! a socket or a clock, never decides what a request means. After a head whose body cannot be tracked
+//! (chunked, unreadable length) the connection is [`untracked`](Framing::is_untracked). It is closed after
+//! that request, so no later head is missed.
 //!
 //! ```text
 //! Between --byte--> Head --blank line--> Between | Body(n) | Untracked

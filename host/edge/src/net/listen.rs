@@ -1,5 +1,5 @@
-//! Accepting connections within limits, and TLS. Hands every accepted stream to `connection`; never looks into a
-//! request.
+//! Accepting connections within limits, and TLS. Hands every accepted stream to `connection`; never looks
+//! into a request.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -72,8 +72,8 @@ impl<B: Backend> Listeners<B> {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                // Without a free permit nothing more is accepted: the kernel's queue holds the others. An accepted
-                // connection is served even if a shutdown begins while it waits.
+                // Without a free permit nothing more is accepted: the kernel's queue holds the others. An
+                // accepted connection is served even if a shutdown begins while it waits.
                 Ok((stream, peer)) => tokio::select! {
                     Ok(permit) = Arc::clone(&self.permits).acquire_owned() => self.admit(permit, stream, peer),
                     () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return,

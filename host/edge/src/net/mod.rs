@@ -1,5 +1,5 @@
-//! Sockets: listeners, TLS, connections with their timers and framing, concurrency limits, the phases of a shutdown. Never
-//! reads what a request wants.
+//! Sockets: listeners, TLS, connections with their timers and framing, concurrency limits, the phases of a
+//! shutdown. Never reads what a request wants.
 
 pub(crate) mod activity;
 pub(crate) mod concurrency_limit;

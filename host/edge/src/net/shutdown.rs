@@ -1,5 +1,5 @@
-//! The phases of a shutdown, as every connection and long poll observes them. Never decides when a phase begins (see
-//! `edge`).
+//! The phases of a shutdown, as every connection and long poll observes them. Never decides when a phase
+//! begins (see `edge`).
 
 use tokio::sync::watch;
 

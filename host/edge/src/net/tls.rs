@@ -118,7 +118,8 @@ impl Certificates {
     }
 
     /// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls
-    /// knows no older version, no renegotiation and no compression; early data stays off because it can be replayed.
+    /// knows no older version, no renegotiation and no compression; early data stays off because it can be
+    /// replayed.
     pub(crate) fn server_config(&self) -> Result<ServerConfig, TlsError> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()

@@ -1,8 +1,8 @@
-//! The byte stream of one connection, with what hyper lacks: a timer for a head that never ends, a timer for a client
-//! that never takes its response, and a lingering close.
+//! The byte stream of one connection, with what hyper lacks: a timer for a head that never ends, a timer for
+//! a client that never takes its response, and a lingering close.
 //!
-//! Never parses beyond [`Framing`], never closes a healthy connection. [`ConnectionFlags`] carries facts between the
-//! two sides of hyper: this stream below it, the request pipeline above it.
+//! Never parses beyond [`Framing`], never closes a healthy connection. [`ConnectionFlags`] carries facts
+//! between the two sides of hyper: this stream below it, the request pipeline above it.
 
 use std::io;
 use std::pin::Pin;
@@ -16,12 +16,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::net::framing::Framing;
 
-/// Time and bytes for a client to finish writing and read the response that refused its request, and no more. Many
-/// clients read nothing before they have written a whole body, and a body that is too large is seldom twice the limit.
+/// Time and bytes for a client to finish writing and read the response that refused its request, and no more.
+/// Many clients read nothing before they have written a whole body, and a body that is too large is seldom
+/// twice the limit.
 const LINGER: Duration = Duration::from_secs(30);
 const LINGER_BYTES: usize = 64 << 20;
-/// HTTP/2 refuses one stream and goes on with the others. A whole connection ends because its peer broke the protocol;
-/// of such a peer no more is read than may have been under way when the error was sent.
+/// HTTP/2 refuses one stream and goes on with the others. A whole connection ends because its peer broke the
+/// protocol; of such a peer no more is read than may have been under way when the error was sent.
 const LINGER_HTTP2: Duration = Duration::from_secs(2);
 const LINGER_HTTP2_BYTES: usize = 1 << 20;
 
@@ -211,7 +212,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<IO> {
 }
 
 impl<IO: AsyncRead + Unpin> Transport<IO> {
-    /// Reads and drops what the client still sends: otherwise the kernel sends a reset, which overtakes our last bytes.
+    /// Reads and drops what the client still sends: otherwise the kernel sends a reset, which overtakes our
+    /// last bytes.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(closing) = &mut self.closing else { return Poll::Ready(()) };
         let mut scratch = [0; 8192];

@@ -1,5 +1,5 @@
-//! The edge over real sockets with a scripted backend: a manual clock, raw bytes in, parsed responses out. Malformed
-//! HTTP/1 and HTTP/2 against the real binary is in `tests/http`.
+//! The edge over real sockets with a scripted backend: a manual clock, raw bytes in, parsed responses out.
+//! Malformed HTTP/1 and HTTP/2 against the real binary is in `tests/http`.
 
 mod endpoints;
 mod http;

@@ -166,7 +166,7 @@ async fn oversized_input_never_reaches_the_plugin() {
         "the request's JSON has 1048577 bytes, 1048576 is the most a plugin is given"
     );
     let parent = Parent {
-        task: TaskId::new(common::NOW, &common::Constant),
+        task: TaskId::new(common::NOW, &gatehouse_harness::TestSeed::constant(3)),
         model: "unruly-1".to_owned(),
         completed: true,
         public: vec![b' '; 1 << 20],

@@ -1,53 +1,75 @@
-//! Shared by the tests of this crate: the fixture component with its flaws, a fixed clock, contexts.
+//! Shared by the tests of this crate: the fixture component with its flaws, contexts.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_model::{
-    Accepted, Clock, Context, Event, Pause, Refusal, Seed, Step, Submission, TaskId, UnixMs,
-};
+use gatehouse_harness::{TestClock, TestSeed, puppet_claiming};
+use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission, TaskId, UnixMs};
 use gatehouse_runtime::{Config, PluginService, Version};
+use serde_json::{Value, json};
 
 pub const NOW: UnixMs = UnixMs(1_767_225_600_000);
-const FLAW: &[u8] = b"-unruly-flaw-goes-here-";
 
-/// The fixture, built once for all tests.
+/// The fixture under the name the tests use, built once for all of them.
 pub fn unruly() -> &'static [u8] {
     static BUILT: OnceLock<Vec<u8>> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/unruly");
-        let target = plugins_target_dir(&std::env::current_exe().unwrap());
-        let wasm = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
-        std::fs::read(wasm).unwrap()
-    })
+    BUILT.get_or_init(|| claiming(&json!({})))
 }
 
-/// The fixture with a flaw; see its `manifest.rs`.
+/// The fixture with other claims, or a flaw; see its `manifest.rs`.
+pub fn claiming(claims: &Value) -> Vec<u8> {
+    let mut all = json!({
+        "family": "unruly",
+        "version": "1.2.3",
+        "models": [{"id": "unruly-1", "aliases": ["unruly"], "surfaces": ["images.generate"]}],
+        "surfaces": [{"name": "images.generate", "default-model": "unruly-1", "schema": {"type": "object"}}],
+        "providers": ["mock"],
+        "price-keys": ["unruly.image"],
+        "self-tests": self_tests(),
+    });
+    for (key, claim) in claims.as_object().unwrap() {
+        all[key] = claim.clone();
+    }
+    puppet_claiming(&all)
+}
+
+fn self_tests() -> Value {
+    let test =
+        |body: &str, expect: &str| json!({"surface": "images.generate", "body": body, "expect": expect});
+    json!([test("ok", "accepted"), test("refuse", "refused"), test("doom", "doomed")])
+}
+
+/// The fixture with one of these flaws.
 pub fn flawed(flaw: u8) -> Vec<u8> {
-    let mut wasm = unruly().to_vec();
-    let found: Vec<usize> = (0..wasm.len() - FLAW.len()).filter(|at| wasm[*at..].starts_with(FLAW)).collect();
-    assert_eq!(found.len(), 1, "the marker must be there exactly once");
-    wasm[found[0]] = flaw;
-    wasm
+    let model = |id: &str, aliases: &[&str], surface: &str| json!({"models": [{"id": id, "aliases": aliases, "surfaces": [surface]}]});
+    let mut tests = self_tests();
+    claiming(&match flaw {
+        b'2' => json!({"state-version": 2, "reads-state": [1]}),
+        b'a' => model("unruly-1", &["unruly", "unruly-1"], "images.generate"),
+        b'c' => json!({"flaw": "panics off test"}),
+        b'e' => {
+            tests[0]["expect"] = json!("refused");
+            json!({"self-tests": tests})
+        }
+        b'f' => json!({"family": "Not Kebab"}),
+        b'i' => json!({"flaw": "new states"}),
+        b'l' => json!({"flaw": "loops"}),
+        b'm' => model("unruly-2", &["unruly"], "images.generate"),
+        b'p' => json!({"attack": "panic"}),
+        b'r' => json!({"reads-state": [1]}),
+        b's' => json!({"surfaces": [
+            {"name": "images.generate", "default-model": "unruly-1", "schema": {"$raw": "7b"}}]}),
+        b'u' => model("unruly-1", &["unruly"], "images.unknown"),
+        b'v' => json!({"version": "one"}),
+        b'w' => json!({"flaw": "waits for the past"}),
+        other => panic!("no flaw {other}"),
+    })
 }
 
 /// The same plugin as another build: a custom section changes the digest and nothing else.
 pub fn rebuilt(wasm: &[u8], mark: u8) -> Vec<u8> {
     [wasm, &[0, 3, 1, b'b', mark]].concat()
-}
-
-struct FixedClock;
-
-impl Clock for FixedClock {
-    fn now(&self) -> UnixMs {
-        NOW
-    }
-
-    fn pause(&self, _: Duration) -> Pause {
-        Box::pin(std::future::pending())
-    }
 }
 
 /// Without a canary period, which would keep the version before loaded.
@@ -59,7 +81,7 @@ pub fn open(dir: &Path) -> PluginService {
 
 pub fn open_with(config: Config) -> PluginService {
     let config = Config { threads: if config.threads == 0 { 2 } else { config.threads }, ..config };
-    PluginService::open(config, Arc::new(FixedClock)).unwrap()
+    PluginService::open(config, TestClock::at(NOW.0)).unwrap()
 }
 
 /// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
@@ -81,14 +103,6 @@ pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
     (dir, service, version)
 }
 
-pub struct Constant;
-
-impl Seed for Constant {
-    fn fill(&self, into: &mut [u8]) {
-        into.fill(3);
-    }
-}
-
 pub fn context(version: &Version) -> Context {
     Context {
         now: NOW,
@@ -101,7 +115,7 @@ pub fn context(version: &Version) -> Context {
 }
 
 pub fn step_context(version: &Version) -> Context {
-    Context { task: Some(TaskId::new(NOW, &Constant)), ..context(version) }
+    Context { task: Some(TaskId::new(NOW, &TestSeed::constant(3))), ..context(version) }
 }
 
 pub fn request(what: &str) -> Submission {

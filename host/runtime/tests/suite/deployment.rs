@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::common::{self, Constant, NOW, flawed, rebuilt, unruly};
+use crate::common::{self, NOW, flawed, rebuilt, unruly};
 use gatehouse_model::{Digest, Event, TaskId};
 use gatehouse_runtime::{
     Config, Inventory, LiveSample, LiveState, LiveStates, PluginService, SignedComponent, SigningKey,
@@ -23,8 +23,10 @@ fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> Str
 #[test]
 fn a_required_signature_is_checked_at_install_and_at_start() {
     let dir = tempfile::tempdir().unwrap();
-    let (acme, other) =
-        (SigningKey::mint(&Constant), SigningKey::parse(&Digest::of(b"o").to_string()).unwrap());
+    let (acme, other) = (
+        SigningKey::mint(&gatehouse_harness::TestSeed::constant(3)),
+        SigningKey::parse(&Digest::of(b"o").to_string()).unwrap(),
+    );
     let mut config = config(dir.path());
     config.trust.required = true;
     config.trust.keys.insert("acme".to_owned(), acme.public());
@@ -106,7 +108,7 @@ impl LiveStates for Tasks {
 
 fn task(number: u64, state_version: u32, state: &str) -> LiveState {
     LiveState {
-        task: TaskId::new(gatehouse_model::UnixMs(NOW.0 + number), &Constant),
+        task: TaskId::new(gatehouse_model::UnixMs(NOW.0 + number), &gatehouse_harness::TestSeed::constant(3)),
         digest: Digest::of(unruly()),
         state_version,
         state: state.as_bytes().to_vec(),

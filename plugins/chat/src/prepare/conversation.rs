@@ -27,12 +27,12 @@ pub(crate) struct Conversation<'a> {
 impl<'a> Conversation<'a> {
     pub(crate) fn write(messages: &[Message<'a>], rules: &Rules) -> Checked<Self> {
         let mut conversation = Self { json: "[".to_owned(), system: Vec::new(), role: None };
-        let place = Path::BRACKETED.key("messages");
+        let child = Path::BRACKETED.key("messages");
         for (at, message) in messages.iter().enumerate() {
-            conversation.message(&place.index(at), message, rules)?;
+            conversation.message(&child.index(at), message, rules)?;
         }
         if conversation.role.is_none() {
-            return Err(instead(&place, "at least one message of a user that is not empty", "none"));
+            return Err(instead(&child, "at least one message of a user that is not empty", "none"));
         }
         conversation.json.push_str("]}]");
         if conversation.role == Some("assistant") && !rules.prefill {
@@ -158,12 +158,12 @@ impl<'a> Conversation<'a> {
             self.text("assistant", refusal, None);
         }
         for (at, call) in message.calls.iter().enumerate() {
-            let place = path.key("tool_calls");
-            let place = place.index(at);
+            let child = path.key("tool_calls");
+            let child = child.index(at);
             let ToolCall::Function { id, name, arguments } = call else {
-                return Err(instead(&place.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
+                return Err(instead(&child.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
             };
-            let input = input_object(&place.key("function").key("arguments"), *arguments)?;
+            let input = input_object(&child.key("function").key("arguments"), *arguments)?;
             let mut out = Writer::new(input.len() + 96);
             out.member("type", "\"tool_use\"");
             out.member("id", &tool_id(*id));

@@ -32,7 +32,7 @@ pub(crate) enum Thinking {
     Adaptive,
 }
 
-/// What a request says that bears on thinking.
+/// The fields of a request that concern thinking.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThinkingRequest {
     /// The client used the `-thinking` alias.

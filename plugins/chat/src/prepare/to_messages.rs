@@ -70,11 +70,11 @@ fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
     }
     let forced = request.choice.is_some_and(ToolChoice::is_forced) && request.tools.is_empty();
     if matches!(request.choice, Some(ToolChoice::Other)) || forced {
-        return refuse("tool_choice", "`none`, `auto`, `required` or a function that stands in `tools`");
+        return refuse("tool_choice", "`none`, `auto`, `required` or a function that is in `tools`");
     }
     if request.format.is_schema_without_schema() {
-        let place = Path::BRACKETED.key("response_format");
-        return Err(wrong(&place.key("json_schema").key("schema"), "an object", None));
+        let child = Path::BRACKETED.key("response_format");
+        return Err(wrong(&child.key("json_schema").key("schema"), "an object", None));
     }
     Ok(())
 }

@@ -106,14 +106,14 @@ impl<'a> ContentReader<'_, 'a> {
             .map(|raw| parts::read(self, &path.key("content"), raw, &parts::MODEL_PARTS))
             .transpose()?;
         let refusal = message.get("refusal").map(|raw| string(&path.key("refusal"), raw)).transpose()?;
-        let place = path.key("tool_calls");
+        let child = path.key("tool_calls");
         let calls = match message.get("tool_calls") {
             None => Vec::new(),
             Some(raw) => {
-                let all = objects(&place, raw)?;
+                let all = objects(&child, raw)?;
                 all.iter()
                     .enumerate()
-                    .map(|(at, call)| self.call(&place.index(at), call))
+                    .map(|(at, call)| self.call(&child.index(at), call))
                     .collect::<Checked<_>>()?
             }
         };
@@ -135,11 +135,11 @@ impl<'a> ContentReader<'_, 'a> {
         let id = nonempty_string(&path.key("id"), required(path, call, "id", "a string")?)?;
         let kind = required(path, call, "type", "`function` or `custom`")?;
         let kind = choice(&path.key("type"), kind, &["function", "custom"])?;
-        let place = path.key(kind);
-        let called = object(&place, required(path, call, kind, "an object")?)?;
-        let name = nonempty_string(&place.key("name"), required(&place, &called, "name", "a string")?)?;
+        let child = path.key(kind);
+        let called = object(&child, required(path, call, kind, "an object")?)?;
+        let name = nonempty_string(&child.key("name"), required(&child, &called, "name", "a string")?)?;
         let argument = if kind == "function" { "arguments" } else { "input" };
-        let arguments = string(&place.key(argument), required(&place, &called, argument, "a string")?)?;
+        let arguments = string(&child.key(argument), required(&child, &called, argument, "a string")?)?;
         self.estimate.input_bytes += name.len() + arguments.len();
         Ok(match kind {
             "function" => ToolCall::Function { id, name, arguments },
@@ -157,13 +157,13 @@ impl<'a> ContentReader<'_, 'a> {
         all.into_iter()
             .enumerate()
             .map(|(at, raw)| {
-                let place = path.index(at);
-                let block = object(&place, raw)?;
-                let kind = required(&place, &block, "type", "`thinking` or `redacted_thinking`")?;
-                let kind = choice(&place.key("type"), kind, &["thinking", "redacted_thinking"])?;
+                let child = path.index(at);
+                let block = object(&child, raw)?;
+                let kind = required(&child, &block, "type", "`thinking` or `redacted_thinking`")?;
+                let kind = choice(&child.key("type"), kind, &["thinking", "redacted_thinking"])?;
                 let fields: &[&str] = if kind == "thinking" { &["thinking", "signature"] } else { &["data"] };
                 for name in fields {
-                    string(&place.key(name), required(&place, &block, name, "a string")?)?;
+                    string(&child.key(name), required(&child, &block, name, "a string")?)?;
                 }
                 self.estimate.input_bytes += block.string("thinking").map_or(0, JsonString::len);
                 Ok((raw, block))

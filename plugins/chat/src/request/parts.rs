@@ -95,20 +95,20 @@ impl<'a> ContentReader<'_, 'a> {
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
         let kind = required(path, part, "type", &check::one_of(kinds))?;
         let kind = choice(&path.key("type"), kind, kinds)?;
-        let place = path.key(kind);
+        let child = path.key(kind);
         let kind = match kind {
             "text" | "refusal" => {
-                let text = string(&place, required(path, part, kind, "a string")?)?;
+                let text = string(&child, required(path, part, kind, "a string")?)?;
                 self.count(text);
                 if kind == "text" { PartKind::Text(text) } else { PartKind::Refusal(text) }
             }
             kind => {
-                let described = object(&place, required(path, part, kind, "an object")?)?;
+                let described = object(&child, required(path, part, kind, "an object")?)?;
                 self.estimate.pictures = self.estimate.pictures.saturating_add(1);
                 match kind {
-                    "image_url" => self.image(&place, &described)?,
-                    "input_audio" => self.audio(&place, &described)?,
-                    _ => self.file(&place, &described)?,
+                    "image_url" => self.image(&child, &described)?,
+                    "input_audio" => self.audio(&child, &described)?,
+                    _ => self.file(&child, &described)?,
                 }
             }
         };
@@ -119,16 +119,16 @@ impl<'a> ContentReader<'_, 'a> {
         if let Some(detail) = image.get("detail") {
             choice(&path.key("detail"), detail, &["auto", "low", "high", "original"])?;
         }
-        let place = path.key("url");
+        let child = path.key("url");
         let raw = required(path, image, "url", "an http(s) URL or a base64 `data:` URI")?;
-        let source = self.source(&place, raw, "an http(s) URL or a base64 `data:` URI of an image")?;
+        let source = self.source(&child, raw, "an http(s) URL or a base64 `data:` URI of an image")?;
         let is_image = match &source {
             Source::Url(_) => true,
             Source::Data { mime, .. } => mime.starts_with("image/"),
             Source::Blob { mime, .. } => mime.starts_with("image/"),
         };
         if !is_image {
-            return Err(wrong_media(&place, "an image", &source));
+            return Err(wrong_media(&child, "an image", &source));
         }
         Ok(PartKind::Image(source))
     }

@@ -30,15 +30,15 @@ impl<'a> ResponseFormat<'a> {
             "json_object" => return Ok(Self::Object),
             _ => {}
         }
-        let place = path.key("json_schema");
-        let described = object(&place, required(path, &format, "json_schema", "an object")?)?;
-        nonempty_string(&place.key("name"), required(&place, &described, "name", "a string")?)?;
+        let child = path.key("json_schema");
+        let described = object(&child, required(path, &format, "json_schema", "an object")?)?;
+        nonempty_string(&child.key("name"), required(&child, &described, "name", "a string")?)?;
         if let Some(strict) = described.get("strict") {
-            boolean(&place.key("strict"), strict)?;
+            boolean(&child.key("strict"), strict)?;
         }
         let schema = described.get("schema");
         if let Some(schema) = schema {
-            object(&place.key("schema"), schema)?;
+            object(&child.key("schema"), schema)?;
             estimate.input_bytes += schema.get().len() as u64;
         }
         Ok(Self::Schema(schema))

@@ -48,18 +48,18 @@ fn tool<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Tool<'a>> {
         )?;
         return Ok(Tool::Custom);
     }
-    let place = path.key("function");
-    let function = object(&place, required(path, &tool, "function", "an object")?)?;
-    let name = nonempty_string(&place.key("name"), required(&place, &function, "name", "a string")?)?;
+    let child = path.key("function");
+    let function = object(&child, required(path, &tool, "function", "an object")?)?;
+    let name = nonempty_string(&child.key("name"), required(&child, &function, "name", "a string")?)?;
     let description = function.get("description");
     let parameters = function.get("parameters");
     if let Some(parameters) = parameters {
-        object(&place.key("parameters"), parameters)?;
+        object(&child.key("parameters"), parameters)?;
     }
-    let strict = function.get("strict").map(|raw| boolean(&place.key("strict"), raw));
+    let strict = function.get("strict").map(|raw| boolean(&child.key("strict"), raw));
     Ok(Tool::Function(Function {
         name,
-        description: description.map(|raw| string(&place.key("description"), raw)).transpose()?,
+        description: description.map(|raw| string(&child.key("description"), raw)).transpose()?,
         parameters,
         strict: strict.transpose()?.unwrap_or(false),
         cache: tool.get("cache_control").or_else(|| function.get("cache_control")),
@@ -98,10 +98,10 @@ pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Too
     if choice(&path.key("type"), kind, &["function", "custom", "allowed_tools"])? != "function" {
         return Ok(ToolChoice::Other);
     }
-    let place = path.key("function");
-    let function = object(&place, required(path, &named, "function", "an object")?)?;
+    let child = path.key("function");
+    let function = object(&child, required(path, &named, "function", "an object")?)?;
     Ok(ToolChoice::Named(nonempty_string(
-        &place.key("name"),
-        required(&place, &function, "name", "a string")?,
+        &child.key("name"),
+        required(&child, &function, "name", "a string")?,
     )?))
 }

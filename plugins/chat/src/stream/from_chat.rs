@@ -208,11 +208,11 @@ impl FromChat {
     }
 
     fn choice_state(&mut self, index: u64) -> &mut Choice {
-        let place = self.choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
+        let position = self.choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
             self.choices.push(Choice { index, ..Choice::default() });
             self.choices.len() - 1
         });
-        &mut self.choices[place]
+        &mut self.choices[position]
     }
 }
 

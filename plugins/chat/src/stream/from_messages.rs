@@ -96,9 +96,9 @@ impl FromMessages {
     fn message(&mut self, message: &Object<'_>, out: &mut Output) {
         self.count(message);
         self.begin(message.string("id"), out);
-        for (place, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
+        for (index, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
             let Some(block) = Object::parse(block.get()) else { continue };
-            self.block(place as u64, &block, out);
+            self.block(index as u64, &block, out);
             if let Some((_, block)) = self.open.pop() {
                 self.close(block, out);
             }

@@ -20,7 +20,7 @@ pub(super) fn chunks(whole: &Object<'_>, defaults: [(&str, &str); 2]) -> Option<
     }
     let part_chunk = |with_content: bool| {
         let choices: Vec<String> =
-            (0..).zip(&choices).map(|(place, choice)| part(place, choice, with_content)).collect();
+            (0..).zip(&choices).map(|(index, choice)| part(index, choice, with_content)).collect();
         chunk(whole, defaults, &choices.join(","), None)
     };
     let mut chunks = vec![part_chunk(true), part_chunk(false)];
@@ -49,11 +49,11 @@ fn chunk(whole: &Object<'_>, defaults: [(&str, &str); 2], choices: &str, usage: 
 }
 
 /// A choice with its content, or with its `finish_reason`.
-fn part(place: u64, choice: &Object<'_>, with_content: bool) -> String {
+fn part(index: u64, choice: &Object<'_>, with_content: bool) -> String {
     let message = choice.object("message").unwrap_or_default();
     let calls = message.items("tool_calls").filter(|calls| !calls.is_empty());
     let mut out = Writer::new(256);
-    out.member("index", &choice.unsigned("index").unwrap_or(place).to_string());
+    out.member("index", &choice.unsigned("index").unwrap_or(index).to_string());
     if with_content {
         let mut delta = Writer::new(256);
         for (name, raw) in message.iter() {
@@ -78,10 +78,10 @@ fn part(place: u64, choice: &Object<'_>, with_content: bool) -> String {
 
 /// Calls with the numbers they have in a stream.
 fn numbered(calls: &[&RawValue]) -> String {
-    let numbered = calls.iter().enumerate().filter_map(|(place, raw)| {
+    let numbered = calls.iter().enumerate().filter_map(|(index, raw)| {
         let call = Object::parse(raw.get())?;
         let mut out = Writer::new(raw.get().len() + 16);
-        out.member("index", &place.to_string());
+        out.member("index", &index.to_string());
         for (name, raw) in call.iter().filter(|(name, _)| *name != "index") {
             out.member(name, raw.get());
         }

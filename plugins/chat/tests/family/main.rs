@@ -80,7 +80,7 @@ fn refusal(inquiry: TextRequest) -> (String, String) {
 
 fn text_of(call: &Call) -> &str {
     match &call.body {
-        Payload::Written(text) => text,
+        Payload::Json(json) => std::str::from_utf8(json).expect("JSON is UTF-8"),
         other => panic!("{other:?}"),
     }
 }

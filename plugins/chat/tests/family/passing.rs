@@ -1,7 +1,5 @@
 //! A client of chat and a provider of chat: bytes are kept, and only what concerns the route changes.
 
-use std::time::Duration;
-
 use gatehouse_sdk::{Facts, MediaKind, Protocol, Replay, Target};
 use serde_json::{Value, json};
 
@@ -17,7 +15,7 @@ fn the_call_goes_where_it_must() {
     let call = &prepared.call;
     assert_eq!((call.provider.as_str(), call.method.as_str()), ("p", "POST"));
     assert_eq!(call.target, Target::Path("/v1/chat/completions".into()));
-    assert_eq!((call.replay, call.timeout), (Replay::Once, Duration::from_secs(600)));
+    assert_eq!((call.replay, call.timeout_ms), (Replay::Once, 600_000));
     assert!(call.headers.is_empty() && !prepared.streaming);
 }
 

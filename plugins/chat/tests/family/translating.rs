@@ -1,6 +1,6 @@
 //! A client of chat and a provider of messages: the request, field by field.
 
-use gatehouse_sdk::{Facts, MediaKind, Protocol, Replay, Target};
+use gatehouse_sdk::{Facts, Header, MediaKind, Protocol, Replay, Target};
 use serde_json::{Value, json};
 
 use crate::{MODEL, UPSTREAM, asked, prepared, refusal, sent, text_of, written};
@@ -49,9 +49,12 @@ fn the_call_goes_where_it_must() {
     assert_eq!(prepared.call.target, Target::Path("/v1/messages".into()));
     assert_eq!((prepared.call.replay, prepared.streaming), (Replay::Once, true));
     let headers = [("anthropic-version", "2023-06-01"), ("anthropic-beta", "b-2,a-1")];
-    assert_eq!(prepared.call.headers, headers.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(
+        prepared.call.headers,
+        headers.map(|(name, value)| Header { name: name.into(), value: value.into() })
+    );
     let newer = crate::prepared(asked(Protocol::Messages, json!({"version": "2026-10-21"}), json!({})));
-    assert_eq!(newer.call.headers, [("anthropic-version".to_owned(), "2026-10-21".to_owned())]);
+    assert_eq!(newer.call.headers, [Header { name: "anthropic-version".into(), value: "2026-10-21".into() }]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The provider's explanations: `detail` as a text or as a list of places and messages, or
+//! The provider's explanations: `detail` as a text or as a list of fields and messages, or
 //! `{error, message}`, or nothing that can be read.
 
 use gatehouse_sdk::Reply;
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The reason in words, in terms of the client's fields.
 pub(super) fn words(reply: &Reply) -> String {
     let body: Value = reply.json().unwrap_or(Value::Null);
-    let said = match &body["detail"] {
+    let message = match &body["detail"] {
         Value::String(text) => Some(text.clone()),
         Value::Array(items) => {
             let items: Vec<_> = items.iter().filter_map(item).collect();
@@ -15,10 +15,10 @@ pub(super) fn words(reply: &Reply) -> String {
         }
         _ => body["message"].as_str().or_else(|| body["error"].as_str()).map(str::to_owned),
     };
-    said.unwrap_or_else(|| format!("the upstream answered HTTP {}", reply.status))
+    message.unwrap_or_else(|| format!("the upstream answered HTTP {}", reply.status))
 }
 
-/// 422 is also the answer to a key of the wrong form, which is no client's mistake.
+/// 422 is also the answer to a key of the wrong form, which is the operator's error.
 pub(super) fn is_about_the_key(reply: &Reply) -> bool {
     let body: Value = reply.json().unwrap_or(Value::Null);
     body["detail"].as_str().is_some_and(|text| text.to_ascii_lowercase().contains("api key"))
@@ -27,13 +27,13 @@ pub(super) fn is_about_the_key(reply: &Reply) -> bool {
 /// `{"loc": ["body", "safety_tolerance"], "msg": "..."}`.
 fn item(item: &Value) -> Option<String> {
     let message = item["msg"].as_str()?;
-    let place = item["loc"].as_array().map(|place| field(place)).unwrap_or_default();
-    Some(if place.is_empty() { message.to_owned() } else { format!("`{place}`: {message}") })
+    let field = item["loc"].as_array().map(|loc| field(loc)).unwrap_or_default();
+    Some(if field.is_empty() { message.to_owned() } else { format!("`{field}`: {message}") })
 }
 
-fn field(place: &[Value]) -> String {
+fn field(loc: &[Value]) -> String {
     let mut path = String::new();
-    for part in place.iter().filter(|part| part.as_str() != Some("body")) {
+    for part in loc.iter().filter(|part| part.as_str() != Some("body")) {
         match part {
             Value::String(name) if path.is_empty() => path.push_str(&clients_name(name)),
             Value::String(name) => path.push_str(&format!(".{name}")),

@@ -52,8 +52,8 @@ fn base64_becomes_a_data_uri_and_only_own_blobs_pass() {
         sources(entries.clone(), std::slice::from_ref(&own)).unwrap(),
         ["https://e.com/A", &format!("data:application/octet-stream;base64,{base64}"), "blob:1",]
     );
-    let mistake = sources(entries, &[]).unwrap_err();
-    assert_eq!(mistake.field.as_deref(), Some("image_urls[2]"));
+    let invalid = sources(entries, &[]).unwrap_err();
+    assert_eq!(invalid.field.as_deref(), Some("image_urls[2]"));
 }
 
 fn picture_of(width: u32, height: u32, blob: Option<&str>) -> Finding {
@@ -71,14 +71,14 @@ fn nine_megapixels_from_both_sides() {
     let square = Size::Ratio(&RATIOS[0]);
     let check = |size: Size, pictures: &[(u32, u32)], expected: Option<(u64, u64)>| {
         let findings: Vec<_> = pictures.iter().map(|&(w, h)| picture_of(w, h, None)).collect();
-        let said = settle(size, &findings).err().map(|failure| failure.message);
+        let message = settle(size, &findings).err().map(|failure| failure.message);
         let expected = expected.map(|(output, sum)| {
             format!(
                 "`image_urls`: expected output and references to have at most 9437184 pixels together \
                  (9 MP), got {output} for the output and {sum} for the references"
             )
         });
-        assert_eq!(said, expected, "{pictures:?}");
+        assert_eq!(message, expected, "{pictures:?}");
     };
     // 1 MP of output leaves exactly 8 MP.
     check(square, &[(4096, 2048)], None);

@@ -1,7 +1,7 @@
 //! Submissions: what is refused, what is accepted only to fail, and what each good field becomes.
 
 use context_image::{ContextImage, SURFACE};
-use gatehouse_sdk::{Accepted, Family, Payload, Replay, Stage, Target};
+use gatehouse_sdk::{Accepted, Family, Replay, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ fn sends(fields: Value, expected: Value) {
         whole[name] = value.clone();
     }
     let script = accepted(fields).start().expect_call(move |call| {
-        assert_eq!(call.body, Payload::Json(whole.clone()));
+        assert_eq!(call.json_body(), whole);
     });
     play(&script);
 }
@@ -190,7 +190,7 @@ fn each_model_has_its_path_and_its_price() {
 #[test]
 fn the_schema_tells_clients_the_rules() {
     let about = ContextImage::about();
-    let schema = &about.surfaces[0].schema;
+    let schema: Value = serde_json::from_slice(&about.surfaces[0].schema).expect("JSON");
     assert_eq!(schema["required"], json!(["model", "prompt"]));
     let fields = &schema["properties"];
     assert_eq!(fields["safety_tolerance"]["minimum"], 0);

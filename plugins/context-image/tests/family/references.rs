@@ -1,7 +1,7 @@
 //! Edits: the references are looked at first, and kept, so that the provider depends on nobody else.
 
 use context_image::SURFACE;
-use gatehouse_sdk::{Blame, Facts, MediaKind, Payload, Probe, Submission};
+use gatehouse_sdk::{Blame, Facts, MediaKind, Probe, Submission};
 use gatehouse_testkit::{Script, picture};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const NIGHT: &str = "https://example.com/night.png";
 /// The part of the call that depends on the references.
 fn inputs(expected: Value) -> impl Fn(&gatehouse_sdk::Call) {
     move |call| {
-        let Payload::Json(sent) = &call.body else { panic!("expected JSON") };
+        let sent = call.json_body();
         let names = ["aspect_ratio", "input_image", "input_image_2", "input_image_3", "input_image_4"];
         for name in names {
             assert_eq!(sent[name], expected[name], "{name}");

@@ -1,8 +1,6 @@
 //! A provider that speaks Messages: what is sent keeps its bytes, and what must change is changed.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Protocol, Replay, Target};
+use gatehouse_sdk::{Header, Protocol, Replay, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
@@ -23,12 +21,15 @@ fn the_call_is_a_post_with_the_gateways_own_version() {
     let call = &prepared.call;
     assert_eq!((call.provider.as_str(), call.method.as_str()), ("provider", "POST"));
     assert_eq!(call.target, Target::Path("/v1/messages".to_owned()));
-    assert_eq!(call.headers, [("anthropic-version".to_owned(), "2023-06-01".to_owned())]);
-    assert_eq!((call.timeout, call.replay), (Duration::from_secs(600), Replay::Once));
+    assert_eq!(
+        call.headers,
+        [Header { name: "anthropic-version".to_owned(), value: "2023-06-01".to_owned() }]
+    );
+    assert_eq!((call.timeout_ms, call.replay), (600_000, Replay::Once));
     assert!(prepared.streaming);
     let other =
         prepare(&body(json!({})), Protocol::Messages, json!({"version": "2026-10-21"})).expect("good");
-    assert_eq!(other.call.headers[0].1, "2026-10-21");
+    assert_eq!(other.call.headers[0].value, "2026-10-21");
     assert!(!other.streaming);
 }
 
@@ -108,13 +109,13 @@ fn tools_of_2024_become_their_successors() {
     expected[1]["type"] = json!("text_editor_20250124");
     expected[2]["type"] = json!("bash_20250124");
     assert_eq!(got["tools"], expected);
-    assert_eq!(prepared.call.headers[1], ("anthropic-beta".to_owned(), "computer-use-2025-01-24".to_owned()));
+    assert_eq!(prepared.call.headers[1].value, "computer-use-2025-01-24");
 
     let rules = json!({"tools": {"computer_20241022": {"type": "computer_20251124", "beta": "cu"}}});
     let fields = json!({"tools": [{"type": "computer_20241022", "name": "computer"}]});
     let prepared = prepare(&body(fields), Protocol::Messages, rules).expect("good");
     assert!(written(&prepared.call).contains(r#""type":"computer_20251124""#));
-    assert_eq!(prepared.call.headers[1].1, "cu");
+    assert_eq!(prepared.call.headers[1].value, "cu");
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn only_betas_the_operator_knows_are_passed_on() {
         request.headers.push(("anthropic-beta".to_owned(), names.to_owned()));
     }
     let prepared = both().prepare::<Messages>(&request).expect("good");
-    assert_eq!(prepared.call.headers[1], ("anthropic-beta".to_owned(), "b,a".to_owned()));
+    assert_eq!(prepared.call.headers[1].value, "b,a");
 }
 
 #[test]

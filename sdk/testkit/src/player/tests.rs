@@ -54,7 +54,7 @@ impl Jobs for Puppet {
                 let outcome = Outcome::new(json!({"at": cx.now.0, "url": "media:0"}));
                 Step::done(act, outcome.product("https://e.com/a", None))
             }
-            ("call", Event::Lost { .. }) => Step::fail(act, Failure::upstream("lost")),
+            ("call", Event::Lost(_)) => Step::fail(act, Failure::upstream("lost")),
             ("probe", Event::Start) => Step::probe(act, vec![Probe::look("https://e.com/a")]),
             ("foreign", Event::Start) => Step::call(act, Call::get("other", "/pull")),
             ("header", Event::Start) => Step::call(act, Call::get("strings", "/pull").header("X-Key", "k")),
@@ -115,9 +115,9 @@ fn a_bad_script_says_where_and_what() {
         (started("call").expect_call(|_| ()).timer(), "not its turn"),
         (started("call").expect_call(|call| assert_eq!(call.method, "PUT")), "line 4 of the script"),
         (started("call").expect_call(|_| ()).expect_progress(5), "expected progress: 5\n  came: 0"),
-        (started("call").expect_call(|_| ()).expect_stage(Stage::Pending), "expected stage: Pending"),
+        (started("call").expect_call(|_| ()).expect_stage(Stage::Pending), "expected stage: Stage::Pending"),
         (started("probe").expect_probe(|_| ()).probed([]), "not its turn"),
-        (started("end").expect_fail(Blame::Upstream, "the end"), "expected blame: Upstream"),
+        (started("end").expect_fail(Blame::Upstream, "the end"), "expected blame: Blame::Upstream"),
         (submitted("random"), "answered in two ways"),
         (submitted("stranger"), "\"puppet-2\" is not in the manifest"),
         (submitted("huge"), "a state of 70002 bytes"),

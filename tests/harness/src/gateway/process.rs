@@ -81,6 +81,28 @@ impl Gateway {
         self.child.as_ref().and_then(Child::id).expect("a running gateway")
     }
 
+    /// Memory it has in use, KiB.
+    #[must_use]
+    pub fn memory_kib(&self) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("a running process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
+    /// Its threads whose names begin so, sorted.
+    #[must_use]
+    pub fn threads(&self, prefix: &str) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(format!("/proc/{}/task", self.pid()))
+            .expect("a running process")
+            .filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok())
+            .map(|name| name.trim().to_owned())
+            .filter(|name| name.starts_with(prefix))
+            .collect();
+        names.sort();
+        names
+    }
+
     /// Where its configuration, data (`data`) and log (`log`) are.
     #[must_use]
     pub fn folder(&self) -> &Path {

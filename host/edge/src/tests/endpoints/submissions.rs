@@ -17,10 +17,10 @@ async fn a_submission_is_answered_with_a_receipt() {
         reply.body,
         r#"{"code":200,"data":[{"status":"submitted","task_id":"task_000000000000000000000SG000"}]}"#
     );
-    let asked = edge.backend.submitted.lock().unwrap();
-    let SubmitRequest { surface, parent, body: sent, .. } = &asked[0];
+    let submitted = edge.backend.submitted.lock().unwrap();
+    let SubmitRequest { surface, parent, body: sent, .. } = &submitted[0];
     assert_eq!((*surface, sent.model(), *parent), ("images.generate", Some("ctx-pro"), None));
-    assert_eq!((&sent.bytes()[..], asked[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
+    assert_eq!((&sent.bytes()[..], submitted[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
 }
 
 #[tokio::test]
@@ -39,8 +39,8 @@ async fn the_path_gives_surface_model_and_parent() {
         ("/v1/journey/generations".to_owned(), "journey.imagine", Some("journey"), None),
     ] {
         assert_eq!(ask(&edge, edge.post(&path, "{}")).await.status, 200);
-        let asked = edge.backend.submitted.lock().unwrap().pop().unwrap();
-        assert_eq!((asked.surface, asked.body.model(), asked.parent), (surface, model, follows));
+        let submitted = edge.backend.submitted.lock().unwrap().pop().unwrap();
+        assert_eq!((submitted.surface, submitted.body.model(), submitted.parent), (surface, model, follows));
     }
     let reply = ask(&edge, edge.post("/v1/clip2/private-avatar", "{}")).await;
     let id = "task_000000000000000000000SG000";

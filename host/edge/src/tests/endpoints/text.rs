@@ -51,7 +51,7 @@ async fn the_cause_of_a_failure_decides_the_status() {
         ("account", 502, "upstream_error", "", "the gateway's account"),
         ("upstream", 502, "upstream_error", "", "the provider's words"),
         ("timeout", 502, "upstream_timeout", "", "in time"),
-        ("nobody", 503, "upstream_unavailable", "1", "retry in a moment"),
+        ("unknown", 503, "upstream_unavailable", "1", "retry in a moment"),
         ("drain", 503, "upstream_unavailable", "5", "restarting"),
         ("internal", 500, "internal_error", "", "could not answer"),
     ] {

@@ -143,7 +143,7 @@ pub(crate) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
     task.failure = Some(TaskFailure { kind, message: message.to_owned() });
 }
 
-/// The refusal a body asks for by its `refuse` field.
+/// The error named by a body's `refuse` field.
 fn refusal(word: &str) -> SubmitError {
     let credits = Credits(4_500_000);
     match word {
@@ -152,7 +152,7 @@ fn refusal(word: &str) -> SubmitError {
             message: "n: expected a number, not \"2\"".to_owned(),
         },
         "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
-        "model" => SubmitError::UnknownModel("nobody".to_owned()),
+        "model" => SubmitError::UnknownModel("unknown".to_owned()),
         "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
         "missing" => SubmitError::NotFound("unknown video".to_owned()),
         "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
@@ -167,7 +167,7 @@ fn refusal(word: &str) -> SubmitError {
         "store" => {
             SubmitError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
         }
-        _ => SubmitError::Internal("the plugin said sk-secret".to_owned()),
+        _ => SubmitError::Internal("the plugin returned sk-secret".to_owned()),
     }
 }
 
@@ -206,7 +206,7 @@ impl Backend for ScriptedBackend {
             "rate" => rejected(Obstacle::RateLimited),
             "upstream" => rejected(Obstacle::Upstream),
             "timeout" => TextError::Timeout,
-            "nobody" => TextError::Unavailable { retry_after: None },
+            "unknown" => TextError::Unavailable { retry_after: None },
             word => TextError::Refused(refusal(word)),
         };
         if let Some(word) = body["refuse"].as_str() {
@@ -242,7 +242,7 @@ impl Backend for ScriptedBackend {
     async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        // A model nobody used: the page ends at its limit of rows before the first match.
+        // A model without tasks: the page ends at its limit of rows before the first match.
         let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
         let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
         let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));

@@ -1,0 +1,99 @@
+//! An accepted submission.
+
+use std::time::Duration;
+
+pub use crate::bindings::exports::gatehouse::family::jobs::Stage;
+
+use super::failure::{Charge, Failure};
+use super::json::short_millis;
+use crate::bindings::exports::gatehouse::family::jobs;
+
+/// An accepted submission. `S` is the family's state.
+///
+/// ```
+/// use std::time::Duration;
+/// use gatehouse_sdk::{Accepted, Charge, Failure, Stage};
+///
+/// let accepted = Accepted::new("painter-1", Charge::keys(["painter-1"]), "state")
+///     .expected(Duration::from_secs(10));
+/// assert_eq!(accepted.stage, Stage::Submitted);
+///
+/// let doomed = Accepted::<&str>::doomed("painter-1", Charge::keys(["painter-1"]), Failure::request("no"));
+/// assert!(doomed.state.is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted<S> {
+    /// The model's own id, never an alias.
+    pub model: String,
+    /// What to hold.
+    pub charge: Charge,
+    /// The stage the task starts in.
+    pub stage: Stage,
+    /// 0 to 100.
+    pub progress: u8,
+    /// How long such a job usually takes.
+    pub expected: Option<Duration>,
+    /// The family's state. A doomed task has none; it never takes a step.
+    pub state: Option<S>,
+    /// Accept now, fail at once: some families report bad parameters only through the task.
+    pub doomed: Option<Failure>,
+}
+
+impl<S> Accepted<S> {
+    /// Accepted, durable, nothing sent yet.
+    #[must_use]
+    pub fn new(model: impl Into<String>, charge: Charge, state: S) -> Self {
+        Self {
+            model: model.into(),
+            charge,
+            stage: Stage::Submitted,
+            progress: 0,
+            expected: None,
+            state: Some(state),
+            doomed: None,
+        }
+    }
+
+    /// Accepted only to fail with `failure`.
+    #[must_use]
+    pub fn doomed(model: impl Into<String>, charge: Charge, failure: Failure) -> Self {
+        Self {
+            model: model.into(),
+            charge,
+            stage: Stage::Submitted,
+            progress: 0,
+            expected: None,
+            state: None,
+            doomed: Some(failure),
+        }
+    }
+
+    /// Sets the usual duration of such a job.
+    #[must_use]
+    pub fn expected(mut self, span: Duration) -> Self {
+        self.expected = Some(span);
+        self
+    }
+
+    /// Sets another start than "submitted, 0 %".
+    #[must_use]
+    pub fn starting(mut self, stage: Stage, progress: u8) -> Self {
+        self.stage = stage;
+        self.progress = progress;
+        self
+    }
+}
+
+impl From<Accepted<Vec<u8>>> for jobs::Accepted {
+    fn from(accepted: Accepted<Vec<u8>>) -> Self {
+        Self {
+            model: accepted.model,
+            charge: accepted.charge,
+            stage: accepted.stage,
+            progress: accepted.progress,
+            expected_ms: accepted.expected.map(short_millis),
+            state: accepted.state.unwrap_or_default(),
+            doomed: accepted.doomed,
+        }
+    }
+}

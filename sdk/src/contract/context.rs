@@ -1,0 +1,92 @@
+//! Time, and the context of a call.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::json::{self, millis};
+use crate::bindings::gatehouse::family::types;
+
+/// Milliseconds since the Unix epoch, UTC.
+///
+/// ```
+/// use std::time::Duration;
+/// use gatehouse_sdk::UnixMs;
+///
+/// let start = UnixMs(1_000);
+/// assert_eq!(start.plus(Duration::from_secs(2)), UnixMs(3_000));
+/// assert_eq!(UnixMs(3_000).since(start), Duration::from_secs(2));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UnixMs(pub u64);
+
+impl UnixMs {
+    /// This moment and `span` more, at most the largest moment.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(millis(span)))
+    }
+
+    /// How long after `earlier` this moment is; zero when it is not after it.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Everything a family may not look up itself. The same context and the same arguments must give the same
+/// result.
+///
+/// ```
+/// use gatehouse_sdk::{Context, UnixMs};
+///
+/// let cx = Context::at(UnixMs(1_767_225_600_000));
+/// assert_eq!(cx.now, cx.accepted_at);
+/// assert_eq!(cx.task, None);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The host's time.
+    pub now: UnixMs,
+    /// Fixed for the life of a task; the only randomness there is.
+    pub seed: u64,
+    /// The task's id; `None` while a request is checked.
+    pub task: Option<String>,
+    /// When the task was accepted; `now` while a request is checked.
+    pub accepted_at: UnixMs,
+    /// When the host fails the task by itself ("Task timeout").
+    pub deadline: UnixMs,
+    /// The operator's table for this plugin; an empty object when there is none. Never holds a secret.
+    pub settings: Value,
+}
+
+impl Context {
+    /// A plain context at `now`, for tests and examples: seed 0, no task, no
+    /// settings, a deadline in 30 minutes.
+    #[must_use]
+    pub fn at(now: UnixMs) -> Self {
+        Self {
+            now,
+            seed: 0,
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(Duration::from_secs(30 * 60)),
+            settings: Value::Object(serde_json::Map::new()),
+        }
+    }
+}
+
+impl From<types::Context> for Context {
+    fn from(cx: types::Context) -> Self {
+        Self {
+            now: UnixMs(cx.now),
+            seed: cx.seed,
+            task: (!cx.task_id.is_empty()).then_some(cx.task_id),
+            accepted_at: UnixMs(cx.accepted_at),
+            deadline: UnixMs(cx.deadline),
+            settings: json::of_host(&cx.settings),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Refusals of requests, failures of tasks, and charges.
+
+pub use crate::bindings::gatehouse::family::types::{Blame, Charge, Failure};
+
+use crate::bindings::gatehouse::family::types;
+
+/// Why a request is refused at once. The host owns status codes and envelopes.
+///
+/// ```
+/// use gatehouse_sdk::Refusal;
+///
+/// let refusal = Refusal::invalid("model", "expected `ctx-pro` or `ctx-max`, got nothing");
+/// assert_eq!(
+///     refusal,
+///     Refusal::Invalid {
+///         field: Some("model".into()),
+///         message: "`model`: expected `ctx-pro` or `ctx-max`, got nothing".into(),
+///     }
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A bad field, or a bad request as a whole.
+    Invalid {
+        /// JSON path of the field, `None` for the whole request.
+        field: Option<String>,
+        /// The whole sentence for the client: the field, what was expected, what came.
+        message: String,
+    },
+    /// Something the request names does not exist.
+    NotFound(String),
+    /// Something the request names may not be used.
+    Forbidden(String),
+}
+
+impl Refusal {
+    /// A bad `field`; `problem` says what was expected and what came.
+    #[must_use]
+    pub fn invalid(field: impl Into<String>, problem: impl AsRef<str>) -> Self {
+        let field = field.into();
+        let message = format!("`{field}`: {}", problem.as_ref());
+        Self::Invalid { field: Some(field), message }
+    }
+}
+
+impl From<Refusal> for types::Refusal {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid { field, message } => Self::Invalid((field, message)),
+            Refusal::NotFound(message) => Self::NotFound(message),
+            Refusal::Forbidden(message) => Self::Forbidden(message),
+        }
+    }
+}
+
+/// Builders. A failed task is always refunded in full.
+///
+/// ```
+/// use gatehouse_sdk::{Blame, Failure};
+///
+/// let failure = Failure::moderation("the prompt was stopped by the provider's filter");
+/// assert_eq!(failure.blame, Blame::Moderation);
+/// ```
+impl Failure {
+    /// The request cannot be fulfilled.
+    #[must_use]
+    pub fn request(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Request, message: message.into() }
+    }
+
+    /// A moderation filter stopped it.
+    #[must_use]
+    pub fn moderation(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Moderation, message: message.into() }
+    }
+
+    /// The provider failed, or the operator's account there.
+    #[must_use]
+    pub fn upstream(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Upstream, message: message.into() }
+    }
+}
+
+/// Builders. Price keys, most specific first: the host takes the first one that has a price.
+///
+/// ```
+/// use gatehouse_sdk::Charge;
+///
+/// let charge = Charge::keys(["motion-2.6/1080p/audio", "motion-2.6"]).times(5);
+/// assert_eq!(charge.quantity, 5);
+/// ```
+impl Charge {
+    /// One unit of the first of `keys` that has a price.
+    #[must_use]
+    pub fn keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Self {
+        Self { keys: keys.into_iter().map(Into::into).collect(), quantity: 1 }
+    }
+
+    /// The same price, `quantity` times.
+    #[must_use]
+    pub fn times(mut self, quantity: u32) -> Self {
+        self.quantity = quantity;
+        self
+    }
+}

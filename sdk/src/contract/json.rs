@@ -1,0 +1,36 @@
+//! JSON and time as the contract has them: bytes and milliseconds.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::bindings::gatehouse::family::types::Refusal;
+
+/// The bytes of a value.
+pub(crate) fn write(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}
+
+/// JSON the host wrote; no bytes are an empty object.
+pub(crate) fn of_host(bytes: &[u8]) -> Value {
+    if bytes.is_empty() {
+        return Value::Object(Map::new());
+    }
+    serde_json::from_slice(bytes).expect("what the host writes is JSON")
+}
+
+/// JSON of a client's body.
+pub(crate) fn of_client(bytes: &[u8]) -> Result<Value, Refusal> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Refusal::Invalid((None, format!("expected a JSON object: {error}"))))
+}
+
+/// Whole milliseconds, at most the largest number.
+pub(crate) fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The same in the contract's smaller number.
+pub(crate) fn short_millis(span: Duration) -> u32 {
+    u32::try_from(millis(span)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,125 @@
+//! The manifest of a family.
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::bindings::exports::gatehouse::family::manifest::Offers;
+pub use crate::bindings::exports::gatehouse::family::manifest::{About, Model, SelfTest, Surface, Verdict};
+
+use super::json;
+
+/// Builders. The host reads the manifest once when a version is loaded, before it can become active.
+///
+/// ```
+/// use gatehouse_sdk::{About, Model, Surface, Verdict};
+/// use schemars::JsonSchema;
+/// use serde_json::json;
+///
+/// #[derive(JsonSchema)]
+/// struct Params {
+///     #[expect(dead_code, reason = "read by serde in a real family")]
+///     prompt: String,
+/// }
+///
+/// let about = About::new("painter", "1.2.0")
+///     .model(Model::new("painter-1").alias("painter-1-ext").serves("images.generate"))
+///     .surface(Surface::new::<Params>("images.generate"))
+///     .provider("painter")
+///     .price_key("painter-1")
+///     .self_test("images.generate", json!({"model": "painter-1", "prompt": "a kite"}), Verdict::Accepted);
+/// assert_eq!(about.models[0].aliases, ["painter-1-ext"]);
+/// ```
+impl About {
+    /// A family of that name; `version` is usually `env!("CARGO_PKG_VERSION")`.
+    #[must_use]
+    pub fn new(family: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            family: family.into(),
+            version: version.into(),
+            offers: Offers::empty(),
+            models: Vec::new(),
+            surfaces: Vec::new(),
+            providers: Vec::new(),
+            price_keys: Vec::new(),
+            state_version: 0,
+            reads_state: Vec::new(),
+            self_tests: Vec::new(),
+        }
+    }
+
+    /// Adds a model.
+    #[must_use]
+    pub fn model(mut self, model: Model) -> Self {
+        self.models.push(model);
+        self
+    }
+
+    /// Adds a surface.
+    #[must_use]
+    pub fn surface(mut self, surface: Surface) -> Self {
+        self.surfaces.push(surface);
+        self
+    }
+
+    /// Adds a provider the operator must configure.
+    #[must_use]
+    pub fn provider(mut self, name: impl Into<String>) -> Self {
+        self.providers.push(name.into());
+        self
+    }
+
+    /// Adds a price key that a charge may name.
+    #[must_use]
+    pub fn price_key(mut self, key: impl Into<String>) -> Self {
+        self.price_keys.push(key.into());
+        self
+    }
+
+    /// Adds a request with a known answer, which the host checks before every switch.
+    #[must_use]
+    pub fn self_test(mut self, surface: impl Into<String>, body: Value, expect: Verdict) -> Self {
+        self.self_tests.push(SelfTest { surface: surface.into(), body: json::write(&body), expect });
+        self
+    }
+}
+
+impl Model {
+    /// A model without aliases or surfaces.
+    #[must_use]
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), aliases: Vec::new(), surfaces: Vec::new() }
+    }
+
+    /// Adds another name for it.
+    #[must_use]
+    pub fn alias(mut self, name: impl Into<String>) -> Self {
+        self.aliases.push(name.into());
+        self
+    }
+
+    /// Adds a surface it serves.
+    #[must_use]
+    pub fn serves(mut self, surface: impl Into<String>) -> Self {
+        self.surfaces.push(surface.into());
+        self
+    }
+}
+
+impl Surface {
+    /// A surface whose parameters have the shape of `P`.
+    #[must_use]
+    pub fn new<P: JsonSchema>(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            default_model: None,
+            schema: json::write(&schemars::schema_for!(P).to_value()),
+        }
+    }
+
+    /// Names the model meant when a request names none.
+    #[must_use]
+    pub fn default_model(mut self, model: impl Into<String>) -> Self {
+        self.default_model = Some(model.into());
+        self
+    }
+}

@@ -1,0 +1,109 @@
+//! A gateway with the puppet installed, its provider that records, and another server that must never be talked to.
+
+use std::time::Duration;
+
+use gatehouse_harness::{Caller, Gateway, Response, Setup};
+use gatehouse_sandbox::{Sandbox, Settings};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::recorder::Recorder;
+use super::{fixture, secret_forms};
+
+pub(crate) const IMAGES: &str = "/v1/images/generations";
+
+/// Everything one test needs.
+pub(crate) struct Scene {
+    pub(crate) gateway: Gateway,
+    pub(crate) caller: Caller,
+    /// The puppet's provider.
+    pub(crate) trap: Recorder,
+    /// Nobody's provider.
+    pub(crate) evil: Recorder,
+    /// What the providers' secrets are.
+    pub(crate) secrets: Vec<String>,
+    files: TempDir,
+    _sandbox: Sandbox,
+}
+
+impl Scene {
+    /// A gateway whose configuration has these tables on top.
+    pub(crate) async fn start(more: &str) -> Self {
+        let files = tempfile::tempdir().expect("a folder");
+        let honest = secret_forms::letters();
+        let settings = Settings {
+            keys: vec![honest.clone()],
+            job_time: Duration::ZERO,
+            retry_after_s: 0,
+            max_in_flight: 10_000,
+            ..Settings::default()
+        };
+        let sandbox = Sandbox::start(settings).await.expect("a sandbox");
+        let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
+        let secrets: Vec<String> = (0..3).map(|_| secret_forms::any()).chain([honest]).collect();
+        let (trap, evil) = (Recorder::start(&secrets).await, Recorder::start(&secrets).await);
+        let mut tables = format!("[prices]\npuppet = \"2\"\n\"puppet.dear\" = \"9000000000\"\n\n{more}\n\n");
+        for ((name, auth), secret) in PROVIDERS.iter().zip(&secrets) {
+            let file = files.path().join(name);
+            std::fs::write(&file, secret).expect("a secret");
+            if !auth.is_empty() {
+                let url = trap.url();
+                tables += &format!("[providers.{name}]\nbase_url = \"{url}/base\"\nauth = {auth}\n\n");
+            }
+            let file = file.display();
+            tables += &format!("[providers.{name}.accounts.main]\nsecret = {{ file = \"{file}\" }}\n\n");
+        }
+        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(&tables);
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("acme", "100000").await;
+        let scene = Self { gateway, caller, trap, evil, secrets, files, _sandbox: sandbox };
+        scene.install(fixture::puppet()).await;
+        scene
+    }
+
+    /// Writes a component to a file.
+    pub(crate) fn component(&self, wasm: &[u8]) -> String {
+        let path = self.files.path().join("component.wasm");
+        std::fs::write(&path, wasm).expect("a file");
+        path.display().to_string()
+    }
+
+    pub(crate) async fn install(&self, wasm: &[u8]) {
+        self.gateway.command(&["plugin", "install", &self.component(wasm)]).await;
+    }
+
+    pub(crate) async fn submit(&self, script: &Value) -> Response {
+        let body = json!({"model": "puppet-1", "prompt": "a red kite", "script": script});
+        self.caller.post(IMAGES, &body).await
+    }
+
+    /// Submits a script that is accepted; the task at its end.
+    pub(crate) async fn finish(&self, script: &Value) -> Value {
+        let answer = self.submit(script).await;
+        assert_eq!(answer.status, 200, "{script}: {}", answer.json());
+        end_of(&self.caller, &answer.json()).await
+    }
+}
+
+/// Name and slot of each provider, in the order of their secrets; the last is the simulated one's, which is
+/// configured already.
+const PROVIDERS: [(&str, &str); 4] = [
+    ("trap", "\"bearer\""),
+    ("trap-header", "{ header = \"x-slot\" }"),
+    ("trap-query", "{ query = \"key\" }"),
+    ("bfl", ""),
+];
+
+/// The end of the task a receipt names.
+pub(crate) async fn end_of(caller: &Caller, receipt: &Value) -> Value {
+    let task = receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("no receipt: {receipt}"));
+    for _ in 0..4 {
+        let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+        assert_eq!(answer.status, 200, "{}", answer.json());
+        let task = answer.json()["data"].clone();
+        if task["status"] == "completed" || task["status"] == "failed" {
+            return task;
+        }
+    }
+    panic!("task {task} does not end");
+}

@@ -1,0 +1,54 @@
+//! Requests of another family that go on all the while; each must be accepted and completed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gatehouse_harness::Caller;
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use super::gateway::{IMAGES, end_of};
+
+/// Two clients that never stop asking.
+pub(crate) struct Honest {
+    over: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<usize>>,
+}
+
+impl Honest {
+    pub(crate) fn start(caller: &Caller) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let clients = (0..2)
+            .map(|_| {
+                let (caller, over) = (caller.clone(), Arc::clone(&over));
+                tokio::spawn(async move {
+                    let mut served = 0;
+                    while !over.load(Ordering::SeqCst) {
+                        serve(&caller).await;
+                        served += 1;
+                    }
+                    served
+                })
+            })
+            .collect();
+        Self { over, clients }
+    }
+
+    /// Stops; how many were served, all of them well.
+    pub(crate) async fn stop(self) -> usize {
+        self.over.store(true, Ordering::SeqCst);
+        let mut served = 0;
+        for client in self.clients {
+            served += client.await.expect("no honest request failed");
+        }
+        served
+    }
+}
+
+/// One honest request from its beginning to its end.
+pub(crate) async fn serve(caller: &Caller) {
+    let answer = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "an honest kite"})).await;
+    assert_eq!(answer.status, 200, "{}", answer.json());
+    let task = end_of(caller, &answer.json()).await;
+    assert!(task["status"] == "completed" && task["cost"] == 4.0, "{task}");
+}

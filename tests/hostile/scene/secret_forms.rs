@@ -1,0 +1,86 @@
+//! Secrets that are known when they are seen, in whatever form.
+
+use std::collections::{BTreeSet, HashMap};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+const LENGTH: usize = 40;
+
+/// A secret of letters and digits.
+pub(crate) fn letters() -> String {
+    of(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+}
+
+/// A secret whose encoded forms all differ from it.
+pub(crate) fn any() -> String {
+    format!("{}+/=\"\\%", of(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_.~\"\\%&"))
+}
+
+fn of(alphabet: &[u8]) -> String {
+    let mut random = [0; LENGTH];
+    getrandom::fill(&mut random).expect("randomness");
+    random.iter().map(|byte| char::from(alphabet[usize::from(*byte) % alphabet.len()])).collect()
+}
+
+fn each(secret: &[u8], show: impl Fn(u8) -> String) -> String {
+    secret.iter().map(|byte| show(*byte)).collect()
+}
+
+/// Ways to write a secret down, by name.
+pub(crate) fn forms(secret: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let plain_in_url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.*".contains(&byte);
+    let percent =
+        |byte: u8| if plain_in_url(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let json = serde_json::to_string(&String::from_utf8_lossy(secret)).expect("a string");
+    let mut forms = vec![
+        ("plain", secret.to_vec()),
+        ("backwards", secret.iter().rev().copied().collect()),
+        ("hex", each(secret, |byte| format!("{byte:02x}")).into()),
+        ("HEX", each(secret, |byte| format!("{byte:02X}")).into()),
+        ("percent", each(secret, percent).into()),
+        ("percent of everything", each(secret, |byte| format!("%{byte:02x}")).into()),
+        ("JSON", json[1..json.len() - 1].into()),
+        ("JSON, slashes escaped", json[1..json.len() - 1].replace('/', "\\/").into()),
+        ("JSON of everything", each(secret, |byte| format!("\\u{byte:04x}")).into()),
+    ];
+    // What of its base64 is the same whatever stands before and behind.
+    for (name, before, unsure) in
+        [("base64", 0, 0), ("base64 shifted by 1", 1, 2), ("base64 shifted by 2", 2, 3)]
+    {
+        let bytes = [&[0; 2][..before], secret].concat();
+        let sure = unsure..bytes.len() * 8 / 6;
+        forms.push((name, STANDARD_NO_PAD.encode(&bytes)[sure.clone()].into()));
+        forms.push((name, URL_SAFE_NO_PAD.encode(&bytes)[sure].into()));
+    }
+    forms
+}
+
+/// Many secrets in all their forms, looked for at once.
+#[derive(Default)]
+pub(crate) struct SecretSearch {
+    by_start: HashMap<[u8; 4], Vec<(String, Vec<u8>)>>,
+}
+
+impl SecretSearch {
+    /// One more secret, under a name that may be printed.
+    pub(crate) fn also_for(mut self, name: &str, secret: &[u8]) -> Self {
+        for (form, bytes) in forms(secret) {
+            let start = bytes[..4].try_into().expect("four bytes");
+            self.by_start.entry(start).or_default().push((format!("{name} ({form})"), bytes));
+        }
+        self
+    }
+
+    /// The names and forms of those that stand in `bytes`.
+    pub(crate) fn found(&self, bytes: &[u8]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for (at, start) in bytes.windows(4).enumerate() {
+            let start: [u8; 4] = start.try_into().expect("four bytes");
+            let here = self.by_start.get(&start).into_iter().flatten();
+            found
+                .extend(here.filter(|(_, form)| bytes[at..].starts_with(form)).map(|(name, _)| name.clone()));
+        }
+        found
+    }
+}

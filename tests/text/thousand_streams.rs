@@ -1,0 +1,172 @@
+//! A thousand streams at once through the real listener. Providers cut some, clients leave some, and every hold is settled
+//! or released.
+
+use std::net::SocketAddr;
+
+use gatehouse_harness::{Caller, Connection, Gateway, Setup, run};
+use gatehouse_sandbox::{Sandbox, Settings};
+use serde_json::json;
+
+const STREAMS: usize = 1_000;
+
+/// How a stream goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Held up by the provider until all are open, then whole.
+    Whole,
+    /// Ended by the provider without its last event.
+    Cut,
+    /// Reset by the provider in the middle of a chunk.
+    Reset,
+    /// An error event of the provider's.
+    Error,
+    /// The client leaves it while the provider holds it up.
+    Left,
+}
+
+const OUTCOMES: [Outcome; 6] =
+    [Outcome::Whole, Outcome::Cut, Outcome::Left, Outcome::Reset, Outcome::Whole, Outcome::Error];
+
+impl Outcome {
+    fn marker(self) -> &'static str {
+        match self {
+            Self::Whole | Self::Left => "[[stall:2]]",
+            Self::Cut => "[[cut:2]]",
+            Self::Reset => "[[reset:2]]",
+            Self::Error => "[[error:2]]",
+        }
+    }
+}
+
+/// One stream as its client has it.
+struct Client {
+    connection: Connection,
+    outcome: Outcome,
+    chat: bool,
+}
+
+impl Client {
+    async fn open(address: SocketAddr, caller: &Caller, number: usize) -> Self {
+        let outcome = OUTCOMES[number % OUTCOMES.len()];
+        let chat = number.is_multiple_of(2) == (number % 12 < 6);
+        let content = format!("{} stream number {number} of many", outcome.marker());
+        // Each client protocol over each provider protocol.
+        let model = if number % 4 < 2 { "mass-messages" } else { "mass-chat" };
+        let body = json!({"model": model, "max_tokens": 500, "stream": true,
+            "messages": [{"role": "user", "content": content}]});
+        let path = if chat { "/v1/chat/completions" } else { "/v1/messages" };
+        let (bearer, body) = (caller.bearer(), body.to_string());
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+            ("connection", "close"),
+        ];
+        let mut connection = Connection::open(address).await;
+        connection.request("POST", path, &headers, body.as_bytes()).await;
+        Self { connection, outcome, chat }
+    }
+
+    /// Reads until the model has written something, or the stream is over.
+    async fn read_some(&mut self) {
+        let written: &[u8] = if self.chat { b"\"content\":\"" } else { b"text_delta" };
+        // The first chunk of a chat names the role beside an empty text.
+        let times = if self.chat { 2 } else { 1 };
+        while self.count(written) < times && self.connection.fill().await {}
+    }
+
+    fn seen(&self) -> &[u8] {
+        self.connection.ahead()
+    }
+
+    fn count(&self, what: &[u8]) -> usize {
+        self.seen().windows(what.len()).filter(|window| *window == what).count()
+    }
+
+    /// Reads to the end; what is wrong with it, if anything.
+    async fn check(mut self) -> Option<String> {
+        while self.connection.fill().await {}
+        let (last, error): (&[u8], &[u8]) = if self.chat {
+            (b"data: [DONE]", b"\"error\":")
+        } else {
+            (b"event: message_stop", b"event: error")
+        };
+        let ends = (self.count(last), self.count(error));
+        let expected = if self.outcome == Outcome::Whole { (1, 0) } else { (0, 1) };
+        let wrong = !self.seen().starts_with(b"HTTP/1.1 200")
+            || ends != expected
+            || !self.seen().ends_with(b"0\r\n\r\n");
+        wrong.then(|| {
+            format!("{:?}, chat {}: {}", self.outcome, self.chat, String::from_utf8_lossy(self.seen()))
+        })
+    }
+}
+
+fn tables(sandbox: &Sandbox) -> String {
+    let provider = |name: &str, origin: &str, auth: &str| {
+        format!(
+            "[providers.{name}]\nbase_url = \"{origin}\"\nauth = {auth}\nconcurrency = 5000\n\n\
+             [providers.{name}.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n"
+        )
+    };
+    let model = |id: &str, provider: &str, protocol: &str, upstream: &str| {
+        format!(
+            "[models.\"{id}\"]\nprovider = \"{provider}\"\nprotocol = \"{protocol}\"\nupstream = \"{upstream}\"\n\
+             prices = {{ input = \"2\", output = \"5\" }}\n\n"
+        )
+    };
+    [
+        "[text]\ndrain_s = 1\n\n".to_owned(),
+        "[server.limits]\nrequests_per_key = 5000\nconnections_per_ip = 5000\nconnections = 6000\n\n"
+            .to_owned(),
+        provider("mass-a", &sandbox.messages().origin, "{ header = \"x-api-key\" }"),
+        provider("mass-b", &sandbox.chat().origin, "\"bearer\""),
+        model("mass-messages", "mass-a", "messages", "claude-sonnet-4-6"),
+        model("mass-chat", "mass-b", "chat", "gpt-sim"),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_thousand_streams_leak_no_hold() {
+    run(async {
+        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let context = serde_json::to_value(sandbox.context()).expect("addresses");
+        let gateway =
+            Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context).with(&tables(&sandbox)))
+                .await;
+        let caller = gateway.open_account("mass", "100000").await;
+        let before = gateway.memory_kib();
+        let mut clients = Vec::with_capacity(STREAMS);
+        for number in 0..STREAMS {
+            clients.push(Client::open(gateway.public, &caller, number).await);
+        }
+        for client in &mut clients {
+            client.read_some().await;
+        }
+        let grown = gateway.memory_kib().saturating_sub(before);
+        let held =
+            clients.iter().filter(|client| matches!(client.outcome, Outcome::Whole | Outcome::Left)).count();
+        println!("{held} streams held open: {} KiB each", grown / held as u64);
+        let (left, rest): (Vec<_>, Vec<_>) =
+            clients.into_iter().partition(|client| client.outcome == Outcome::Left);
+        let leaving = left.len();
+        drop(left);
+        // A stream whose client left is read for another second and then dropped; the others go on.
+        let mut account = gateway.account("mass").await;
+        while sandbox.messages_record().held + sandbox.chat_record().held > held - leaving {
+            account = gateway.account("mass").await;
+        }
+        assert_ne!(account["reserved"], 0, "the others still have their holds");
+        sandbox.release();
+        let mut wrong = Vec::new();
+        for client in rest {
+            wrong.extend(client.check().await);
+        }
+        assert!(wrong.is_empty(), "{} of {STREAMS}, the first:\n{}", wrong.len(), wrong[0]);
+        while account["reserved"] != 0 {
+            account = gateway.account("mass").await;
+        }
+        assert_ne!(account["spent"], 0, "{account}");
+        gateway.expect_sound_ledger().await;
+    });
+}
