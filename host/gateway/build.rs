@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "cargo speaks to build scripts through the environment")]
+#[expect(clippy::disallowed_methods, reason = "cargo passes the folder of build output in the environment")]
 fn out_dir() -> Result<String, env::VarError> {
     env::var("OUT_DIR")
 }

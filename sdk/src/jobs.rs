@@ -42,9 +42,9 @@ use crate::contract::submission::{Event, Submission};
 ///                 Step::call(prompt, call)
 ///             }
 ///             Event::Reply(reply) if reply.is_success() => {
-///                 Step::done(prompt, Outcome::new(json!({"said": reply.text()})))
+///                 Step::done(prompt, Outcome::new(json!({"text": reply.text()})))
 ///             }
-///             _ => Step::fail(prompt, Failure::upstream("nobody answered")),
+///             _ => Step::fail(prompt, Failure::upstream("the provider did not answer")),
 ///         }
 ///     }
 /// }

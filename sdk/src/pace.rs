@@ -12,7 +12,7 @@ pub const SHORTEST: Duration = Duration::from_secs(2);
 /// The longest interval, unless the operator sets `pace.longest_ms`.
 pub const LONGEST: Duration = Duration::from_secs(30);
 
-/// The next moment to poll a job that has been running since `since`: an eighth of the time it has taken
+/// The next moment to poll a job that has been running since `since`: an eighth of the time it has run
 /// so far, between 2 and 30 seconds. A short job is seen soon, and a long one costs few polls.
 ///
 /// ```

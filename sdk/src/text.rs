@@ -81,9 +81,8 @@ pub trait Text: 'static {
 /// One stream: the provider's events in, the client's out. It runs in an instance of its own, so it may
 /// keep state in memory.
 pub trait Relay: 'static {
-    /// The provider's next events, one or more. A provider that was asked for a stream and answered well with
-    /// one body is handed over as one event without a name, the body as its data, once [`Text::answer`] has
-    /// read it.
+    /// The provider's next events, one or more. A whole body in answer to a streamed request arrives as one event
+    /// without a name, once [`Text::answer`] has read it.
     ///
     /// # Errors
     /// A [`TextFailure`] ends the stream; the host writes the error event.

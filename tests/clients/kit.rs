@@ -1,19 +1,19 @@
 //! The SDKs' packages: installed once under the target folder, exactly as pinned, and kept until the pins change.
 //!
-//! The only part of the tests that speaks to package registries, through their ordinary clients.
+//! The only part of the tests that uses package registries, through their ordinary clients.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Who installs and runs.
+/// The runtime that installs and runs a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Python,
     Node,
 }
 
-/// Packages that are installed together: `pins/<name>` says which.
+/// Packages that are installed together; `pins/<name>` lists them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
     pub(crate) tool: Tool,
@@ -27,7 +27,7 @@ impl Set {
         let kits =
             Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join("clients");
         fs::create_dir_all(&kits).expect("a folder for the packages");
-        // Tests run side by side, and so may two test runs.
+        // Tests run in parallel, and so may two test runs.
         let lock = File::create(kits.join(format!("{}.lock", self.name))).expect("a lock file");
         lock.lock().expect("the lock");
         let folder = kits.join(self.name);
@@ -51,7 +51,7 @@ impl Set {
         }
     }
 
-    /// Everything the installed packages depend on: another text, and they are installed anew.
+    /// Everything the installed packages depend on; a change installs them again.
     fn wanted(self, here: &Path) -> String {
         let pins = here.join("pins");
         match self.tool {
@@ -117,7 +117,7 @@ fn version(program: &str) -> String {
     done(Command::new(program).arg("--version"), remedy)
 }
 
-/// Runs it to its end; its output. Fails the test with the remedy where that does not work.
+/// The output of a command. Fails the test with the remedy where the command fails.
 fn done(command: &mut Command, remedy: &str) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; {remedy}"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

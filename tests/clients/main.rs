@@ -1,9 +1,9 @@
 //! The official SDKs of `OpenAI` and Anthropic as clients: Python and Node, a current and an older major version
 //! of each, against the real binary and strict simulated providers.
 //!
-//! [`ROWS`] is the list of what must hold. A script prints a line for every check with the number of its row; a
-//! row that a script owes and does not print fails its test, as a check that fails does. The packages are
-//! installed once under the target folder (`kit.rs`); after that nothing leaves the machine.
+//! [`ROWS`] lists what must hold. A script prints a line for every check with the number of its row. A failed check fails
+//! the test, and so does a missing row. The packages are installed once under the target folder (`kit.rs`); after that
+//! nothing leaves the machine.
 
 mod kit;
 mod scene;
@@ -19,17 +19,17 @@ const CURRENT_NODE: Set = Set { tool: Tool::Node, name: "node-current" };
 const MIDDLE_NODE: Set = Set { tool: Tool::Node, name: "node-middle" };
 const OLDER_NODE: Set = Set { tool: Tool::Node, name: "node-older" };
 
-/// Whose row it is.
+/// The SDK a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Openai,
     Anthropic,
     Both,
-    /// No SDK can see it: `wire.rs` does.
+    /// Not visible through an SDK: `wire.rs` checks it.
     Wire,
 }
 
-/// What must hold, by number.
+/// The rows, by number.
 const ROWS: &[(u8, Side, &str)] = &[
     (1, Side::Openai, "bare completions: create, stream, stream helper, tools, usage"),
     (2, Side::Openai, "a body both wrapped and bare is not offered, and refused by name"),
@@ -62,47 +62,47 @@ fn anthropic(set: Set, version: &'static str) -> Script {
 
 #[test]
 fn openai_python_current() {
-    openai(CURRENT_PYTHON, "3.52.0").play();
+    openai(CURRENT_PYTHON, "3.52.0").run();
 }
 
 #[test]
 fn openai_python_older() {
-    openai(OLDER_PYTHON, "1.109.1").play();
+    openai(OLDER_PYTHON, "1.109.1").run();
 }
 
 #[test]
 fn openai_node_current() {
-    openai(CURRENT_NODE, "7.55.0").play();
+    openai(CURRENT_NODE, "7.55.0").run();
 }
 
 #[test]
 fn openai_node_middle() {
-    openai(MIDDLE_NODE, "6.49.0").play();
+    openai(MIDDLE_NODE, "6.49.0").run();
 }
 
 #[test]
 fn openai_node_older() {
-    openai(OLDER_NODE, "4.104.0").play();
+    openai(OLDER_NODE, "4.104.0").run();
 }
 
 #[test]
 fn anthropic_python_current() {
-    anthropic(CURRENT_PYTHON, "2.11.0").play();
+    anthropic(CURRENT_PYTHON, "2.11.0").run();
 }
 
 #[test]
 fn anthropic_python_older() {
-    anthropic(OLDER_PYTHON, "0.125.0").play();
+    anthropic(OLDER_PYTHON, "0.125.0").run();
 }
 
 #[test]
 fn anthropic_node_current() {
-    anthropic(CURRENT_NODE, "1.11.0").play();
+    anthropic(CURRENT_NODE, "1.11.0").run();
 }
 
 #[test]
 fn anthropic_node_older() {
-    anthropic(OLDER_NODE, "0.71.2").play();
+    anthropic(OLDER_NODE, "0.71.2").run();
 }
 
 #[test]

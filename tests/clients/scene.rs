@@ -1,18 +1,18 @@
-//! What a script plays in: a gateway with text models on several providers, callers of every kind, and the answers
-//! to what a script asks about money, requests and what the providers saw.
+//! The scene of a script: a gateway with text models on several providers, several API keys, and the answers to the
+//! script's questions about money, requests and the providers' records.
 
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, Setup, send};
+use gatehouse_harness::{Caller, Gateway, Setup, send, until};
 use gatehouse_sandbox::text::{Received, TextRecord};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Map, Value, json};
 
-/// How long anything may take to become true.
+/// How long a condition may take to become true.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Providers by name, and their accounts. Trouble has providers of its own, because an account in trouble is paused,
-/// and so would be what another check needs; every account of the crowded one makes one call at a time.
+/// Providers by name, and their accounts. Failures have providers of their own: a failed account is paused, and another
+/// check must not wait for it. Every account of the crowded provider makes one call at a time.
 const PROVIDERS: &[(&str, &[&str])] = &[
     ("plain", &["main"]),
     ("crowded", &["main"]),
@@ -25,7 +25,7 @@ const PROVIDERS: &[(&str, &[&str])] = &[
     ("spared", &["first", "second"]),
 ];
 
-/// Messages models: id, what the provider calls it, and what the table says of it.
+/// Messages models: id, the provider's name for it, and its rules.
 const CLAUDES: &[(&str, &str, &str)] = &[
     (
         "lm-opus-4-5-20251101",
@@ -40,7 +40,7 @@ const CLAUDES: &[(&str, &str, &str)] = &[
 const BOTH_KINDS: &str = "max_output = 128000, sampling = \"either\", thinking = [\"enabled\", \"adaptive\"]";
 const ADAPTIVE: &str = "max_output = 128000, sampling = \"none\", thinking = [\"adaptive\"]";
 
-/// A gateway, its providers, and everybody who asks it.
+/// A gateway, its providers, and its API keys.
 pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
     pub(crate) sandbox: Sandbox,
@@ -81,8 +81,8 @@ impl Scene {
         self.keys[name].as_str().expect("a key")
     }
 
-    /// What a script is told at its start.
-    pub(crate) fn told(&self, set: &str) -> Value {
+    /// The parameters of a script.
+    pub(crate) fn parameters(&self, set: &str) -> Value {
         json!({
             "gateway": format!("http://{}", self.gateway.public),
             "keys": self.keys,
@@ -101,14 +101,14 @@ impl Scene {
                 self.sandbox.release();
                 json!({})
             }
-            "truth" => {
-                let truth = self.truth(text("wire"));
+            "record" => {
+                let record = self.record(text("wire"));
                 let since = question["since"].as_u64().unwrap_or(0);
-                let requests = truth.requests.iter().filter(|request| request.number >= since).map(shown);
-                json!({ "count": truth.count, "requests": requests.collect::<Vec<_>>() })
+                let requests = record.requests.iter().filter(|request| request.number >= since).map(shown);
+                json!({ "count": record.count, "requests": requests.collect::<Vec<_>>() })
             }
             "requests" => self.requests(text("surface"), question).await,
-            other => panic!("nobody knows how to answer {other:?}"),
+            other => panic!("unknown question {other:?}"),
         }
     }
 
@@ -124,11 +124,11 @@ impl Scene {
         }
     }
 
-    pub(crate) fn truth(&self, wire: &str) -> TextRecord {
+    pub(crate) fn record(&self, wire: &str) -> TextRecord {
         match wire {
             "messages" => self.sandbox.messages_record(),
             "chat" => self.sandbox.chat_record(),
-            other => panic!("no provider speaks {other:?}"),
+            other => panic!("no provider of protocol {other:?}"),
         }
     }
 
@@ -163,15 +163,6 @@ impl Scene {
     }
 }
 
-/// Waits until it is so.
-pub(crate) async fn until(what: &str, so: impl AsyncFn() -> bool) {
-    let start = Instant::now();
-    while !so().await {
-        assert!(start.elapsed() < PATIENCE, "still not so: {what}");
-        tokio::task::yield_now().await;
-    }
-}
-
 /// Providers, accounts and models.
 fn tables(sandbox: &Sandbox) -> String {
     let mut tables = String::new();
@@ -182,8 +173,8 @@ fn tables(sandbox: &Sandbox) -> String {
     for (wire, origin, auth) in wires {
         for (name, accounts) in PROVIDERS {
             let head = format!("providers.{wire}-{name}");
-            let room = if *name == "crowded" { 1 } else { 64 };
-            tables += &format!("[{head}]\nbase_url = \"{origin}\"\nauth = {auth}\nconcurrency = {room}\n\n");
+            let limit = if *name == "crowded" { 1 } else { 64 };
+            tables += &format!("[{head}]\nbase_url = \"{origin}\"\nauth = {auth}\nconcurrency = {limit}\n\n");
             for (priority, account) in accounts.iter().enumerate() {
                 let secret = "secret = { file = \"SECRET\" }";
                 tables += &format!("[{head}.accounts.{account}]\n{secret}\npriority = {priority}\n\n");

@@ -1,10 +1,9 @@
-//! Runs a script as a client's program: a process with the packages of its set and nothing of ours. Reads what it
-//! says line by line, answers its questions, and holds it to the rows it owes.
+//! Runs a script as a client's program: a process with the packages of its set and nothing of ours. Reads its lines,
+//! answers its questions, and checks that it covers its rows.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
-use gatehouse_harness::run;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
@@ -24,8 +23,8 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Plays it; fails the test unless every check of every row it owes is good.
-    pub(crate) fn play(&self) {
+    /// Runs it; fails the test unless every check of each of its rows passes.
+    pub(crate) fn run(&self) {
         let (program, folder) = self.set.ready();
         let ending = if self.set.tool == Tool::Python { "py" } else { "mjs" };
         let mut command = Command::new(program);
@@ -34,22 +33,22 @@ impl Script {
             command.arg("-B");
         }
         command.arg(folder.join(format!("{}.{ending}", self.file)));
-        let said = run(async move {
+        let output = gatehouse_harness::run(async move {
             let scene = Scene::start("").await;
-            let said = perform(&scene, command, self.set.name).await;
+            let output = perform(&scene, command, self.set.name).await;
             scene.gateway.expect_sound_ledger().await;
-            said
+            output
         });
-        self.judge(&said);
+        self.check(&output);
     }
 
-    fn judge(&self, said: &[String]) {
-        let who = format!("{} {} ({})", self.package, self.version, self.set.name);
-        let text = said.join("\n");
-        assert!(said.contains(&format!("sdk {}", self.version)), "{who}: another version runs\n{text}");
-        let end = said.last().map(String::as_str);
-        assert_eq!(end, Some("exit Some(0)"), "{who}: checks failed\n{text}");
-        let kept: BTreeSet<u8> = said
+    fn check(&self, output: &[String]) {
+        let name = format!("{} {} ({})", self.package, self.version, self.set.name);
+        let text = output.join("\n");
+        assert!(output.contains(&format!("sdk {}", self.version)), "{name}: another version runs\n{text}");
+        let end = output.last().map(String::as_str);
+        assert_eq!(end, Some("exit Some(0)"), "{name}: checks failed\n{text}");
+        let covered: BTreeSet<u8> = output
             .iter()
             .filter_map(|line| line.strip_prefix("ok ")?.split(' ').next()?.parse().ok())
             .collect();
@@ -58,14 +57,14 @@ impl Script {
             .filter(|(_, side, _)| [self.side, Side::Both].contains(side))
             .map(|(row, ..)| *row)
             .collect();
-        assert_eq!(kept, owed, "{who}: rows with a check, and rows that need one\n{text}");
+        assert_eq!(covered, owed, "{name}: rows with a check, and rows that need one\n{text}");
     }
 }
 
-/// Everything the script says, and last how it ended.
+/// The lines of the script, and last its exit code.
 async fn perform(scene: &Scene, mut command: Command, set: &str) -> Vec<String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
-    // What a developer's own environment says of proxies, keys and addresses is not part of the test.
+    // The developer's own proxies, keys and addresses are not part of the test.
     for name in ["OPENAI", "ANTHROPIC"] {
         for part in ["API_KEY", "BASE_URL", "AUTH_TOKEN", "ORG_ID", "PROJECT_ID", "LOG"] {
             command.env_remove(format!("{name}_{part}"));
@@ -74,22 +73,22 @@ async fn perform(scene: &Scene, mut command: Command, set: &str) -> Vec<String> 
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
         command.env_remove(name);
     }
-    command.env("GATEHOUSE_SCENE", scene.told(set).to_string());
+    command.env("GATEHOUSE_SCENE", scene.parameters(set).to_string());
     let mut child = command.spawn().expect("the script starts");
     let mut questions = child.stdin.take().expect("piped");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     while let Some(line) = lines.next_line().await.expect("readable output") {
         let Some(question) = line.strip_prefix("? ") else {
-            said.push(line);
+            output.push(line);
             continue;
         };
         let question: Value = serde_json::from_str(question).expect("a question in JSON");
         let answer = format!("{}\n", scene.answer(&question).await);
-        // A script that is gone already says why by its end.
+        // The exit code of a script that is gone says why.
         let _ = questions.write_all(answer.as_bytes()).await;
     }
     let status = child.wait().await.expect("an exit");
-    said.push(format!("exit {:?}", status.code()));
-    said
+    output.push(format!("exit {:?}", status.code()));
+    output
 }

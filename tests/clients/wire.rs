@@ -1,13 +1,9 @@
-//! What no SDK shows: the order of events on the wire, a hold after a provider that never ends, and connections.
+//! Properties no SDK shows: the order of events on the wire, the hold after a provider that never ends, and connections.
 
-use bytes::Bytes;
-use gatehouse_harness::{Gateway, run, send};
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::rt::TokioIo;
+use gatehouse_harness::{Connection, Gateway, run, send, until};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
-use crate::scene::{Scene, until};
+use crate::scene::Scene;
 
 /// Clients keep an idle connection for five seconds and more; three times that is safe.
 const LEAST_IDLE: u64 = 15;
@@ -69,7 +65,7 @@ fn a_streams_events_come_in_the_specified_order() {
     });
 }
 
-/// The same for chat, whose clients take a frame without data or with an id for a mistake.
+/// The same for chat, whose clients reject a frame without data or with an id.
 #[test]
 fn a_chat_stream_is_data_lines_and_a_done() {
     run(async {
@@ -99,38 +95,25 @@ fn a_chat_stream_is_data_lines_and_a_done() {
     });
 }
 
-/// Row 10, where the provider never ends: what was delivered is paid, and nothing stays held.
+/// Row 10, where the provider never ends: delivered text is paid, and no hold stays.
 #[test]
 fn a_provider_that_never_ends_keeps_no_hold() {
     run(async {
         let scene = Scene::start("[text]\ndrain_s = 1\n\n").await;
         for path in ["/v1/messages", "/v1/chat/completions"] {
             let before = scene.settled("main").await["spent"].as_i64().expect("an amount");
-            let asked = json!({
+            let request = json!({
                 "model": "lm-sonnet-4-6", "max_tokens": 100, "stream": true,
                 "messages": [{"role": "user", "content": "[[stall:3]] a lighthouse"}],
             });
             let bearer = format!("Bearer {}", scene.key("main"));
-            let stream = TcpStream::connect(scene.gateway.public).await.expect("a connection");
-            let (mut sender, connection) =
-                hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
-            let connection = tokio::spawn(connection);
-            let request = hyper::Request::post(path)
-                .header("host", scene.gateway.public.to_string())
-                .header("authorization", bearer)
-                .header("content-type", "application/json")
-                .body(Full::new(Bytes::from(asked.to_string())))
-                .expect("a request");
-            let mut answer = sender.send_request(request).await.expect("an answer");
-            // The third delta is on its way when the provider stalls.
-            let mut seen = String::new();
-            while !seen.contains("ping") {
-                let frame = answer.frame().await.expect("more to come").expect("bytes");
-                seen += &String::from_utf8_lossy(frame.data_ref().expect("data"));
-            }
+            let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+            let mut connection = Connection::open(scene.gateway.public).await;
+            connection.request("POST", path, &headers, request.to_string().as_bytes()).await;
+            // The third delta is sent when the provider stalls.
+            connection.until("ping").await;
             until("the provider stalls", async || scene.held() == 1).await;
-            connection.abort();
-            drop(answer);
+            drop(connection);
             let after = scene.settled("main").await;
             let charged = after["spent"].as_i64().expect("an amount") - before;
             assert!(charged > 0, "{path}: what was delivered is paid, {after}");
@@ -140,37 +123,27 @@ fn a_provider_that_never_ends_keeps_no_hold() {
     });
 }
 
-/// Row 18: connections live long enough, and one of them carries whatever comes.
+/// Row 18: connections live long enough, and one connection carries every kind of request.
 #[test]
 fn one_connection_carries_two_hundred_requests() {
     run(async {
         let scene = Scene::start("").await;
-        let stream = TcpStream::connect(scene.gateway.public).await.expect("a connection");
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
-        let connection = tokio::spawn(connection);
+        let mut connection = Connection::open(scene.gateway.public).await;
+        let bearer = format!("Bearer {}", scene.key("main"));
         for number in 0..200 {
-            // Answers, refusals and unknown paths alike: none of them may cost the connection.
+            // Answers, refusals and unknown paths: none of them may close the connection.
             let (path, status) =
                 [("/v1/models", 200), ("/v1/tasks/task_1", 404), ("/v1/v1/models", 404)][number % 3];
-            let request = hyper::Request::get(path)
-                .header("host", scene.gateway.public.to_string())
-                .header("authorization", format!("Bearer {}", scene.key("main")))
-                .body(Full::new(Bytes::new()))
-                .expect("a request");
-            sender.ready().await.unwrap_or_else(|error| panic!("request {number}: {error}"));
-            let answer = sender.send_request(request).await.expect("an answer");
-            assert_eq!(answer.status(), status, "request {number}");
-            assert!(answer.headers().get("connection").is_none(), "request {number}");
-            answer.into_body().collect().await.expect("a body");
+            connection.request("GET", path, &[("authorization", &bearer)], b"").await;
+            let answer = connection.read().await.unwrap_or_else(|| panic!("request {number}: closed"));
+            assert_eq!(answer.status, status, "request {number}");
+            assert_eq!(answer.header("connection"), "", "request {number}");
         }
-        assert!(!connection.is_finished(), "the connection stands");
-        connection.abort();
         assert!(idle_seconds(&scene.gateway).await >= LEAST_IDLE);
     });
 }
 
-/// What is in effect, as the operator's own command says it.
+/// The limit in effect, as the operator's command prints it.
 async fn idle_seconds(gateway: &Gateway) -> u64 {
     let shown = gateway.command(&["check-config"]).await;
     let line = shown.lines().find(|line| line.starts_with("idle_seconds")).expect("the limit");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::scene::gateway::{Scene, end_of};
 
 /// What becomes of a call.
-enum Fate {
+enum Verdict {
     /// The plugin broke a rule of the contract: the task fails, and the log says this.
     Fault(&'static str),
     /// The host refuses it and the plugin is told so; the log says this.
@@ -15,12 +15,12 @@ enum Fate {
     /// It arrives with this first line, and these headers besides the host's own.
     Sent(&'static str, &'static [&'static str]),
 }
-use Fate::{Fault, Refused, Sent};
+use Verdict::{Fault, Refused, Sent};
 
 const ITS_OWN: &str = "is set by the host alone";
 
 /// Targets: `TRAP` and `EVIL` stand for the two servers' addresses.
-const PATHS: &[(&str, Fate)] = &[
+const PATHS: &[(&str, Verdict)] = &[
     ("/plain", Sent("GET /base/plain HTTP/1.1", &[])),
     ("/plain?a=b&c=http://EVIL/", Sent("GET /base/plain?a=b&c=http://EVIL/ HTTP/1.1", &[])),
     ("/@EVIL/x", Sent("GET /base/@EVIL/x HTTP/1.1", &[])),
@@ -45,7 +45,7 @@ const PATHS: &[(&str, Fate)] = &[
     ("/x\0y", Fault("no spaces, backslashes or control characters")),
 ];
 
-const URLS: &[(&str, Fate)] = &[
+const URLS: &[(&str, Verdict)] = &[
     ("http://TRAP/outside", Sent("GET /outside HTTP/1.1", &[])),
     ("http://TRAP", Sent("GET / HTTP/1.1", &[])),
     ("http://TRAP/a/../b", Sent("GET /b HTTP/1.1", &[])),
@@ -65,7 +65,7 @@ const URLS: &[(&str, Fate)] = &[
     ("//EVIL/x", Fault("an http(s) URL")),
 ];
 
-const METHODS: &[(&str, Fate)] = &[
+const METHODS: &[(&str, Verdict)] = &[
     ("PUT", Sent("PUT /base/plain HTTP/1.1", &["content-length: 0"])),
     ("DELETE", Sent("DELETE /base/plain HTTP/1.1", &["content-length: 0"])),
     ("CONNECT", Fault("got \"CONNECT\"")),
@@ -76,7 +76,7 @@ const METHODS: &[(&str, Fate)] = &[
     ("GET /x HTTP/1.1\r\nHost: EVIL\r\n\r\nGET", Fault("got \"GET /x HTTP/1.1\\r\\n")),
 ];
 
-const HEADERS: &[(&str, &str, Fate)] = &[
+const HEADERS: &[(&str, &str, Verdict)] = &[
     ("X-Fine", "a b", Sent("GET /base/plain HTTP/1.1", &["x-fine: a b"])),
     ("Accept", "image/png", Sent("GET /base/plain HTTP/1.1", &["accept: image/png"])),
     ("User-Agent", "me", Sent("GET /base/plain HTTP/1.1", &["user-agent: me"])),
@@ -116,8 +116,8 @@ const HEADERS: &[(&str, &str, Fate)] = &[
     ("x-fine", "\u{e9}\u{560d}\u{560a}Host: EVIL", Fault("is not plain ASCII")),
 ];
 
-/// Whole calls that fit no table above.
-fn others() -> Vec<(Value, Fate)> {
+/// Calls that fit no table above.
+fn others() -> Vec<(Value, Verdict)> {
     let get = |more: Value| merged(json!({"method": "GET"}), more);
     vec![
         (get(json!({"path": {"$repeat": ["/x", 50_000]}})), Fault("at most 8192 bytes are allowed")),
@@ -155,7 +155,7 @@ fn others() -> Vec<(Value, Fate)> {
             json!({"form": [{"name": "f", "data": "x"}], "headers": [["content-type", "text/plain"]]}),
             Refused("header content-type of a form"),
         ),
-        // Nobody but the provider could tell that this is not harmless; it is sent once all the same.
+        // Only the provider could tell that this call is not safe; it is still sent once.
         (
             json!({"json": {"a": 1}, "replay": "safe"}),
             Sent("POST /base/plain HTTP/1.1", &["content-length: 7", "content-type: application/json"]),
@@ -170,26 +170,28 @@ fn merged(mut one: Value, more: Value) -> Value {
 }
 
 #[test]
-fn nothing_leaves_but_what_may() {
+fn only_acceptable_calls_are_sent() {
     run(async {
         let scene = Scene::start("").await;
         let (trap, evil) = (scene.trap.url(), scene.evil.url());
         let named = |text: &str| text.replace("TRAP", &trap[7..]).replace("EVIL", &evil[7..]);
-        let mut rows: Vec<(Value, &Fate)> = Vec::new();
-        rows.extend(PATHS.iter().map(|(path, fate)| (json!({"method": "GET", "path": named(path)}), fate)));
-        rows.extend(URLS.iter().map(|(url, fate)| (json!({"method": "GET", "url": named(url)}), fate)));
-        rows.extend(METHODS.iter().map(|(method, fate)| (json!({"method": named(method)}), fate)));
-        let pairs = HEADERS.iter().map(|(name, value, fate)| (json!([[name, named(value)]]), fate));
-        rows.extend(pairs.map(|(headers, fate)| (json!({"method": "GET", "headers": headers}), fate)));
+        let mut rows: Vec<(Value, &Verdict)> = Vec::new();
+        rows.extend(
+            PATHS.iter().map(|(path, verdict)| (json!({"method": "GET", "path": named(path)}), verdict)),
+        );
+        rows.extend(URLS.iter().map(|(url, verdict)| (json!({"method": "GET", "url": named(url)}), verdict)));
+        rows.extend(METHODS.iter().map(|(method, verdict)| (json!({"method": named(method)}), verdict)));
+        let pairs = HEADERS.iter().map(|(name, value, verdict)| (json!([[name, named(value)]]), verdict));
+        rows.extend(pairs.map(|(headers, verdict)| (json!({"method": "GET", "headers": headers}), verdict)));
         let others = others();
-        rows.extend(others.iter().map(|(call, fate)| (call.clone(), fate)));
+        rows.extend(others.iter().map(|(call, verdict)| (call.clone(), verdict)));
         let mut broken = Vec::new();
-        for (call, fate) in &rows {
+        for (call, verdict) in &rows {
             let before = scene.trap.seen().len();
             let task = scene.finish(&json!({"steps": [{"call": call}]})).await;
             let seen = scene.trap.seen().split_off(before);
             let told = task["result"]["seen"].as_str().unwrap_or_default();
-            let well = match fate {
+            let well = match verdict {
                 Fault(_) => seen.is_empty() && task["status"] == "failed" && task["cost"] == 0.0,
                 Refused(_) => seen.is_empty() && told.contains("Outage::Refused"),
                 Sent(first, more) => {
@@ -203,8 +205,8 @@ fn nothing_leaves_but_what_may() {
             }
         }
         let log = scene.gateway.log_text();
-        for (call, fate) in &rows {
-            match fate {
+        for (call, verdict) in &rows {
+            match verdict {
                 Fault(words) | Refused(words) if !log.contains(words) => {
                     broken.push(format!("  {call}: the log lacks {words:?}"));
                 }
@@ -212,7 +214,7 @@ fn nothing_leaves_but_what_may() {
             }
         }
         assert!(broken.is_empty(), "{} of {}:\n{}", broken.len(), rows.len(), broken.join("\n"));
-        assert!(scene.evil.seen().is_empty(), "somebody talked to a stranger");
+        assert!(scene.evil.seen().is_empty(), "a server that is no provider was called");
         scene.gateway.expect_sound_ledger().await;
     });
 }
@@ -244,7 +246,7 @@ fn head(first: &str, more: &[&str], scene: &Scene) -> Vec<String> {
 }
 
 #[test]
-fn names_in_a_form_stay_names() {
+fn names_in_a_form_are_escaped() {
     run(async {
         let scene = Scene::start("").await;
         let form = json!([
@@ -267,7 +269,7 @@ fn names_in_a_form_stay_names() {
 }
 
 #[test]
-fn the_files_of_another_task_stay_its_own() {
+fn a_task_cannot_use_the_files_of_another() {
     run(async {
         let scene = Scene::start("").await;
         let save = json!({"call": {"path": "/picture", "save-body": true}});
@@ -278,7 +280,7 @@ fn the_files_of_another_task_stay_its_own() {
         while scene.trap.seen_at("/gate").is_empty() {
             scene.caller.send("GET", "/v1/tasks", &[], "").await;
         }
-        // The owner is still under way and its file is there; the thief has learnt its name.
+        // The owner still runs and its file exists; the other task has learnt its name.
         let told = scene.trap.seen_at("/told").remove(0);
         let at = told.rfind("blob:").expect("the name of a file");
         let blob: String =

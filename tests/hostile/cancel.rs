@@ -1,5 +1,5 @@
-//! Cancelling tasks of a plugin that would let any of them end: only what it knows is put to it. A task whose call
-//! is out is not ended on paper, whatever its plugin would say.
+//! Cancelling tasks of a plugin that would accept every cancel: the host asks the plugin only where the task is at rest.
+//! A task with a call in flight does not end.
 
 use gatehouse_harness::{Response, run};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn called(scene: &Scene, path: &str, steps: &Value) -> Value {
 }
 
 #[test]
-fn a_task_whose_call_is_out_is_not_asked() {
+fn a_task_with_a_call_in_flight_is_not_cancelled() {
     run(async {
         let scene = Scene::start("").await;
         let steps = json!([{"call": {"path": "/gate"}}, {"wait": 0}]);
@@ -40,7 +40,7 @@ fn a_task_whose_call_is_out_is_not_asked() {
         assert!(task["status"] == "completed" && task["cost"] == 2.0, "{task}");
         let seen = task["result"]["seen"].as_str().expect("what it saw");
         assert!(!seen.contains("Cancel"), "{seen}");
-        // It ends by its own words, not by the client's.
+        // It ends with its own failure, not as cancelled.
         let task = end_of(&scene.caller, &stopping).await;
         assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
         assert_eq!(
@@ -52,10 +52,10 @@ fn a_task_whose_call_is_out_is_not_asked() {
 }
 
 #[test]
-fn a_task_at_rest_is_asked() {
+fn a_task_at_rest_decides_about_its_cancel() {
     run(async {
         let scene = Scene::start("").await;
-        // It waits an hour for what its provider makes, and would let go of it.
+        // It waits an hour for its provider, and would accept the cancel.
         let rest = json!({"wait": 3_600_000, "progress": 50});
         let receipt =
             called(&scene, "/one", &json!([{"call": {"path": "/one"}}, rest, {"fail": "stopped"}])).await;
@@ -67,7 +67,7 @@ fn a_task_at_rest_is_asked() {
             "{task}"
         );
 
-        // Another knows a call that stops its provider: that call is made, and its answer decides.
+        // Another task has a call that stops its provider: that call is made, and its answer decides.
         let stop = json!({"call": {"path": "/stop"}});
         let steps = json!([{"call": {"path": "/two"}}, rest, stop, {"fail": "stopped there"}]);
         let receipt = called(&scene, "/two", &steps).await;
@@ -79,7 +79,7 @@ fn a_task_at_rest_is_asked() {
     });
 }
 
-/// Cancels until the answer to the task's call has been told to its plugin; before that the task is not at rest.
+/// Cancels once the task's plugin has the answer to its call; before that the task is not at rest.
 async fn settled(scene: &Scene, receipt: &Value) -> Response {
     loop {
         let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");

@@ -1,4 +1,4 @@
-//! A family that uses up its time with every call delays the others by the call under way, and no more.
+//! A family that uses up its time with every call delays other families by the running call, and no more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

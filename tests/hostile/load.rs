@@ -1,5 +1,5 @@
-//! Components that must never serve: each is turned away by the stage that should, in words an operator can act
-//! upon, while the version that serves goes on and so does every other family.
+//! Components that must never serve: the right stage of the deployment refuses each of them with a reason an operator
+//! can act upon, while the active version and every other family keep serving.
 
 use gatehouse_harness::run;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::scene::fixture;
 use crate::scene::gateway::Scene;
 use crate::scene::honest::Honest;
 
-/// Claims in a manifest, and the words that turn it away.
-fn liars() -> Vec<(Value, &'static str)> {
+/// Claims in a manifest, and the reason of the refusal.
+fn false_claims() -> Vec<(Value, &'static str)> {
     let test = |body: Value, expect: &str| json!({"self-tests": [{"surface": "images.generate", "body": body, "expect": expect}]});
     let models = |models: Value| json!({"models": models});
     let model =
@@ -51,8 +51,8 @@ fn liars() -> Vec<(Value, &'static str)> {
     ]
 }
 
-/// Imports and exports under another name, and the words that turn them away.
-const STRANGERS: &[(&str, &str, &str)] = &[
+/// Imports and exports under another name, and the reason of the refusal.
+const FOREIGN_INTERFACES: &[(&str, &str, &str)] = &[
     ("wasi:cli/environment@", "wasi:http/environmen@", "a plugin has no network"),
     ("wasi:cli/environment@", "acme:cli/environment@", "the host has nothing of that name"),
     ("wasi:cli/environment@0.2", "wasi:cli/environment@0.9", "only WASI 0.2 is linked"),
@@ -66,7 +66,7 @@ const STRANGERS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn liars_and_strangers_are_turned_away() {
+fn false_claims_and_foreign_interfaces_are_refused() {
     run(async {
         let scene = Scene::start("").await;
         let serving = scene.gateway.command(&["plugin", "list", "--json"]).await;
@@ -83,10 +83,10 @@ fn liars_and_strangers_are_turned_away() {
                 broken.push(format!("  {what}: expected {words:?}, got {text:?}"));
             }
         };
-        for (claims, words) in liars() {
+        for (claims, words) in false_claims() {
             expect(claims.to_string(), &fixture::puppet_claiming(&claims), words).await;
         }
-        for (old, new, words) in STRANGERS {
+        for (old, new, words) in FOREIGN_INTERFACES {
             expect((*new).to_owned(), &fixture::renamed(old, new), words).await;
         }
         let whole = fixture::puppet();

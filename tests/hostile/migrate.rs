@@ -1,6 +1,6 @@
-//! A newer build that reads older states badly: the rehearsal on live tasks turns it away with their names; where
-//! a state went bad only after the rehearsal had its copy, the task stays with the build that admitted it. Either
-//! way they end on that one.
+//! A newer version that reads older states badly: the rehearsal on live tasks refuses it and names them. Where a state
+//! becomes unreadable only after the rehearsal, the task stays with the version that admitted it. Either way the task
+//! ends on that version.
 
 use gatehouse_harness::run;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::scene::gateway::Scene;
 use crate::scene::gateway::end_of;
 use crate::scene::honest::Honest;
 
-/// What the newer build does with a state, whether the task then runs on it, and what is said of it.
+/// What the newer version does with a state, whether the task then runs on it, and the reported reason.
 fn rows() -> Vec<(Value, bool, &'static str)> {
     vec![
         (json!({}), true, ""),
@@ -56,7 +56,7 @@ fn newer() -> Value {
 }
 
 #[test]
-fn a_build_that_cannot_read_a_live_state_does_not_serve() {
+fn a_version_that_cannot_read_a_live_state_is_refused() {
     run(async {
         for row in rows().into_iter().filter(|(_, moves, _)| !moves) {
             let scene = Scene::start("").await;
@@ -86,7 +86,7 @@ fn late_rows() -> Vec<(Value, bool, &'static str)> {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_build() {
+fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_version() {
     run(async {
         // Under watch the first faults would withdraw it, and nothing would be asked of it again.
         let scene = Scene::start("[plugins.canary]\nwindow_s = 0").await;

@@ -1,5 +1,5 @@
-//! A plugin that fishes for secrets, a provider that gives away every one it is sent, and a search of everything
-//! the gateway says and keeps.
+//! A plugin that looks for secrets, a provider that echoes every secret it receives, and a search of everything the
+//! gateway sends, logs and stores.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use crate::scene::honest;
 use crate::scene::secret_forms::SecretSearch;
 
 /// Files of the data folder that hold a secret by design, and why.
-const KEEPERS: [(&str, &str); 2] = [
-    ("pepper", "what keys are hashed and links are signed with; readable by its owner only"),
-    ("admin.json", "how an operator's command line gets in; readable by its owner only"),
+const SECRET_FILES: [(&str, &str); 2] = [
+    ("pepper", "the key of hashes and signed links; readable by its owner only"),
+    ("admin.json", "the admin token of the operator's command line; readable by its owner only"),
 ];
 
-/// Where the provider gives its secret away.
-const TALES: [&str; 3] = ["/echo", "/refused-echo", "/redirect"];
+/// Paths at which the provider echoes its secret.
+const ECHOES: [&str; 3] = ["/echo", "/refused-echo", "/redirect"];
 
-/// Ways to pass on what was seen, each after every tale was told.
+/// Ways to pass on everything the plugin saw, each after every echo.
 fn ways_out(provider: &str) -> Vec<Value> {
     let seen = json!({"$seen": 0});
     let call = |more: Value| {
@@ -29,8 +29,8 @@ fn ways_out(provider: &str) -> Vec<Value> {
         more.into_iter().for_each(|(key, value)| call[key] = value);
         json!({"call": call})
     };
-    let tales: Vec<Value> =
-        TALES.iter().map(|tale| call(json!({"path": tale, "json": {"a": "b"}}))).collect();
+    let echoes: Vec<Value> =
+        ECHOES.iter().map(|echo| call(json!({"path": echo, "json": {"a": "b"}}))).collect();
     let picture = call(json!({"path": "/picture-echo", "save-body": true}));
     let ends = [
         vec![json!({"print": seen, "done": {"public": {"seen": seen}, "private": {"seen": seen}}})],
@@ -50,7 +50,7 @@ fn ways_out(provider: &str) -> Vec<Value> {
         ],
         vec![picture, call(json!({"json": {"file": {"$blob": 0}}, "path": "/echo"}))],
     ];
-    ends.into_iter().map(|end| json!({"steps": ([tales.clone(), end].concat())})).collect()
+    ends.into_iter().map(|end| json!({"steps": ([echoes.clone(), end].concat())})).collect()
 }
 
 #[test]
@@ -58,26 +58,27 @@ fn no_secret_is_found_where_it_does_not_belong() {
     run(async {
         let scene = Scene::start("[log]\nlevel = \"trace\"\n").await;
         let data = scene.gateway.folder().join("data");
-        let door: Value =
-            serde_json::from_slice(&fs::read(data.join("admin.json")).expect("a door")).expect("JSON");
+        let admin: Value =
+            serde_json::from_slice(&fs::read(data.join("admin.json")).expect("the admin file"))
+                .expect("JSON");
         let key = scene.caller.bearer().split_off("Bearer ".len());
         let mut search = SecretSearch::default()
             .also_for("the API key", key.as_bytes())
-            .also_for("the operators' token", door["token"].as_str().expect("a token").as_bytes())
+            .also_for("the operators' token", admin["token"].as_str().expect("a token").as_bytes())
             .also_for("the pepper", &fs::read(data.join("pepper")).expect("a pepper"));
         for (name, secret) in ["bearer", "header", "query", "honest"].into_iter().zip(&scene.secrets) {
             search = search.also_for(&format!("the {name} secret"), secret.as_bytes());
         }
 
-        let mut heard: Vec<(String, Vec<u8>)> = Vec::new();
-        let mut masked = 0;
+        let mut collected: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut redacted = 0;
         honest::serve(&scene.caller).await;
         for provider in ["trap", "trap-header", "trap-query"] {
             for script in ways_out(provider) {
                 let answer = scene.submit(&script).await;
-                heard.push((format!("receipt of {script}"), answer.body.to_vec()));
+                collected.push((format!("receipt of {script}"), answer.body.to_vec()));
                 let task = end_of(&scene.caller, &answer.json()).await;
-                masked += usize::from(task.to_string().contains("(secret)"));
+                redacted += usize::from(task.to_string().contains("(secret)"));
                 if let Some(link) = task["result"]["link"].as_str() {
                     let file = send_to(link, &[]).await;
                     assert_eq!(file.status, 200, "{task}");
@@ -85,13 +86,13 @@ fn no_secret_is_found_where_it_does_not_belong() {
                         file.body.windows(8).any(|window| window == b"(secret)"),
                         "the file tells what it was sent"
                     );
-                    heard.push((format!("file of {script}"), file.body.to_vec()));
+                    collected.push((format!("file of {script}"), file.body.to_vec()));
                 }
-                heard.push((format!("task of {script}"), task.to_string().into_bytes()));
+                collected.push((format!("task of {script}"), task.to_string().into_bytes()));
             }
         }
-        assert!(masked >= 6, "the plugin was shown masked secrets, and passed them on: {masked}");
-        everything_else(&scene, &key, &mut heard).await;
+        assert!(redacted >= 6, "the plugin was shown redacted secrets, and passed them on: {redacted}");
+        everything_else(&scene, &key, &mut collected).await;
         for (name, secret) in ["trap", "trap-header", "trap-query"].into_iter().zip(&scene.secrets) {
             let whole = SecretSearch::default().also_for(name, secret.as_bytes());
             let arrived = scene.trap.seen().iter().filter(|request| !whole.found(request).is_empty()).count();
@@ -101,21 +102,21 @@ fn no_secret_is_found_where_it_does_not_belong() {
         for request in scene.trap.seen() {
             let text = String::from_utf8_lossy(&request).into_owned();
             let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-            heard.push((format!("body sent to {:?}", text.lines().next()), body.as_bytes().to_vec()));
+            collected.push((format!("body sent to {:?}", text.lines().next()), body.as_bytes().to_vec()));
         }
 
         let Scene { mut gateway, .. } = scene;
         gateway.terminate().await;
-        heard.push(("the log".to_owned(), gateway.log_text().into_bytes()));
+        collected.push(("the log".to_owned(), gateway.log_text().into_bytes()));
         assert!(gateway.log_text().contains("TRACE"), "the log is at its loudest");
         for file in files_below(&data) {
             let name = file.strip_prefix(&data).expect("below it").display().to_string();
-            if !KEEPERS.iter().any(|(keeper, _)| *keeper == name) {
-                heard.push((format!("data/{name}"), fs::read(&file).expect("a file")));
+            if !SECRET_FILES.iter().any(|(file, _)| *file == name) {
+                collected.push((format!("data/{name}"), fs::read(&file).expect("a file")));
             }
         }
-        assert!(heard.iter().any(|(name, bytes)| name == "data/core.redb" && !bytes.is_empty()));
-        let leaks: Vec<String> = heard
+        assert!(collected.iter().any(|(name, bytes)| name == "data/core.redb" && !bytes.is_empty()));
+        let leaks: Vec<String> = collected
             .iter()
             .filter_map(|(name, bytes)| {
                 let found = search.found(bytes);
@@ -126,22 +127,22 @@ fn no_secret_is_found_where_it_does_not_belong() {
     });
 }
 
-/// What clients and operators can read besides, mistakes of theirs included.
-async fn everything_else(scene: &Scene, key: &str, heard: &mut Vec<(String, Vec<u8>)>) {
+/// Everything else clients and operators can read, errors included.
+async fn everything_else(scene: &Scene, key: &str, collected: &mut Vec<(String, Vec<u8>)>) {
     let (public, admin) = (scene.gateway.public, scene.gateway.admin());
     for path in ["/v1/models", "/v1/tasks?limit=100", "/v1/nothing", "/v1/tasks/task_none"] {
-        heard.push((path.to_owned(), scene.caller.send("GET", path, &[], "").await.body.to_vec()));
+        collected.push((path.to_owned(), scene.caller.send("GET", path, &[], "").await.body.to_vec()));
     }
     let broken = scene.caller.send("POST", IMAGES, &[("content-type", "application/json")], "{").await;
-    heard.push(("a broken request".to_owned(), broken.body.to_vec()));
+    collected.push(("a broken request".to_owned(), broken.body.to_vec()));
     for header in [format!("Bearer {key}x"), format!("Basic {key}"), format!("bearer  {key} {key}")] {
         let refused = send(public, "GET", "/v1/models", &[("authorization", &header)], "").await;
-        heard.push(("a refused key".to_owned(), refused.body.to_vec()));
+        collected.push(("a refused key".to_owned(), refused.body.to_vec()));
     }
     let query = send(public, "GET", &format!("/v1/models?key={key}"), &[], "").await;
-    heard.push(("a key in a query".to_owned(), query.body.to_vec()));
+    collected.push(("a key in a query".to_owned(), query.body.to_vec()));
     for path in ["/metrics", "/health", "/nothing"] {
-        heard.push((format!("admin {path}"), send(admin, "GET", path, &[], "").await.body.to_vec()));
+        collected.push((format!("admin {path}"), send(admin, "GET", path, &[], "").await.body.to_vec()));
     }
     let commands: [&[&str]; 7] = [
         &["check-config"],
@@ -153,7 +154,7 @@ async fn everything_else(scene: &Scene, key: &str, heard: &mut Vec<(String, Vec<
         &["doctor", "--json"],
     ];
     for command in commands {
-        heard.push((format!("{command:?}"), scene.gateway.command(command).await.into_bytes()));
+        collected.push((format!("{command:?}"), scene.gateway.command(command).await.into_bytes()));
     }
 }
 

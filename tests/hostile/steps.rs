@@ -151,18 +151,18 @@ fn steps() -> Vec<(Value, End, &'static str)> {
         (
             json!({"done": {"products": [{"source": "http://169.254.169.254/"}]}, "stay": true}),
             CIRCLE,
-            "comes to no end",
+            "exceeds its step limit without an end",
         ),
         (json!({"wait-at": u64::MAX}), BROKE, "within 24 h of now"),
         (json!({"wait-at": 0}), BROKE, "within 24 h of now"),
         (json!({"wait": -1}), BROKE, "within 24 h of now"),
         (json!({"wait": 86_400_001}), BROKE, "within 24 h of now"),
-        (json!({"wait": 0, "stay": true}), CIRCLE, "comes to no end"),
-        (json!({"probe": [picture], "stay": true}), CIRCLE, "comes to no end"),
+        (json!({"wait": 0, "stay": true}), CIRCLE, "exceeds its step limit without an end"),
+        (json!({"probe": [picture], "stay": true}), CIRCLE, "exceeds its step limit without an end"),
         (
             json!({"call": {"method": "GET", "path": "/circle", "replay": "safe"}, "stay": true}),
             CIRCLE,
-            "comes to no end",
+            "exceeds its step limit without an end",
         ),
         (
             json!({"call": {"provider": "bfl", "path": "/v1/credits"}}),
@@ -185,12 +185,12 @@ fn steps() -> Vec<(Value, End, &'static str)> {
     ]
 }
 
-/// Words that are the operator's business, or nobody's.
+/// Internals that no client may read.
 const INTERNALS: &[&str] =
     &["wasm", "panicked", "secret plans", "/rustc/", "src/", "0x", "trap:", "backtrace"];
 
 #[test]
-fn whatever_a_plugin_does_harms_its_own_request_only() {
+fn a_plugin_harms_its_own_request_only() {
     run(async {
         let scene = Scene::start("[tasks]\nsteps = 300\n").await;
         honest::serve(&scene.caller).await;
@@ -218,7 +218,10 @@ fn whatever_a_plugin_does_harms_its_own_request_only() {
         let unexplained = rows.iter().filter(|(_, _, words)| !log.contains(*words));
         broken.extend(unexplained.map(|(script, _, words)| format!("the log lacks {words:?} for {script}")));
         assert!(broken.is_empty(), "{} of {}:\n{}", broken.len(), rows.len(), broken.join("\n"));
-        assert!(!log.lines().any(|line| line.starts_with("2026-01-01")), "a plugin wrote a line of its own");
+        assert!(
+            !log.lines().any(|line| line.starts_with("2026-01-01")),
+            "a plugin wrote a log line of its own"
+        );
 
         let circles = scene.trap.seen_at("/circle").len();
         assert!((1..=256).contains(&circles), "{circles} calls of one task that never waits");
@@ -235,7 +238,7 @@ fn whatever_a_plugin_does_harms_its_own_request_only() {
     });
 }
 
-/// One row; what it cost, or what is wrong with it.
+/// Runs one row; its cost, or what is wrong with it.
 async fn check(scene: &Scene, script: &Value, end: &End) -> Result<f64, String> {
     let answer = scene.submit(script).await;
     let text = String::from_utf8_lossy(&answer.body).into_owned();
@@ -291,7 +294,7 @@ fn a_status_never_goes_back() {
 }
 
 #[test]
-fn nothing_a_plugin_can_look_at_differs_between_two_calls() {
+fn two_calls_find_the_same_surroundings() {
     run(async {
         let scene = Scene::start("").await;
         let first = scene.finish(&json!({})).await["result"]["surroundings"].clone();

@@ -159,7 +159,7 @@ impl Link {
             if next.kind == GOAWAY {
                 reason = Some(next.reason());
             } else if next.kind == PING && next.flags & ACK == 0 {
-                // A graceful goodbye is followed by a ping of its own.
+                // A graceful GOAWAY is followed by a ping of its own.
                 pings += u32::from(reason.is_none());
                 assert!(pings < 3, "the connection is kept for ever");
                 self.send(&frame(PING, ACK, 0, &next.payload)).await;

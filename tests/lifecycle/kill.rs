@@ -1,10 +1,10 @@
-//! SIGKILL at random moments under load, again and again, and what may never be wrong afterwards: a receipt is
-//! kept, a provider is never asked twice, and money is where the tasks say it is.
+//! SIGKILL at random moments under load, again and again. Afterwards every receipt is kept, no provider call was made
+//! twice, and the balances agree with the tasks.
 //!
 //! Ten kills; `GATEHOUSE_KILLS`, `GATEHOUSE_BETWEEN`, `GATEHOUSE_SEED` and `GATEHOUSE_BINARY` ask for more, for a run
-//! like another, or for another build. Clients behave as they should: whoever lost an answer asks again under the same
-//! `Idempotency-Key`, so every prompt ends up with exactly one task, and the provider's own record of prompts can
-//! be compared with the gateway's tasks one by one.
+//! like another, or for another build. Clients repeat a request without an answer under the same
+//! `Idempotency-Key`. So every prompt gets exactly one task, and the provider's record of prompts can be compared with the
+//! gateway's tasks one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,14 +19,14 @@ use tokio::sync::{Notify, Semaphore};
 use crate::{request, setting, setup, submits};
 
 const CLIENTS: usize = 16;
-/// Requests beyond those a kill waits for: some are under way when it comes, whatever the clients' speed.
+/// Requests beyond those a kill waits for: some are in flight at the kill, at any speed of the clients.
 const IN_FLIGHT: usize = 64;
-/// Places at the provider's account: no kill can leave more jobs in doubt than these.
-const PLACES: usize = 64;
+/// Concurrency of the provider's account: no kill can leave more jobs in doubt.
+const CONCURRENCY: usize = 64;
 /// The price of a picture, in micro-credits, and what it costs the gateway's own account at the provider.
 const PRICE: i64 = 4_000_000;
 const COST: u64 = 4;
-/// Every so many kills all tasks are read again and the doctor looks at the books.
+/// After every so many kills all tasks are read again, and `doctor` examines the ledger.
 const OFTEN: usize = 10;
 /// A prompt with it is accepted, and ends as refused by the provider: work that must cost nothing.
 const REFUSED: &str = "[[moderated-output]]";
@@ -34,8 +34,8 @@ const REFUSED: &str = "[[moderated-output]]";
 /// What the clients know.
 struct Load {
     caller: Caller,
-    /// How many requests may be begun: as many as the next kill waits for, and some it comes in the middle of.
-    turns: Semaphore,
+    /// A permit for every request up to the next kill, and for those in flight at the kill.
+    permits: Semaphore,
     next: AtomicUsize,
     /// Task by prompt.
     receipts: Mutex<BTreeMap<String, String>>,
@@ -56,7 +56,7 @@ impl Load {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
+fn no_acknowledged_task_is_lost_or_done_twice() {
     run(async {
         let kills = setting("GATEHOUSE_KILLS", 10);
         let seed = setting("GATEHOUSE_SEED", 20_261);
@@ -72,11 +72,11 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             ..Settings::default()
         };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-        let places = format!("[providers.bfl]\nconcurrency = {PLACES}\n");
-        let mut gateway = Gateway::start(setup(&sandbox).with(&places).with_inherited_socket()).await;
+        let limits = format!("[providers.bfl]\nconcurrency = {CONCURRENCY}\n");
+        let mut gateway = Gateway::start(setup(&sandbox).with(&limits).with_inherited_socket()).await;
         let load = Arc::new(Load {
             caller: gateway.open_account("acme", "10000000").await,
-            turns: Semaphore::new(0),
+            permits: Semaphore::new(0),
             next: AtomicUsize::new(0),
             receipts: Mutex::default(),
             lost_answers: AtomicUsize::new(0),
@@ -92,7 +92,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         for kill in 1..=kills {
             let more = random.usize(1..between);
             target += more;
-            load.turns.add_permits(more + IN_FLIGHT);
+            load.permits.add_permits(more + IN_FLIGHT);
             load.until(target).await;
             for _ in 0..random.usize(0..200) {
                 tokio::task::yield_now().await;
@@ -111,13 +111,13 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
             let full = kill % OFTEN == 0;
             reader.check(&known, full).await;
             let twice: Vec<_> = submits(&sandbox).into_iter().filter(|(_, count)| *count > 1).collect();
-            assert!(twice.is_empty(), "kill {kill}: asked twice: {twice:?}");
+            assert!(twice.is_empty(), "kill {kill}: called twice: {twice:?}");
             if full {
                 gateway.expect_sound_ledger().await;
                 println!("{kill} kills, {} receipts", load.known().len());
             }
         }
-        load.turns.close();
+        load.permits.close();
         for client in clients {
             client.await.expect("no panic");
         }
@@ -131,7 +131,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
         let receipts = reader.tasks.len();
         println!(
             "{kills} kills ({} of a start) in {took:.0?}: {receipts} receipts, {:.0}/s over all, slowest start {slowest:.0?}; \
-             {} answers lost and asked for again, {} jobs accepted by the provider; \
+             {} answers lost and requests repeated, {} jobs accepted by the provider; \
              {} completed, {} refused, {} in doubt, {} of them orphans, at most {} at one kill; imbalance 0",
             moments.len() - kills,
             receipts as f64 / took.as_secs_f64(),
@@ -153,10 +153,10 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
 }
 
 /// Asks for one picture after the other; each until there is a receipt for it.
-async fn client(load: Arc<Load>, mut line: PersistentClient) {
+async fn client(load: Arc<Load>, mut connection: PersistentClient) {
     let bearer = load.caller.bearer();
-    while let Ok(turn) = load.turns.acquire().await {
-        turn.forget();
+    while let Ok(permit) = load.permits.acquire().await {
+        permit.forget();
         let number = load.next.fetch_add(1, Ordering::SeqCst);
         let mark = if number.is_multiple_of(3) { REFUSED } else { "" };
         let (prompt, token) = (format!("kite {number}{mark}"), format!("kite-{number}"));
@@ -167,7 +167,7 @@ async fn client(load: Arc<Load>, mut line: PersistentClient) {
         ];
         let task = loop {
             let body = request(&prompt).to_string();
-            match line.send("POST", "/v1/images/generations", &headers, body).await {
+            match connection.send("POST", "/v1/images/generations", &headers, body).await {
                 Ok(answer) => {
                     assert_eq!(answer.status, 200, "{}", answer.json());
                     break answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned();
@@ -184,15 +184,15 @@ async fn client(load: Arc<Load>, mut line: PersistentClient) {
 
 /// Reads tasks back and remembers how they ended.
 struct Reader {
-    line: PersistentClient,
+    connection: PersistentClient,
     caller: Caller,
     /// Every task ever listed, as it was last seen.
     tasks: BTreeMap<String, Value>,
 }
 
 impl Reader {
-    fn new(line: PersistentClient, caller: Caller) -> Self {
-        Self { line, caller, tasks: BTreeMap::new() }
+    fn new(connection: PersistentClient, caller: Caller) -> Self {
+        Self { connection, caller, tasks: BTreeMap::new() }
     }
 
     /// Lists tasks, newest first, until every one of `known` that was not seen before is found, or to the end;
@@ -206,7 +206,7 @@ impl Reader {
         while to_the_end || !missing.is_empty() {
             let bearer = self.caller.bearer();
             let path = format!("/v1/tasks?limit=100{after}");
-            let answer = self.line.send("GET", &path, &[("authorization", &bearer)], "").await;
+            let answer = self.connection.send("GET", &path, &[("authorization", &bearer)], "").await;
             let page = answer.expect("a running gateway answers").json();
             for task in page["data"].as_array().unwrap_or_else(|| panic!("no list: {page}")) {
                 let id = task["id"].as_str().expect("an id").to_owned();
@@ -257,7 +257,7 @@ impl Verdict {
         assert_eq!(reader.tasks.len(), receipts.len(), "a task for each prompt, and no other");
 
         let noted: BTreeSet<&str> = audit.iter().filter_map(|note| note["task"].as_str()).collect();
-        assert_eq!(noted.len(), audit.len(), "one line for each call in doubt");
+        assert_eq!(noted.len(), audit.len(), "one record for each call in doubt");
         let mut verdict = Self::default();
         let mut paid = 0;
         for (prompt, id) in receipts.iter() {
@@ -291,15 +291,18 @@ impl Verdict {
             *at_kill.get_mut(kill).unwrap_or_else(|| panic!("in doubt without a kill: {note}")) += 1;
         }
         verdict.most = at_kill.into_iter().max().unwrap_or_default();
-        assert!(verdict.most <= PLACES, "{} in doubt after one kill", verdict.most);
+        assert!(verdict.most <= CONCURRENCY, "{} in doubt after one kill", verdict.most);
         verdict
     }
 }
 
-/// When the call was made that a line of the audit record is about.
+/// When the call was made that an audit record is about.
 fn begun(text: &str) -> u64 {
-    let number = text.split("begun at ").nth(1).and_then(|rest| rest.split(' ').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no moment in {text:?}"))
+    let moment = text.split("begun at ").nth(1).and_then(|rest| rest.split(' ').next());
+    let moment = moment.and_then(|moment| humantime::parse_rfc3339(moment).ok());
+    let since = moment.and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok());
+    let since = since.unwrap_or_else(|| panic!("no moment in {text:?}"));
+    u64::try_from(since.as_millis()).expect("this side of the year 500,000,000")
 }
 
 /// The wall clock, in the milliseconds of the audit record.

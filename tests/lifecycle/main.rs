@@ -1,5 +1,5 @@
-//! Starts, stops and crashes of the real binary: what was acknowledged survives, what failed costs
-//! nothing, and the provider is never asked twice for the same job.
+//! Starts, stops and crashes of the real binary: acknowledged work survives, failed work costs
+//! nothing, and the provider is never called twice for the same job.
 
 mod ambiguous;
 mod full;
@@ -21,19 +21,19 @@ async fn sandbox(job_time: Duration) -> Sandbox {
 }
 
 fn setup(sandbox: &Sandbox) -> Setup {
-    let binary = asked("GATEHOUSE_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").to_owned());
+    let binary = variable("GATEHOUSE_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").to_owned());
     Setup::new(&binary, &serde_json::to_value(sandbox.context()).expect("addresses"))
 }
 
-/// How much of something a test does: a little by itself, the full figure when it is asked for by hand.
+/// The size of a test: small by default, larger through the environment.
 fn setting(name: &str, usual: usize) -> usize {
-    asked(name).map_or(usual, |text| {
+    variable(name).map_or(usual, |text| {
         text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, not {text:?}"))
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "how a person asks a test for more")]
-fn asked(name: &str) -> Option<String> {
+#[expect(clippy::disallowed_methods, reason = "larger runs by hand")]
+fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
@@ -41,7 +41,7 @@ fn request(prompt: &str) -> Value {
     json!({"model": "ctx-pro", "prompt": prompt})
 }
 
-/// How often the provider was asked for each prompt.
+/// How often the provider was called for each prompt.
 fn submits(sandbox: &Sandbox) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for submit in sandbox.context_record().submits {

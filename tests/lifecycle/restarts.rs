@@ -1,5 +1,5 @@
-//! SIGTERM and a new process, again and again under steady load: nobody is refused, no request that was taken
-//! fails, no task is lost, and no call to a provider is cut short.
+//! SIGTERM and a new process, again and again under steady load: no connection is refused, no accepted request fails, no
+//! task is lost, and no provider call is cut short.
 //!
 //! Five restarts at 200 requests a second; `GATEHOUSE_RESTARTS`, `GATEHOUSE_RATE` and `GATEHOUSE_BINARY` ask for
 //! more, or for another build.
@@ -109,7 +109,7 @@ fn restarts_under_load_fail_no_request_and_lose_no_task() {
 }
 
 /// Asks at its pace, on a connection it keeps: submissions, looks at the last task, and waits for its end.
-async fn client(number: usize, load: Arc<Load>, mut line: PersistentClient) -> Seen {
+async fn client(number: usize, load: Arc<Load>, mut connection: PersistentClient) -> Seen {
     let mut seen = Seen::default();
     let mut pace = tokio::time::interval(load.pace);
     // Who had to wait asks the sooner for it: the rate is the load's, not the gateway's.
@@ -121,19 +121,19 @@ async fn client(number: usize, load: Arc<Load>, mut line: PersistentClient) -> S
         }
         if number.is_multiple_of(5) {
             // Some never keep a connection.
-            seen.connections += line.connections();
-            line = line.fresh();
+            seen.connections += connection.connections();
+            connection = connection.fresh();
         }
         let asked = Instant::now();
         let patient = turn % PATIENT == PATIENT - 1;
         let answer = match seen.tasks.last().filter(|_| turn % 2 == 1) {
             Some(task) => {
                 let wait = if patient { "5" } else { "0" };
-                ask(&mut line, &load.caller, "GET", &format!("/v1/tasks/{task}"), wait, "").await
+                ask(&mut connection, &load.caller, "GET", &format!("/v1/tasks/{task}"), wait, "").await
             }
             None => {
                 let body = request(&format!("kite {number}-{turn}")).to_string();
-                ask(&mut line, &load.caller, "POST", "/v1/images/generations", "0", &body).await
+                ask(&mut connection, &load.caller, "POST", "/v1/images/generations", "0", &body).await
             }
         };
         match answer {
@@ -150,12 +150,12 @@ async fn client(number: usize, load: Arc<Load>, mut line: PersistentClient) -> S
             seen.longest = seen.longest.max(asked.elapsed());
         }
     }
-    seen.connections += line.connections();
+    seen.connections += connection.connections();
     seen
 }
 
 async fn ask(
-    line: &mut PersistentClient,
+    connection: &mut PersistentClient,
     caller: &Caller,
     method: &str,
     path: &str,
@@ -167,6 +167,6 @@ async fn ask(
     if !body.is_empty() {
         headers.push(("content-type", "application/json"));
     }
-    let answer = line.send(method, path, &headers, body.to_owned()).await;
+    let answer = connection.send(method, path, &headers, body.to_owned()).await;
     answer.map_err(|error| format!("{method} {path}: {error:?}"))
 }

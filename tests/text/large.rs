@@ -26,7 +26,7 @@ fn a_text_of_some_megabytes_is_answered() {
 fn a_body_no_plugin_can_hold_is_a_client_error() {
     run(async {
         let scene = Scene::start("").await;
-        // Every two bytes are a value of its own; whoever keeps them all needs some hundred MiB.
+        // Every two bytes are a value of its own; a plugin that keeps them all needs some hundred MiB.
         let mut many = request(Wire::Messages, "hello", false);
         many["metadata"] = json!({ "user_id": "u", "more": vec![0; 4_100_000] });
         let mut long = request(Wire::Messages, "hello", false);

@@ -11,7 +11,7 @@ const FLAT: usize = 12;
 /// A word, and the places (path prefixes) that may write it.
 const WORDS: &[(&str, &[&str])] = &[
     // Outgoing sockets: `upstream` alone, but for the operator's own command line talking to its gateway.
-    ("TcpStream::connect", &["host/upstream/src/dial.rs", "host/admin/src/client.rs", "tests/"]),
+    ("TcpStream::connect", &["host/upstream/src/client/dial.rs", "host/admin/src/client.rs", "tests/"]),
     ("hyper_util::client", &["host/upstream/", "tests/"]),
     ("hyper::client", &["host/upstream/", "host/admin/src/client.rs", "tests/"]),
     ("UdpSocket", &["tests/fixtures/"]),

@@ -1,26 +1,49 @@
-//! README's code map against the tree: a room that is not in the map does not exist for a newcomer.
+//! The READMEs against the tree: the code map names every crate, and every path in backquotes exists.
 
 use crate::{assert_none, root};
 
 #[test]
-fn the_code_map_names_every_room() {
+fn the_code_map_names_every_crate() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
     let mut missing = Vec::new();
     for parent in ["host", "plugins"] {
         for entry in std::fs::read_dir(root().join(parent)).expect("a readable folder") {
             let entry = entry.expect("a readable entry");
-            let room = format!("{parent}/{}", entry.file_name().display());
-            if entry.path().is_dir() && !readme.contains(&room) {
-                missing.push(room);
+            let folder = format!("{parent}/{}", entry.file_name().display());
+            if entry.path().is_dir() && !readme.contains(&folder) {
+                missing.push(folder);
             }
         }
     }
-    for room in ["wit/v1", "sdk/testkit", "sdk/build", "sdk/template", "tests/"] {
-        if !readme.contains(room) {
-            missing.push(room.to_owned());
+    for folder in ["wit/v1", "sdk/testkit", "sdk/build", "sdk/template", "tests/"] {
+        if !readme.contains(folder) {
+            missing.push(folder.to_owned());
         }
     }
-    assert_none("rooms README's code map does not name", &missing);
+    assert_none("crates README's code map does not name", &missing);
+}
+
+#[test]
+fn every_path_in_a_readme_exists() {
+    let mut missing = Vec::new();
+    for readme in ["README.md", "host/README.md", "host/admin/README.md", "sdk/README.md"] {
+        let text = std::fs::read_to_string(root().join(readme)).expect(readme);
+        for (at, line) in text.lines().enumerate() {
+            // Every second piece stands between backquotes.
+            for path in line.split('`').skip(1).step_by(2).filter(|word| is_path(word)) {
+                if !root().join(path).exists() {
+                    missing.push(format!("{readme}:{}: {path}", at + 1));
+                }
+            }
+        }
+    }
+    assert_none("paths that do not exist", &missing);
+}
+
+/// Whether a word in backquotes is a path below the top; patterns such as `plugins/<family>` are not.
+fn is_path(word: &str) -> bool {
+    let below = ["host/", "plugins/", "sdk/", "tests/", "wit/"].iter().any(|folder| word.starts_with(folder));
+    below && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter))
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! A request body, looked at once: one JSON object in shared bytes, and the model it names.
 //!
-//! The only place of the host that parses a client's body. Whoever needs the bytes later (the cut of embedded
-//! media, the plugin) shares them. How deep a body may nest is for its plugin to say: nothing here recurses.
-
-use std::fmt;
+//! Nothing else in the host parses a client's body. The cut of embedded media and the plugin share the bytes. The
+//! plugin limits how deep a body may nest: nothing here recurses.
 
 use bytes::Bytes;
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::errors::SubmitError;
@@ -21,6 +20,12 @@ pub struct CheckedBody {
     model: Option<String>,
 }
 
+/// What one pass over an object keeps of it; every other field is skipped.
+#[derive(Deserialize)]
+struct Head {
+    model: Option<Value>,
+}
+
 impl CheckedBody {
     /// Checks a body. The route may imply the model; then the body's own `model` does not count.
     ///
@@ -33,16 +38,22 @@ impl CheckedBody {
         let text = str::from_utf8(&bytes).map_err(|error| {
             whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
         })?;
-        let Head(model) = serde_json::from_str(text)
-            .map_err(|error| whole(format!("the request body is not JSON: {error}")))?;
-        let model = match (implied, model) {
-            (_, Model::NoObject) => {
-                return Err(whole("the request body must be a JSON object".to_owned()));
-            }
+        // Another value than an object is read as well: broken JSON deserves its position.
+        let is_object = text.trim_start().starts_with('{');
+        let head: Result<Head, _> = if is_object {
+            serde_json::from_str(text)
+        } else {
+            serde_json::from_str::<IgnoredAny>(text).map(|_| Head { model: None })
+        };
+        let head = head.map_err(|error| whole(format!("the request body is not JSON: {error}")))?;
+        if !is_object {
+            return Err(whole("the request body must be a JSON object".to_owned()));
+        }
+        let model = match (implied, head.model) {
             (Some(implied), _) => Some(implied.to_owned()),
-            (None, Model::Field(None | Some(Value::Null))) => None,
-            (None, Model::Field(Some(Value::String(model)))) if !model.trim().is_empty() => Some(model),
-            (None, Model::Field(Some(other))) => return Err(SubmitError::bad_model(&other)),
+            (None, None | Some(Value::Null)) => None,
+            (None, Some(Value::String(model))) if !model.trim().is_empty() => Some(model),
+            (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
         Ok(Self { bytes, model })
     }
@@ -77,96 +88,6 @@ impl SubmitError {
 
 fn model_error(message: &str) -> SubmitError {
     SubmitError::Invalid { field: Some("model".to_owned()), message: format!("model: {message}") }
-}
-
-/// All that one pass over the text keeps of it.
-struct Head(Model);
-
-enum Model {
-    /// The text is another JSON value.
-    NoObject,
-    /// The object's `model`, if it has one.
-    Field(Option<Value>),
-}
-
-impl<'de> Deserialize<'de> for Head {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(HeadVisitor)
-    }
-}
-
-struct HeadVisitor;
-
-impl<'de> Visitor<'de> for HeadVisitor {
-    type Value = Head;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Head, A::Error> {
-        let mut model = None;
-        while let Some(Key(is_model)) = fields.next_key()? {
-            if !is_model {
-                fields.next_value::<IgnoredAny>()?;
-            } else if model.replace(fields.next_value()?).is_some() {
-                return Err(A::Error::duplicate_field("model"));
-            }
-        }
-        Ok(Head(Model::Field(model)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Head, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Head(Model::NoObject))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Head, E> {
-        Ok(Head(Model::NoObject))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Head, E> {
-        Ok(Head(Model::NoObject))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Head, E> {
-        Ok(Head(Model::NoObject))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Head, E> {
-        Ok(Head(Model::NoObject))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Head, E> {
-        Ok(Head(Model::NoObject))
-    }
-
-    fn visit_unit<E>(self) -> Result<Head, E> {
-        Ok(Head(Model::NoObject))
-    }
-}
-
-/// Whether a field's name is `model`. Escapes count: `"mod\u0065l"` is the same name.
-struct Key(bool);
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(KeyVisitor)
-    }
-}
-
-struct KeyVisitor;
-
-impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field's name")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Key, E> {
-        Ok(Key(name == "model"))
-    }
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ pub struct Config {
 pub struct TextConfig {
     /// Seconds until the head of the provider's answer, and for the whole of one that is no stream.
     pub time_limit_s: u32,
-    /// Seconds after which a client that asked for a stream is told that one comes, although no account has
-    /// answered yet; from then on a failure is its last event. Before, it is a plain HTTP error.
+    /// Seconds after which a client that asked for a stream gets its head even if no account has answered yet; from
+    /// then on a failure is the stream's last event. Before, it is a plain HTTP error.
     pub head_s: u32,
     /// Seconds a stream may be silent.
     pub idle_s: u32,

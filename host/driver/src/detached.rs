@@ -1,4 +1,4 @@
-//! The one place that detaches work from the connection of the client that asked for it.
+//! Detaches work from its client's connection. Nothing else in the gateway does that for a request.
 
 use bytes::Bytes;
 

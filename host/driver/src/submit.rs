@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_media::{Cut, CutError};
+use gatehouse_media::{ExtractError, Extracted};
 use gatehouse_model::{
     Accepted, BlobId, Context, Digest, Event, Key, Parent, Phase, Refusal, Status, Submission, Task,
     TaskFailure, TaskId, UnixMs,
@@ -45,7 +45,7 @@ impl DriverState {
         let cut = self.cut(request.body.bytes().clone()).await?;
         let parent = self.parent(&request)?;
         let seed = self.seed.next_u64();
-        let (resolved, accepted, blobs) = self.judge(&request, found, parent, cut, seed, now).await?;
+        let (resolved, accepted, blobs) = self.ask_plugin(&request, found, parent, cut, seed, now).await?;
         // The plugin may choose another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
@@ -84,9 +84,9 @@ impl DriverState {
         }
     }
 
-    pub(crate) async fn cut(&self, body: Bytes) -> Result<Cut, SubmitError> {
-        self.media.cut(body).await.map_err(|error| match error {
-            CutError::Interrupted => SubmitError::Draining,
+    pub(crate) async fn cut(&self, body: Bytes) -> Result<Extracted, SubmitError> {
+        self.media.extract(body).await.map_err(|error| match error {
+            ExtractError::Interrupted => SubmitError::Draining,
             error => SubmitError::Invalid { field: None, message: error.to_string() },
         })
     }
@@ -127,12 +127,12 @@ impl DriverState {
     }
 
     /// The task belongs to the version that accepted it: the standby, where the version found faulted.
-    async fn judge(
+    async fn ask_plugin(
         &self,
         request: &SubmitRequest,
         found: Resolved,
         parent: Option<Parent>,
-        cut: Cut,
+        cut: Extracted,
         seed: u64,
         now: UnixMs,
     ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), SubmitError> {
@@ -230,7 +230,7 @@ pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
 pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitError) -> SubmitError {
     match fault {
         Fault::Busy => SubmitError::Busy,
-        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } => {
+        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } | Fault::RequestTooLong { .. } => {
             SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
         }
         fault => plugin(fault),

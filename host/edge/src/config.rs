@@ -26,7 +26,6 @@ pub struct Config {
     pub cleartext_http2: bool,
     /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
     /// response ends its connection, requests are still served.
-    #[serde(alias = "leave_ms")]
     pub lame_duck_ms: u32,
     /// Networks whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpNet>,

@@ -14,7 +14,6 @@ mod config;
 mod data_folder;
 mod environment;
 mod exit;
-mod moment;
 mod plugins;
 mod sandbox_mode;
 mod secrets;

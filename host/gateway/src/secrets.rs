@@ -1,4 +1,4 @@
-//! Secrets by reference: from the environment or a file into a type that does not print.
+//! Secrets by reference: read from the environment or a file into a type that never prints.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,13 +9,13 @@ use gatehouse_upstream::SecretRef;
 
 use crate::environment;
 
-/// No credential is longer; a larger file is a mistake.
-const LIMIT: u64 = 64 << 10;
+/// Longer than any credential; a larger file is the wrong file.
+const MAX_BYTES: u64 = 64 << 10;
 
 /// The secret a reference names.
 ///
 /// # Errors
-/// Why there is none, and the remedy, without a word of its content.
+/// The reason and the remedy, never a part of the content.
 pub(crate) fn resolve(reference: &SecretRef) -> Result<Secret<String>, String> {
     match reference {
         SecretRef::Env(name) => environment::variable(name)
@@ -30,9 +30,9 @@ fn read(path: &Path) -> Result<String, String> {
     let wrong = |why: &dyn std::fmt::Display| format!("file {}: {why}", path.display());
     let mut text = String::new();
     let file = File::open(path).map_err(|error| wrong(&error))?;
-    file.take(LIMIT + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
-    if text.len() as u64 > LIMIT {
-        return Err(wrong(&format!("expected a secret of at most {LIMIT} bytes")));
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(wrong(&format!("expected a secret of at most {MAX_BYTES} bytes")));
     }
     Ok(text.trim().to_owned())
 }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_without_its_white_space() {
+    fn a_file_is_trimmed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         std::fs::write(&path, " sekret\n").unwrap();
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_secret_is_named() {
         let missing = resolve(&SecretRef::File("no/such/file".into())).unwrap_err();
         assert!(missing.contains("no/such/file"), "{missing}");
         let unset = resolve(&SecretRef::Env("GATEHOUSE_TEST_UNSET_VARIABLE".to_owned())).unwrap_err();
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_secret_is_refused_unseen() {
+    fn a_too_large_file_is_refused_without_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         std::fs::write(&path, "x".repeat(70_000)).unwrap();

@@ -1,4 +1,4 @@
-//! The real clock and the real source of randomness: the only place that asks the operating system for either.
+//! The real clock and the real source of randomness: no other code asks the operating system for either.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

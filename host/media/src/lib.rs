@@ -1,45 +1,33 @@
-//! What is big: blobs, probing, copies of results, signed links, image cutting.
+//! Media: blobs, probes, copies of results, signed links.
 //!
-//! Owns every byte that is too large for a task's record: what clients embed in requests (blobs, kept for a
-//! day), what providers made (results, kept for as long as their links live), what is known of both (facts by
-//! their own bytes), and the links clients read results through.
+//! Owns every byte that is too large for a task's record: files that clients embed in requests (blobs, kept for a
+//! day), results of providers (kept while their links are valid), facts about both (read from their own bytes), and the
+//! links through which clients read results.
 //!
-//! Never opens a socket (fetching is `upstream`'s), never knows which task owns which blob (callers bring the
-//! list), never trusts a declared type, and keeps no index: names and times stand in the object keys. Called
-//! by `driver`.
+//! Never opens a socket (`upstream` fetches), never knows which task owns which blob (the caller passes the list),
+//! never trusts a declared type, and keeps no index: object keys carry names and times. Called by `driver`.
 //!
 //! ```text
-//! blobs/<day of birth>/<blob id>                 what requests embed, and replies kept as blobs
+//! blobs/<day of creation>/<blob id>              files embedded in requests, and replies kept as blobs
 //! media/<day of expiry>/<expiry s>-<name.ext>    results; the expiry is signed into the link
 //! ```
 
 mod config;
-mod cut;
-mod data;
-mod facts;
-mod link;
-mod mp4;
-mod objects;
+mod ingest;
+mod links;
 mod probe;
-mod range;
-mod save;
-mod scan;
-mod store;
-mod sweep;
-mod taskblobs;
-mod wav;
-mod writer;
+mod storage;
 
 #[cfg(test)]
 mod tests;
 
 pub use config::Config;
-pub use cut::{Cut, CutError, NewBlob};
-pub use facts::facts;
-pub use link::{MediaFile, MediaRefusal};
-pub use objects::Error;
-pub use probe::Probed;
-pub use save::SaveError;
-pub use store::MediaStore;
-pub use sweep::Swept;
-pub use taskblobs::TaskBlobs;
+pub use ingest::extract::{ExtractError, Extracted, NewBlob};
+pub use links::link::{MediaFile, MediaRefusal};
+pub use probe::facts::facts;
+pub use probe::look::Probed;
+pub use storage::media_store::MediaStore;
+pub use storage::objects::Error;
+pub use storage::results::SaveError;
+pub use storage::sweep::Swept;
+pub use storage::task_blobs::TaskBlobs;

@@ -1,4 +1,4 @@
-//! API keys: their form, how one is minted, and the digest that is kept in their place.
+//! API keys: their form, how one is minted, and the digest that is stored instead.
 //!
 //! `sk-<id 10><secret 32><checksum 6>`, base62 after the prefix: 190 random bits, and a CRC-32 so that
 //! scanners and typing mistakes are told apart from guesses without a look-up. Only an HMAC-SHA256
@@ -10,7 +10,9 @@ use hmac::{Hmac, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::{Digest, KeyId, Secret, Seed};
+use crate::digest::Digest;
+use crate::ids::{KeyId, Seed};
+use crate::secret::Secret;
 
 const PREFIX: &str = "sk-";
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -70,7 +72,7 @@ impl ApiKey {
         KeyDigest(Digest(pepper.sign(&[b"api-key", self.0.expose().as_bytes()])))
     }
 
-    /// The key as text, to be shown once to whoever made it.
+    /// The key as text, to be shown once to its creator.
     #[must_use]
     pub fn reveal(&self) -> &str {
         self.0.expose()
@@ -123,8 +125,8 @@ fn letter(seed: &dyn Seed) -> usize {
 fn checksum(body: &str) -> String {
     let mut rest = crc32fast::hash(body.as_bytes()) as usize;
     let mut text = [b'0'; CHECK];
-    for place in text.iter_mut().rev() {
-        *place = ALPHABET[rest % 62];
+    for letter in text.iter_mut().rev() {
+        *letter = ALPHABET[rest % 62];
         rest /= 62;
     }
     text.iter().map(|&byte| char::from(byte)).collect()

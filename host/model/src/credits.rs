@@ -44,7 +44,7 @@ impl Credits {
 
     /// As a JSON number of whole credits, for people: 4.5 for 4,500,000 micro-credits.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "for display only; the books keep the integer")]
+    #[expect(clippy::cast_precision_loss, reason = "for display only; the ledger keeps the integer")]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / Self::UNIT as f64
     }

@@ -10,9 +10,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ulid::Ulid;
 
-use crate::UnixMs;
+use crate::time::UnixMs;
 
-/// The only source of randomness in the house.
+/// The only source of randomness of the gateway.
 pub trait Seed: Send + Sync + 'static {
     /// Fills `into` with unpredictable bytes.
     fn fill(&self, into: &mut [u8]);

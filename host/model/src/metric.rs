@@ -1,4 +1,4 @@
-//! The names of everything the gateway counts, in one table so that dashboards have one place to look.
+//! The names of all metrics, in one table.
 //!
 //! Labels never carry a key, a task or a request id.
 

@@ -1,7 +1,7 @@
 //! A task's record: what the client sees, what the family keeps, and what the host must do next.
 //!
 //! ```text
-//! Run(event) --plugin--> Call --(slot)--> Sent --reply--> Run(Reply) ...
+//! Run(event) --plugin--> Call --(permit)--> Sent --reply--> Run(Reply) ...
 //!      ^                  |safe: not journalled                |
 //!      |                  `-----------> Run(Reply) <-----------'
 //!      +--timer-- Wait
@@ -12,10 +12,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Blame, BlobId, Call, Charge, Credits, CustomerId, Digest, Event, Failure, KeyId, MediaId, Outcome, Probe,
-    Stage, TaskId, UnixMs,
-};
+use crate::contract::call::Call;
+use crate::contract::task_contract::{Blame, Charge, Event, Failure, Outcome, Probe, Stage};
+use crate::credits::Credits;
+use crate::digest::Digest;
+use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
+use crate::time::UnixMs;
 
 /// What a client reads as `status`. Only ever moves down this list (invariant I10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -111,13 +113,13 @@ pub enum FailureKind {
     Request,
     /// A moderation filter stopped it.
     Moderation,
-    /// The provider's trouble.
+    /// The provider failed.
     Upstream,
     /// Older than its time limit.
     Timeout,
     /// The client stopped it.
     Cancelled,
-    /// The gateway's or the plugin's own trouble.
+    /// The gateway or the plugin failed.
     Internal,
 }
 

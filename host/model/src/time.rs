@@ -1,12 +1,12 @@
-//! Time as data: a moment, and the trait behind which the real clock stands.
+//! Time as data: a moment, and the trait of clocks.
 //!
-//! Never reads a clock itself; the gateway brings the real one, tests bring a virtual one.
+//! Never reads a clock itself; the gateway provides the real one, tests a virtual one.
 
 use std::fmt;
 use std::future::Future;
 use std::ops::Sub;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,16 +49,22 @@ impl Sub for UnixMs {
     }
 }
 
+/// RFC 3339 in UTC, for log lines, messages and audit lines.
 impl fmt::Display for UnixMs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        let time = UNIX_EPOCH.checked_add(Duration::from_millis(self.0));
+        // The formatter fails after the year 9999.
+        match time.filter(|_| self.0 < 253_402_300_800_000) {
+            Some(time) => humantime::format_rfc3339_millis(time).fmt(f),
+            None => write!(f, "{} ms after 1970", self.0),
+        }
     }
 }
 
 /// A wait in progress.
 pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The only source of time in the house.
+/// The only source of time of the gateway.
 pub trait Clock: Send + Sync + 'static {
     /// The wall clock.
     fn now(&self) -> UnixMs;
@@ -69,5 +75,16 @@ pub trait Clock: Send + Sync + 'static {
     /// A future that ends once the wall clock shows `moment`.
     fn pause_until(&self, moment: UnixMs) -> Pause {
         self.pause(moment.since(self.now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_print_in_rfc_3339() {
+        assert_eq!(UnixMs(86_400_007).to_string(), "1970-01-02T00:00:00.007Z");
+        assert_eq!(UnixMs(u64::MAX).to_string(), "18446744073709551615 ms after 1970");
     }
 }

@@ -6,6 +6,10 @@ use std::any::Any;
 
 /// The default limits suffice for any JSON up to this size; each byte of it may become about 50 bytes of values.
 const LARGE_INPUT_BYTES: usize = 256 << 10;
+/// What a task keeps between its steps.
+pub(crate) const STATE: &str = "state";
+/// A state may be this many times as long as the request it keeps: escapes and base64 grow it.
+const STATE_GROWTH: usize = 4;
 
 /// Why a call gave no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +55,14 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
+    /// The plugin must keep more of a long request than a task's state can hold.
+    #[error("the request is too long: its task must keep {bytes} bytes of it, at most {limit} are possible")]
+    RequestTooLong {
+        /// The size of the state.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The plugin wanted more memory than it may have.
     #[error("the plugin needs more than {limit_mib} MiB of memory")]
     Memory {
@@ -81,7 +93,11 @@ impl Fault {
     #[must_use]
     pub fn is_plugin_caused(&self) -> bool {
         match self {
-            Self::Busy | Self::Host(_) | Self::InputTooComplex { .. } | Self::InputTooLarge { .. } => false,
+            Self::Busy
+            | Self::Host(_)
+            | Self::InputTooComplex { .. }
+            | Self::InputTooLarge { .. }
+            | Self::RequestTooLong { .. } => false,
             Self::BadOutput { .. }
             | Self::Deadline { .. }
             | Self::Memory { .. }
@@ -102,6 +118,7 @@ impl Fault {
             Self::InputTooComplex { .. } => "input_too_complex",
             Self::InputTooLarge { .. } => "input_too_large",
             Self::Memory { .. } => "memory",
+            Self::RequestTooLong { .. } => "request_too_long",
             Self::TooLarge { .. } => "too_large",
             Self::Trap { .. } => "trap",
             Self::RolledBack => "withdrawn",
@@ -114,6 +131,16 @@ impl Fault {
         match self {
             Self::Deadline { .. } | Self::Memory { .. } if bytes > LARGE_INPUT_BYTES => {
                 Self::InputTooComplex { what, bytes, limit: Box::new(self) }
+            }
+            other => other,
+        }
+    }
+
+    /// A state over its limit is the request's fault if the request is long itself, and the plugin's otherwise.
+    pub(crate) fn for_state_of(self, request: usize, state: usize) -> Self {
+        match self {
+            Self::TooLarge { what: STATE, limit } if request >= limit / STATE_GROWTH => {
+                Self::RequestTooLong { bytes: state, limit }
             }
             other => other,
         }

@@ -136,15 +136,19 @@ impl Version {
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
         self.check_input(REQUEST, bytes, self.limits.input())?;
-        if let Some(parent) = &submission.parent {
-            let bytes = parent.public.len() + parent.private.len();
-            self.check_input("the parent task's record", bytes, self.limits.input())?;
-        }
+        let parent = submission.parent.as_ref();
+        let record = parent.map_or(0, |parent| parent.public.len() + parent.private.len());
+        self.check_input("the parent task's record", record, self.limits.input())?;
         let answer = self
             .call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission))
             .map_err(|fault| fault.for_input(REQUEST, bytes))?;
         match answer {
-            Ok(accepted) => answer_rules::accepted(accepted, &self.about, &self.limits).map(Ok),
+            Ok(accepted) => {
+                let state = accepted.state.len();
+                answer_rules::accepted(accepted, &self.about, &self.limits)
+                    .map(Ok)
+                    .map_err(|fault| fault.for_state_of(bytes + record, state))
+            }
             Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
         }
     }

@@ -39,7 +39,11 @@ impl Version {
             .call_for_input(bytes, budget_ms, |family, store| text::prepare(family, store, cx, request))
             .map_err(|fault| fault.for_input(REQUEST, bytes))?;
         match answer {
-            Ok(prepared) => self.check_prepared(prepared, provider).map(Ok),
+            Ok(prepared) => {
+                let state = prepared.state.len();
+                let checked = self.check_prepared(prepared, provider).map(Ok);
+                checked.map_err(|fault| fault.for_state_of(bytes, state))
+            }
             Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::chat::ChatEndpoint;
+use crate::chat::Chat;
 use crate::common::records::RecordsEndpoint;
 use crate::common::samples::Samples;
 use crate::common::server::Listener;
@@ -17,7 +17,8 @@ use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
-use crate::messages::MessagesEndpoint;
+use crate::messages::Messages;
+use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
 
@@ -74,8 +75,8 @@ impl Sandbox {
         listeners.spawn(delivery.serve(Arc::new(DeliveryEndpoint(Arc::clone(&context)))));
         listeners.spawn(record.serve(Arc::new(records)));
         listeners.spawn(samples.serve(Arc::new(sample_files)));
-        listeners.spawn(messages.serve(Arc::new(MessagesEndpoint(Arc::clone(&messages_provider)))));
-        listeners.spawn(chat.serve(Arc::new(ChatEndpoint(Arc::clone(&chat_provider)))));
+        listeners.spawn(messages.serve(Arc::new(TextEndpoint::<Messages>::new(&messages_provider))));
+        listeners.spawn(chat.serve(Arc::new(TextEndpoint::<Chat>::new(&chat_provider))));
         listeners.spawn(text_record.serve(Arc::new(text_records)));
         Ok(Self { context, messages: messages_provider, chat: chat_provider, listeners })
     }

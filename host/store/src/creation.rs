@@ -1,7 +1,7 @@
-//! The making of a new file, where it can be cut short.
+//! File creation recovery: a crash during the creation of a new file.
 //!
-//! redb first gives the file its length, then writes a header without its magic number, and the number last. A
-//! file that a crash left before that is refused ever after, although nothing can have been kept in it yet.
+//! redb first gives the file its length, then writes a header without its magic number, and the number last. redb
+//! refuses a file without it, although such a file holds no data yet.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -13,10 +13,10 @@ const MAGIC: usize = 9;
 /// The header ends within the first sector, so whatever lies behind it was written later.
 const HEADER: usize = 512;
 
-/// Empties a file whose making was cut short, so that it can be made again; whether it was one.
+/// Empties a file whose creation was interrupted, so that it can be created again. Returns whether it was one.
 ///
-/// Only a file without magic number and with nothing but zeros behind the header counts, and only while nobody
-/// else has it open. Anything else is left as it is.
+/// Only a file without magic number and with nothing but zeros behind the header counts, and only while no other
+/// process has it open. Any other file is left unchanged.
 pub(crate) fn undo_unfinished(path: &Path) -> io::Result<bool> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     // The lock redb takes: without it another process may be making the file right now.
@@ -30,7 +30,7 @@ pub(crate) fn undo_unfinished(path: &Path) -> io::Result<bool> {
     if written(&bytes[..header.min(MAGIC)]) || written(&bytes[header..]) {
         return Ok(false);
     }
-    tracing::warn!(path = %path.display(), "the making of this store was cut short; it is made again");
+    tracing::warn!(path = %path.display(), "the creation of this store was interrupted; it is created again");
     file.set_len(0)?;
     file.sync_all()?;
     Ok(true)

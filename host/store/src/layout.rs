@@ -43,7 +43,7 @@ pub(crate) const AUDIT: TableDefinition<'_, u64, Row> = TableDefinition::new("au
 const HISTORY_PREFIX: &str = "history-";
 const OWNERS_PREFIX: &str = "owners-";
 
-/// The tables of one day, by the day of a task's birth.
+/// The tables of one day, by the day of a task's creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Day {
     history: String,
@@ -76,7 +76,7 @@ pub(crate) fn owners_day(table: &impl TableHandle) -> Option<u32> {
     table.name().strip_prefix(OWNERS_PREFIX)?.parse().ok()
 }
 
-/// Requests sort before tasks; within a kind, by birth.
+/// Requests sort before tasks; within a kind, by creation.
 pub(crate) fn hold_key(id: HoldId) -> HoldKey {
     let (kind, bits) = match id {
         HoldId::Request(id) => (0, id.bits()),

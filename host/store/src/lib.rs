@@ -1,9 +1,9 @@
-//! Where it is kept: batches of commands, one writer, redb.
+//! The durable store: batches of commands, one writer, redb.
 //!
 //! Owns the file: its tables and their encoding, the one thread that writes, and the reads. The rules of what a
-//! command does live in `tasks`; this room only gives them rows ([`gatehouse_tasks::LedgerStorage`] over a redb
+//! command does live in `tasks`; this crate only provides rows ([`gatehouse_tasks::LedgerStorage`] over a redb
 //! transaction) and makes what they wrote durable. Never decides about tasks or money, never reads a clock.
-//! The only room that knows redb. Called by `driver`, and by the operator's commands through it.
+//! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod batch;
 mod config;

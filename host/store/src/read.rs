@@ -29,7 +29,7 @@ impl Store {
         self.read(|txn| task_in(txn, id))
     }
 
-    /// Every live task, by birth. Tasks that come or go meanwhile may or may not be among them.
+    /// Every live task, by creation. Tasks that come or go meanwhile may or may not be among them.
     #[must_use]
     pub fn live_tasks(&self) -> LiveTasks {
         LiveTasks { store: self.clone(), next: Some(0), ready: VecDeque::new() }
@@ -84,7 +84,7 @@ impl Store {
     /// [`StoreError`].
     pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
         let wanted = |record: &Result<AuditRecord, _>| {
-            // A line that cannot be read is nobody's, and must not be passed over.
+            // An unreadable row may be about any task, so it must not be skipped.
             record.as_ref().map_or(true, |record: &AuditRecord| task.is_none() || record.task == task)
         };
         self.read(|txn| {

@@ -1,4 +1,4 @@
-//! The store as others hold it: open, execute, fail, close.
+//! The handle of the store: open, execute, fail, close.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -36,7 +36,7 @@ struct Shared {
 struct Open {
     database: Arc<Database>,
     queue: mpsc::Sender<Job>,
-    /// None where somebody else turns the writer.
+    /// `None` where the caller runs the writer.
     writer: Option<JoinHandle<()>>,
 }
 
@@ -59,7 +59,7 @@ impl Store {
         Self::start(database, path, config)
     }
 
-    /// Keeps the storage on any backend: in memory, or one that plays power cuts.
+    /// Opens the store on any backend: in memory, or one that replays power cuts.
     ///
     /// # Errors
     /// [`OpenError`], as for a file.
@@ -67,8 +67,8 @@ impl Store {
         Self::start(on_backend(backend, config)?, Path::new(BACKEND), config)
     }
 
-    /// The same without a thread: nothing is written but when the writer is given its turn. For whoever
-    /// must have everything happen in one thread, in an order that can be had again.
+    /// The same without a thread: the caller runs the writer with [`Writer::run_batch`]. For simulations, where
+    /// everything happens in one thread and in a repeatable order.
     ///
     /// # Errors
     /// [`OpenError`], as for a file.
@@ -115,7 +115,7 @@ impl Store {
         self.queued(Some(command), Durability::Immediate).await
     }
 
-    /// The same for a command whose loss in a crash does no harm: [`Durability::Deferred`].
+    /// The same for a command that may be lost in a crash: [`Durability::Deferred`].
     ///
     /// # Errors
     /// As [`Store::execute`].
@@ -123,7 +123,7 @@ impl Store {
         self.queued(Some(command), Durability::Deferred).await
     }
 
-    /// The same for whoever cannot give up: waits for a place in the queue instead of [`StoreError::Busy`].
+    /// The same for a caller that cannot give up: waits for room in the queue instead of [`StoreError::Busy`].
     ///
     /// # Errors
     /// The store is of no more use.
@@ -219,7 +219,7 @@ impl Store {
         open.as_ref().map(|open| open.database.clone()).ok_or(StoreError::Closed)
     }
 
-    /// Remembers that a read found the file broken. Unreadable rows are told, but break nothing else.
+    /// Records that a read found the file broken. An unreadable row fails only its own read.
     pub(crate) fn notice<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ StoreError::Failed { .. }) = &outcome {
             self.shared.failure.send_if_modified(|reason| {
@@ -237,7 +237,7 @@ impl Shared {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Open { database, queue, writer }) = open {
             drop((database, queue));
-            // The writer catches panics itself and has told what they were.
+            // The writer catches panics itself and has reported them.
             let _ = writer.map(JoinHandle::join);
         }
     }
@@ -251,7 +251,7 @@ impl Drop for Shared {
 
 type Outcome = oneshot::Receiver<Result<Result<Applied, Rejection>, StoreError>>;
 
-/// Stands for the path where there is none.
+/// Shown instead of a path for a store that is not a file.
 const BACKEND: &str = "(backend)";
 
 fn on_backend(backend: impl StorageBackend, config: &Config) -> Result<Database, OpenError> {

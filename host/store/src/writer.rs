@@ -1,8 +1,8 @@
-//! The one who writes: takes everything that waits, applies it in order, commits once, answers all.
+//! The writer: takes every waiting command, applies them in order, commits once, acknowledges all.
 //!
-//! While one batch is being made durable the next gathers by itself. What may be lost in a crash is answered as
-//! soon as it is applied, and its transaction stays open for a moment: whatever must last takes it along, so that a
-//! crash never loses something without everything after it. A storage error, an unreadable row or a panic ends the
+//! While one batch is committed the next one collects in the queue. A deferred command is acknowledged as
+//! soon as it is applied. Its transaction stays open for the linger time, and the next immediate command commits it too:
+//! a crash never loses a command without every command after it. A storage error, an unreadable row or a panic ends the
 //! writer for good; the transaction is dropped, so nothing of it is kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,8 +40,8 @@ pub(crate) type Answering = oneshot::Sender<Result<Outcome, StoreError>>;
 
 /// Takes what waits, applies it in order, commits it once and answers. Nothing else writes.
 ///
-/// A gateway's writer has a thread to itself; one made by [`crate::Store::with_writer`] is turned by whoever
-/// made it, between whatever else that thread does.
+/// A gateway's writer has a thread to itself; one made by [`crate::Store::with_writer`] is run by
+/// its creator, between the other work of that thread.
 pub struct Writer {
     database: Arc<Database>,
     queue: mpsc::Receiver<Job>,
@@ -65,7 +65,7 @@ impl Writer {
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
     /// waits, or once it has failed. Needs a clock: what may be lost is committed after a moment.
-    pub async fn turn(&mut self) -> bool {
+    pub async fn run_batch(&mut self) -> bool {
         if self.queue.recv_many(&mut self.jobs, self.limit).await == 0 {
             return false;
         }
@@ -80,7 +80,7 @@ impl Writer {
 
     /// Works until the queue is closed and empty, or the store fails.
     pub(crate) fn work(mut self, clock: &Runtime) {
-        clock.block_on(async { while self.turn().await {} });
+        clock.block_on(async { while self.run_batch().await {} });
     }
 
     /// One transaction: what came, and what comes while it may stay open.
@@ -100,7 +100,7 @@ impl Writer {
             let until = *until.get_or_insert_with(|| clock::Instant::now() + LINGER);
             match clock::timeout_at(until, self.queue.recv_many(&mut self.jobs, self.limit)).await {
                 Ok(1..) => started = Instant::now(),
-                // Closed, or nobody came. The wait is no part of the commit.
+                // Closed, or no command came. The wait is no part of the commit.
                 Ok(0) | Err(_) => {
                     started = Instant::now();
                     break;
@@ -128,7 +128,7 @@ impl Writer {
             match command.map_or(Ok(Ok(Applied::Done)), |command| guarded(|| apply(batch, command))) {
                 Ok(verdict) => self.applied.push((answer, verdict)),
                 Err(error) => {
-                    // Told with all the others, after the failure itself.
+                    // Answered with all the others, after the failure is recorded.
                     self.jobs.push(Job { command: None, durability, answer });
                     self.jobs.extend(jobs);
                     return Err(error);

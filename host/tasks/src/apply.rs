@@ -1,7 +1,7 @@
-//! Commands meet the storage. This file only sends each command to its rule.
+//! Applies a command: dispatches it to its rule, and nothing else.
 //!
 //! Every rule first reads and checks, then writes; past its first write nothing can be rejected any more.
-//! That is what lets a keeper apply many commands in one transaction without undoing single ones.
+//! So a store can apply many commands in one transaction without undoing single ones.
 
 use crate::commands::command::{Applied, Command};
 use crate::commands::funds;

@@ -1,6 +1,6 @@
 //! Made-up rows and command sequences, for tests only.
 //!
-//! A [`CommandTemplate`] is a command that does not yet know where the storage stand: it becomes a [`Command`] against the
+//! A [`CommandTemplate`] is a command that is not yet bound to a storage: it becomes a [`Command`] against the
 //! present storage, so that random sequences often hit the right revision and sometimes a stale one. Ids come from
 //! small pools, so that commands meet each other.
 
@@ -34,11 +34,11 @@ pub fn key_id(number: u8) -> KeyId {
     KeyId(format!("key{number}"))
 }
 
-/// The task of that number, born that many thirds of a day after the start.
+/// The task of that number, created that many thirds of a day after the start.
 #[must_use]
 pub fn task_id(number: u8) -> TaskId {
-    let born = START.0 + u64::from(number) * 28_800_000;
-    TaskId::from_bits((u128::from(born) << 80) | u128::from(number))
+    let created = START.0 + u64::from(number) * 28_800_000;
+    TaskId::from_bits((u128::from(created) << 80) | u128::from(number))
 }
 
 /// The request of that number.
@@ -133,7 +133,7 @@ pub fn failed() -> Ending {
     Ending::Failed(TaskFailure { kind: FailureKind::Upstream, message: "it broke".into() })
 }
 
-/// A command before it meets the storage. Numbers name rows of the pools; `late` makes a revision stale.
+/// A command before it is bound to a storage. Numbers name rows of the pools; `late` makes a revision stale.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are those of the commands they become")]
 pub enum CommandTemplate {

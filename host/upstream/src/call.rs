@@ -5,23 +5,24 @@ use std::time::Duration;
 use gatehouse_model::{Call, Outage, Payload, Reply, UnixMs, metric};
 use tokio::time::Instant;
 
-use crate::Blobs;
-use crate::accounts::{Sign, Slot};
-use crate::exchange::{self, ExchangeError};
-use crate::reply::{self, Cut};
-use crate::request::{self, Refused};
+use crate::client::exchange::{self, ExchangeError};
+use crate::pool::accounts::{CallPermit, HealthSignal};
+use crate::request::blobs::Blobs;
+use crate::request::build::{self, RequestError};
+use crate::response::reply::{self, BodyError};
+use crate::response::retry_after::retry_after;
 use crate::upstream::{Provider, Upstream};
 
 /// An outage with its cause, which goes to the log only.
-pub(crate) struct Trouble {
+pub(crate) struct CallFailure {
     outage: Outage,
     detail: String,
     /// Says something about the provider, not about us or the plugin.
-    theirs: bool,
+    blames_provider: bool,
 }
 
 impl Upstream {
-    /// Makes a call through the slot's account.
+    /// Makes a call through the permit's account.
     ///
     /// The time it may take is the least of what the call, the provider's configuration and `deadline` allow.
     /// Every answered request is an `Ok`, whatever its status. What went wrong in detail is logged here, without
@@ -32,22 +33,22 @@ impl Upstream {
     /// plugin may make.
     pub async fn call(
         &self,
-        slot: &Slot,
+        permit: &CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
     ) -> Result<Reply, Outage> {
-        let reply = self.observed(slot, call, self.exchange(slot, call, blobs, deadline)).await?;
-        judge(slot, &reply);
+        let reply = self.observed(permit, call, self.exchange(permit, call, blobs, deadline)).await?;
+        report(permit, &reply, self.clock().now());
         Ok(reply)
     }
 
-    /// Counts an exchange and says what is to be said about its failure.
+    /// Counts an exchange and logs its failure.
     pub(crate) async fn observed<T: Answer>(
         &self,
-        slot: &Slot,
+        permit: &CallPermit,
         call: &Call,
-        exchange: impl Future<Output = Result<T, Trouble>>,
+        exchange: impl Future<Output = Result<T, CallFailure>>,
     ) -> Result<T, Outage> {
         let began = std::time::Instant::now();
         let outcome = exchange.await;
@@ -55,42 +56,42 @@ impl Upstream {
         metrics::histogram!(metric::CALL_SECONDS, "provider" => call.provider.clone()).record(seconds);
         let label = outcome
             .as_ref()
-            .map_or_else(|trouble| outage_label(trouble.outage), |answer| status_label(answer.status()));
+            .map_or_else(|failure| outage_label(failure.outage), |answer| status_label(answer.status()));
         metrics::counter!(metric::CALLS, "provider" => call.provider.clone(), "outcome" => label)
             .increment(1);
-        outcome.map_err(|trouble| self.lost(slot, trouble))
+        outcome.map_err(|failure| self.lost(permit, failure))
     }
 
-    /// No answer: the account is judged, the operator told.
-    pub(crate) fn lost(&self, slot: &Slot, trouble: Trouble) -> Outage {
-        let Trouble { outage, detail, theirs } = trouble;
-        if theirs {
-            slot.judge(Sign::Failing);
+    /// No answer: reports it to the account and to the log.
+    pub(crate) fn lost(&self, permit: &CallPermit, failure: CallFailure) -> Outage {
+        let CallFailure { outage, detail, blames_provider } = failure;
+        if blames_provider {
+            permit.report(HealthSignal::Failing);
         }
-        let detail = clean(slot, detail);
-        tracing::warn!(provider = slot.provider(), account = slot.account(), ?outage, detail, "no reply");
+        let detail = clean(permit, detail);
+        tracing::warn!(provider = permit.provider(), account = permit.account(), ?outage, detail, "no reply");
         outage
     }
 
     async fn exchange(
         &self,
-        slot: &Slot,
+        permit: &CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<Reply, Trouble> {
-        let provider = self.provider_of(slot, call)?;
-        let (request, end) = self.request(provider, slot, call, blobs, deadline).await?;
+    ) -> Result<Reply, CallFailure> {
+        let provider = self.provider_of(permit, call)?;
+        let (request, end) = self.request(provider, permit, call, blobs, deadline).await?;
         let response = exchange::send(&provider.calls, request, end).await?;
         let saved = call.save_body.then_some((blobs, provider.checked.max_saved));
-        Ok(reply::read(response, slot.mask(), provider.checked.max_reply, saved, end).await?)
+        Ok(reply::read(response, permit.redactor(), provider.checked.max_reply, saved, end).await?)
     }
 
-    /// The provider the slot and the call agree on.
-    pub(crate) fn provider_of(&self, slot: &Slot, call: &Call) -> Result<&Provider, Trouble> {
-        self.provider(slot.provider()).filter(|_| call.provider == slot.provider()).ok_or_else(|| {
-            let detail = format!("a call to {} came with {slot:?}", call.provider);
-            Trouble { outage: Outage::Refused, detail, theirs: false }
+    /// The provider the permit and the call agree on.
+    pub(crate) fn provider_of(&self, permit: &CallPermit, call: &Call) -> Result<&Provider, CallFailure> {
+        self.provider(permit.provider()).filter(|_| call.provider == permit.provider()).ok_or_else(|| {
+            let detail = format!("a call to {} came with {permit:?}", call.provider);
+            CallFailure { outage: Outage::Refused, detail, blames_provider: false }
         })
     }
 
@@ -98,19 +99,19 @@ impl Upstream {
     pub(crate) async fn request(
         &self,
         provider: &Provider,
-        slot: &Slot,
+        permit: &CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<(http::Request<exchange::Payload>, Instant), Trouble> {
+    ) -> Result<(http::Request<exchange::Payload>, Instant), CallFailure> {
         let checked = &provider.checked;
         let left = deadline.since(self.clock().now());
         if left.is_zero() {
             let detail = "the task's time is over".to_owned();
-            return Err(Trouble { outage: Outage::Unreachable, detail, theirs: false });
+            return Err(CallFailure { outage: Outage::Unreachable, detail, blames_provider: false });
         }
         let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
-        let request = request::build(checked, slot.secret(), call, blobs, boundary).await?;
+        let request = build::build(checked, permit.secret(), call, blobs, boundary).await?;
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
         let within = asked.unwrap_or(checked.total_timeout).min(checked.total_timeout).min(left);
         Ok((request, Instant::now() + within))
@@ -134,61 +135,53 @@ impl Answer for (http::Response<hyper::body::Incoming>, Instant) {
     }
 }
 
-impl From<Refused> for Trouble {
-    fn from(refused: Refused) -> Self {
+impl From<RequestError> for CallFailure {
+    fn from(error: RequestError) -> Self {
         // Our own store's failure is no judgement on the call.
-        let outage = if let Refused::Broken(_) = refused { Outage::Unreachable } else { Outage::Refused };
-        Self { outage, detail: refused.to_string(), theirs: false }
+        let outage = if let RequestError::Broken(_) = error { Outage::Unreachable } else { Outage::Refused };
+        Self { outage, detail: error.to_string(), blames_provider: false }
     }
 }
 
-impl From<ExchangeError> for Trouble {
+impl From<ExchangeError> for CallFailure {
     fn from(error: ExchangeError) -> Self {
         let outage = match &error {
             ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Outage::Unreachable,
             ExchangeError::Timeout => Outage::Timeout,
             ExchangeError::Broken(_) => Outage::Broken,
         };
-        Self { outage, detail: error.to_string(), theirs: true }
+        Self { outage, detail: error.to_string(), blames_provider: true }
     }
 }
 
-impl From<Cut> for Trouble {
-    fn from(cut: Cut) -> Self {
-        Self { outage: cut.outage, detail: cut.detail.to_string(), theirs: cut.theirs }
+impl From<BodyError> for CallFailure {
+    fn from(cut: BodyError) -> Self {
+        Self { outage: cut.outage, detail: cut.detail.to_string(), blames_provider: cut.blames_provider }
     }
 }
 
-pub(crate) fn judge(slot: &Slot, reply: &Reply) {
+/// Tells the account what a reply says about it.
+pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
     match reply.status {
-        429 => {
-            // The date form of Retry-After is rare on 429; without a number the pause is our own.
-            let seconds = reply.header("retry-after").and_then(|text| text.trim().parse::<f64>().ok());
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "`as` saturates, the pool clamps"
-            )]
-            slot.judge(Sign::TooMany(seconds.filter(|s| s.is_finite()).map(|s| s.ceil() as u64)));
-        }
+        429 => permit.report(HealthSignal::RateLimited(retry_after(reply, now))),
         401..=403 => {
-            let (provider, account, status) = (slot.provider(), slot.account(), reply.status);
+            let (provider, account, status) = (permit.provider(), permit.account(), reply.status);
             tracing::error!(
                 provider,
                 account,
                 status,
                 "the provider refuses this account's credentials or credit"
             );
-            slot.judge(Sign::Trouble);
+            permit.report(HealthSignal::AccountRefused);
         }
-        500.. => slot.judge(Sign::Failing),
-        _ => slot.judge(Sign::Well),
+        500.. => permit.report(HealthSignal::Failing),
+        _ => permit.report(HealthSignal::Healthy),
     }
 }
 
 /// A log text without the secret, should some error quote the URL or a header.
-fn clean(slot: &Slot, detail: String) -> String {
-    String::from_utf8_lossy(&slot.mask().clean(detail.into_bytes())).into_owned()
+fn clean(permit: &CallPermit, detail: String) -> String {
+    String::from_utf8_lossy(&permit.redactor().clean(detail.into_bytes())).into_owned()
 }
 
 const fn outage_label(outage: Outage) -> &'static str {

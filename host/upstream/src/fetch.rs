@@ -1,7 +1,7 @@
 //! SSRF-safe fetching of media: what users link to, and the results providers link to.
 //!
 //! Only http(s), no userinfo, only ports 80 and 443 unless the operator wrote the host out, only public addresses
-//! (see `connect`), at most three redirects, each judged like the first URL; capped in bytes, time and slowness.
+//! (see `connector`), at most three redirects, each checked like the first URL; capped in bytes, time and slowness.
 //! Sends no credential and no cookie. Every error text may be shown to a client: it names what the client or the
 //! provider named, never an address that was resolved here.
 
@@ -17,12 +17,12 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::connect::{ConnectError, Private, is_private_allowed};
-use crate::exchange::{self, ExchangeError, Http, Payload};
-use crate::origin::Origin;
+use crate::client::connector::{ConnectError, is_private_allowed};
+use crate::client::exchange::{self, ExchangeError, Http, Payload};
+use crate::config::origin::Origin;
 use crate::upstream::Upstream;
 
-/// A fetch is not judged by its pace before this age.
+/// The minimum rate counts from this age on.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Whose URL it is, which decides where it may lead.
@@ -74,10 +74,10 @@ pub enum FetchError {
     /// No connection.
     #[error("the server could not be reached")]
     Unreachable,
-    /// The server said no.
+    /// The server answered with an error.
     #[error("the server answered {0}")]
     Status(u16),
-    /// It led from one place to the next.
+    /// Too many redirects.
     #[error("it was redirected too often")]
     TooManyRedirects,
     /// Larger than allowed.
@@ -103,13 +103,6 @@ impl FetchError {
     }
 }
 
-/// What all fetches share.
-pub(crate) struct Rules {
-    pub(crate) user: Http,
-    pub(crate) private: Private,
-    pub(crate) min_rate: u64,
-}
-
 impl Upstream {
     /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`].
     ///
@@ -120,7 +113,7 @@ impl Upstream {
         let began = self.clock().now();
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         for _ in 0..=policy.max_redirects {
-            let http = self.permit(&url, policy.origins)?;
+            let http = self.client_for(&url, policy.origins)?;
             let response = exchange::send(http, get(&url)?, deadline).await.map_err(FetchError::from)?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
@@ -131,7 +124,7 @@ impl Upstream {
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
-    fn permit(&self, url: &Url, origins: Origins<'_>) -> Result<&Http, FetchError> {
+    fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<&Http, FetchError> {
         let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl("it must not hold a user name or password"));

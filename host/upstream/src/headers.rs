@@ -3,8 +3,8 @@
 use gatehouse_model::Header;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::Auth;
-use crate::mask::Mask;
+use crate::request::auth::Auth;
+use crate::response::redact::Redactor;
 
 /// What a plugin never sees of a reply: cookies, credentials, hop-by-hop headers.
 const STRIPPED: &[&str] = &[
@@ -51,7 +51,7 @@ pub(crate) fn outgoing(asked: &[Header], auth: &Auth) -> Result<HeaderMap, Strin
 }
 
 /// The headers of a reply a plugin may see; those that hold the secret are left out whatever their name.
-pub(crate) fn incoming(headers: &HeaderMap, mask: &Mask) -> Vec<Header> {
+pub(crate) fn incoming(headers: &HeaderMap, redactor: &Redactor) -> Vec<Header> {
     // `Connection: x-foo` makes x-foo hop-by-hop too.
     let listed: Vec<String> = headers
         .get_all(http::header::CONNECTION)
@@ -63,7 +63,7 @@ pub(crate) fn incoming(headers: &HeaderMap, mask: &Mask) -> Vec<Header> {
         !STRIPPED.contains(&name)
             && !listed.iter().any(|hop| hop == name)
             && value.len() <= MAX_VALUE
-            && !mask.is_in(value.as_bytes())
+            && !redactor.is_in(value.as_bytes())
     };
     headers
         .iter()
@@ -120,6 +120,6 @@ mod tests {
             headers.append(name, HeaderValue::from_static(value));
         }
         headers.append("x-binary", HeaderValue::from_bytes(b"\xff").unwrap());
-        assert_eq!(incoming(&headers, &Mask::of(Some(&secret))), [header("retry-after", "3")]);
+        assert_eq!(incoming(&headers, &Redactor::of(Some(&secret))), [header("retry-after", "3")]);
     }
 }

@@ -1,28 +1,41 @@
-//! The room itself: providers by name, and what they share.
+//! The handle of the crate: providers by name, and what they share.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gatehouse_model::{Clock, Secret, Seed};
 
-use crate::accounts::Pool;
-use crate::check::{self, Checked};
-use crate::connect::{Connector, Private};
-use crate::dial::{Dial, Sockets};
-use crate::exchange::{self, Http};
-use crate::fetch::Rules;
-use crate::origin::Pattern;
-use crate::{Config, ConfigError, NoSlot, Place, Resolve, SecretRef, Slot, tls};
+use crate::client::connector::{Connector, Private};
+use crate::client::dial::{Dial, Sockets};
+use crate::client::exchange::{self, Http};
+use crate::client::resolve::Resolve;
+use crate::client::tls;
+use crate::config::check::ConfigError;
+use crate::config::check::{self, Checked};
+use crate::config::origin::Pattern;
+use crate::config::settings::{Config, SecretRef};
+use crate::pool::accounts::Pool;
+use crate::pool::accounts::{AccountPermit, CallPermit, NoPermit};
 
 /// Everything that leaves. Cheap to clone.
 #[derive(Clone)]
-pub struct Upstream(Arc<Inner>);
+pub struct Upstream(Arc<Shared>);
 
-struct Inner {
+struct Shared {
     providers: HashMap<String, Provider>,
-    rules: Rules,
+    rules: FetchRules,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
+}
+
+/// What all fetches share.
+pub(crate) struct FetchRules {
+    /// The client for URLs of users.
+    pub(crate) user: Http,
+    /// Hosts that may be private.
+    pub(crate) private: Private,
+    /// Bytes a second, below which a fetch is given up.
+    pub(crate) min_rate: u64,
 }
 
 /// One provider: its rules, its clients, its accounts.
@@ -47,14 +60,14 @@ impl Upstream {
         seed: Arc<dyn Seed>,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, ConfigError> {
-        Self::dialling(config, secrets, clock, seed, resolver, Arc::new(Sockets))
+        Self::with_dial(config, secrets, clock, seed, resolver, Arc::new(Sockets))
     }
 
-    /// The same over connections of another make, for a house that is to be watched without a network.
+    /// The same with another [`Dial`]: for tests without a network.
     ///
     /// # Errors
     /// The first value that cannot be used.
-    pub fn dialling(
+    pub fn with_dial(
         config: &Config,
         secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
         clock: Arc<dyn Clock>,
@@ -79,44 +92,51 @@ impl Upstream {
         let private = check::private_hosts(&config.fetch)?;
         let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.fetch.connect_timeout_ms)?;
         let user = exchange::client(Connector::new(resolver, dial, tls, private.clone(), timeout));
-        let rules = Rules { user, private, min_rate: config.fetch.min_bytes_per_second };
-        Ok(Self(Arc::new(Inner { providers, rules, clock, seed })))
+        let rules = FetchRules { user, private, min_rate: config.fetch.min_bytes_per_second };
+        Ok(Self(Arc::new(Shared { providers, rules, clock, seed })))
     }
 
-    /// A place for a new job and a slot for its first call, or why not. With `pinned` only that account
-    /// will do.
+    /// Permits for a new job and for its first call. With `pinned` only at that account.
     ///
     /// # Errors
-    /// See [`NoSlot`].
-    pub fn enter(&self, provider: &str, pinned: Option<&str>) -> Result<(Place, Slot), NoSlot> {
-        self.provider(provider).ok_or(NoSlot::Unknown)?.pool.enter(pinned)
+    /// See [`NoPermit`].
+    pub fn acquire_account(
+        &self,
+        provider: &str,
+        pinned: Option<&str>,
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_account(pinned)
     }
 
-    /// A place and a slot at an account that was not `tried` yet.
+    /// The same at an account that was not `tried` yet.
     ///
     /// # Errors
-    /// See [`NoSlot`]; [`NoSlot::Unknown`] also when every account was tried.
-    pub fn enter_other(&self, provider: &str, tried: &[String]) -> Result<(Place, Slot), NoSlot> {
-        self.provider(provider).ok_or(NoSlot::Unknown)?.pool.enter_other(tried)
+    /// See [`NoPermit`]; [`NoPermit::Unknown`] also when every account was tried.
+    pub fn acquire_other_account(
+        &self,
+        provider: &str,
+        tried: &[String],
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_other_account(tried)
     }
 
-    /// A slot for a further call of a job in flight at `account`.
+    /// A permit for a further call of a job in flight at `account`.
     ///
     /// # Errors
-    /// See [`NoSlot`]; never [`NoSlot::Busy`].
-    pub fn acquire(&self, provider: &str, account: &str) -> Result<Slot, NoSlot> {
-        self.provider(provider).ok_or(NoSlot::Unknown)?.pool.acquire(account)
+    /// See [`NoPermit`]; never [`NoPermit::Busy`].
+    pub fn acquire_call(&self, provider: &str, account: &str) -> Result<CallPermit, NoPermit> {
+        self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_call(account)
     }
 
-    /// An answer that only its reader could tell for trouble with the account (a 400 about credit).
-    pub fn distrust(&self, place: &Place) {
-        place.distrust();
+    /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
+    pub fn report_failure(&self, permit: &AccountPermit) {
+        permit.report_failure();
     }
 
-    /// The place of a job that an earlier process began, limit or not. `None` when the account is no
+    /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no
     /// longer configured.
     #[must_use]
-    pub fn resume(&self, provider: &str, account: &str) -> Option<Place> {
+    pub fn resume(&self, provider: &str, account: &str) -> Option<AccountPermit> {
         self.provider(provider)?.pool.resume(account)
     }
 
@@ -135,7 +155,7 @@ impl Upstream {
         self.0.providers.get(name)
     }
 
-    pub(crate) fn rules(&self) -> &Rules {
+    pub(crate) fn rules(&self) -> &FetchRules {
         &self.0.rules
     }
 

@@ -206,7 +206,7 @@ mod tests {
             }
         }
 
-        /// Turning the picture turns the answer.
+        /// A rotated image gets the rotated ratio.
         #[test]
         fn a_turned_picture_gets_the_turned_ratio(width in 1_u32.., height in 1_u32..) {
             let (upright, turned) = (nearest(width, height), nearest(height, width));

@@ -1,5 +1,5 @@
-//! The published shape of a request: the fields of the specification, for the manifest's schema. Judging is
-//! done on the raw body, so that what passes keeps its bytes.
+//! The published shape of a request: the fields of the specification, for the manifest's schema. The checks
+//! read the raw body, so that passed values keep their bytes.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 pub(crate) struct Params {
     /// A public model id, or one with `-thinking` behind it.
     model: Option<String>,
-    /// The conversation; a final assistant turn opens the reply, on models that allow it.
+    /// The conversation. The model continues a final assistant message, if it can.
     #[schemars(length(min = 1, max = 100_000))]
-    messages: Vec<Turn>,
+    messages: Vec<Message>,
     /// Tokens the model may write at most; the greatest value differs by model.
     #[schemars(range(min = 1))]
     max_tokens: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Params {
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is read")]
-struct Turn {
+struct Message {
     role: Role,
     content: TextOrBlocks,
 }

@@ -191,15 +191,15 @@ fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
 
 fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u32, Refusal> {
     let raw = required(&Path::DOTTED, &fields, "max_tokens")?;
-    let asked: u64 = serde_json::from_str(raw.get())
+    let requested: u64 = serde_json::from_str(raw.get())
         .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), "an integer of at least 1", raw))?;
-    if asked == 0 {
+    if requested == 0 {
         return Err(wrong(&Path::DOTTED.key("max_tokens"), "at least 1", raw));
     }
-    if let Some(cap) = rules.max_output.filter(|cap| asked > u64::from(*cap)) {
-        return Err(over_max_output("max_tokens", asked, cap, model));
+    if let Some(cap) = rules.max_output.filter(|cap| requested > u64::from(*cap)) {
+        return Err(over_max_output("max_tokens", requested, cap, model));
     }
-    u32::try_from(asked)
+    u32::try_from(requested)
         .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), &format!("at most {}", u32::MAX), raw))
 }
 

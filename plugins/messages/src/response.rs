@@ -75,18 +75,18 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
     let choices = whole.choices.as_mut().filter(|choices| !choices.is_empty());
     let choice = choices.map(|choices| choices.swap_remove(0)).ok_or_else(errors::unreadable)?;
     let message = choice.message.ok_or_else(errors::unreadable)?;
-    let mut said: Content<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
+    let mut content: Content<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
     let mut counts = TokenCounts::default();
     if let Some(usage) = whole.usage.and_then(|raw| Object::parse(raw.get())) {
         counts.read_chat(&usage);
     }
     let id = ids::message(whole.id.as_ref().map_or("", |id| &id.0), cx);
     let reason = choice.finish_reason.map_or(Cow::Borrowed(""), |reason| reason.0);
-    let calls = tool_uses(said.tool_calls.take().unwrap_or_default(), &id, &reason)?;
+    let calls = tool_uses(content.tool_calls.take().unwrap_or_default(), &id, &reason)?;
 
-    let reasoning = said.take_reasoning();
-    let refusal = said.refusal.filter(|refusal| !refusal.0.is_empty());
-    let text = said.content.filter(|content| !content.0.is_empty());
+    let reasoning = content.take_reasoning();
+    let refusal = content.refusal.filter(|refusal| !refusal.0.is_empty());
+    let text = content.content.filter(|content| !content.0.is_empty());
     let mut output_bytes: u64 = 0;
     let mut message = Message::new(&id, &state.model, UsageForm::full(counts.usage()));
     if let Some(reasoning) = &reasoning {

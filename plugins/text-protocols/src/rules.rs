@@ -26,8 +26,8 @@ const DEFAULT_OUTPUT: u32 = 8192;
 pub struct Rules {
     /// The most output tokens of the model; a request for more is refused.
     pub max_output: Option<u32>,
-    /// The cap of a request that names none. A Messages provider must be told one (default: the smaller of
-    /// `max_output` and 8192); a chat provider is told one only when this is set.
+    /// The cap of a request that names none. A Messages provider needs one (default: the smaller of
+    /// `max_output` and 8192); a chat provider gets one only when this is set.
     pub default_output: Option<u32>,
     /// What the model takes of `temperature`, `top_p` and `top_k`.
     pub sampling: Sampling,
@@ -35,7 +35,7 @@ pub struct Rules {
     pub strict: bool,
     /// The kinds of thinking the model knows; an empty list is a model that does not think.
     pub thinking: Vec<ThinkingKind>,
-    /// Whether a final assistant turn may open the reply of a Messages provider.
+    /// A Messages provider continues a final assistant message.
     pub prefill: bool,
     /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
     pub tools: BTreeMap<String, Option<ToolUpgrade>>,
@@ -142,7 +142,7 @@ impl Rules {
         Self::deserialize(table).map_err(|error| error.to_string())
     }
 
-    /// Reads the table without its wrong keys: each is logged for the operator and taken as absent.
+    /// Reads the table without its wrong keys: each is logged for the operator and counts as absent.
     #[must_use]
     pub fn read_lenient(table: &Value) -> Self {
         let keys = table.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());

@@ -13,7 +13,7 @@ pub const TARGET: &str = "wasm32-wasip2";
 pub enum BuildError {
     /// The target is not installed and could not be.
     TargetMissing {
-        /// What rustup said.
+        /// The output of rustup.
         why: String,
     },
     /// A program could not be started.
@@ -34,7 +34,7 @@ pub enum BuildError {
     Cargo {
         /// The crate.
         plugin: String,
-        /// What cargo and rustc said.
+        /// The output of cargo and rustc.
         stderr: String,
     },
     /// cargo succeeded and the component is not where it belongs.

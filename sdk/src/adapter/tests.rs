@@ -1,5 +1,5 @@
-//! The exports, called as the host calls them: nothing is lost or mixed up on the way in and out. The half
-//! for jobs is played through by every family's scripts; here is what those do not reach.
+//! The exports, called as the host calls them: every field is converted. The families' scripts test the half for
+//! jobs; this file tests the rest.
 
 use jobs::Guest as _;
 use manifest::Guest as _;
@@ -54,7 +54,7 @@ impl Text for Parrot {
         match reply.status {
             200 => {
                 let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4 };
-                let body = json!({"said": state, "heard": reply.text()}).to_string();
+                let body = json!({"said": state, "reply": reply.text()}).to_string();
                 Ok(Answered { body, usage: Some(usage), output_bytes: 6 })
             }
             _ => Err(TextFailure::new(Obstacle::RateLimited, "rude")),
@@ -66,7 +66,7 @@ impl Text for Parrot {
     }
 }
 
-/// Remembers all it heard and says it at the end.
+/// Collects all events and sends them at the end.
 struct Echo(Vec<String>);
 
 impl Relay for Echo {
@@ -95,7 +95,7 @@ fn cx(settings: &str) -> types::Context {
 type Exports = Adapter<Parrot>;
 
 #[test]
-fn the_manifest_comes_out_whole() {
+fn exports_the_whole_manifest() {
     let about = Exports::describe();
     assert_eq!((about.family.as_str(), about.version.as_str()), ("parrot", "1.0.0"));
     assert_eq!(about.offers, manifest::Offers::TEXT);
@@ -107,7 +107,7 @@ fn the_manifest_comes_out_whole() {
     assert!(matches!(about.self_tests[0].expect, Verdict::Refused));
 }
 
-fn inquiry(body: &str) -> text::TextRequest {
+fn text_request(body: &str) -> text::TextRequest {
     text::TextRequest {
         surface: "chat.completions".into(),
         body: body.into(),
@@ -124,9 +124,9 @@ fn inquiry(body: &str) -> text::TextRequest {
 }
 
 #[test]
-fn a_text_request_comes_out_whole() {
+fn converts_a_text_request() {
     let body = "{\"word\":  \"hello\", \"n\": 1.0}";
-    let prepared = Exports::prepare(cx(""), inquiry(body)).unwrap();
+    let prepared = Exports::prepare(cx(""), text_request(body)).unwrap();
     assert_eq!((prepared.input_bytes, prepared.pictures, prepared.max_output_tokens), (3, 0, 9));
     let state: Vec<String> = serde_json::from_slice(&prepared.state).unwrap();
     assert_eq!(state, ["hello", "parrot-1", "p", "Chat", "{\"a\":1}", "b1"]);
@@ -138,23 +138,23 @@ fn a_text_request_comes_out_whole() {
 }
 
 #[test]
-fn refusals_come_out_whole() {
-    let open = |settings: &str, body: &str| Exports::prepare(cx(settings), inquiry(body)).unwrap_err();
+fn converts_refusals() {
+    let open = |settings: &str, body: &str| Exports::prepare(cx(settings), text_request(body)).unwrap_err();
     let types::Refusal::Invalid((field, message)) = open("", "{}") else { panic!("expected a bad field") };
     assert_eq!((field.as_deref(), message.as_str()), (Some("word"), "`word`: expected a string"));
     assert!(matches!(open("{\"mute\": true}", "{}"), types::Refusal::Forbidden(why) if why == "mute"));
-    let binary = text::TextRequest { body: vec![0xff], ..inquiry("") };
+    let binary = text::TextRequest { body: vec![0xff], ..text_request("") };
     let refusal = Exports::prepare(cx(""), binary).unwrap_err();
     assert!(matches!(refusal, types::Refusal::Invalid((None, why)) if why.contains("not UTF-8")));
 }
 
 #[test]
-fn answers_come_out_whole() {
+fn converts_answers() {
     let reply =
         |status: u16| Reply { status, headers: vec![], body: upstream::Bytes::Inline(b"squawk".to_vec()) };
     let answered = Exports::answer(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
     let body: Value = serde_json::from_slice(&answered.body).unwrap();
-    assert_eq!(body, json!({"said": ["a"], "heard": "squawk"}));
+    assert_eq!(body, json!({"said": ["a"], "reply": "squawk"}));
     let usage = answered.usage.unwrap();
     assert_eq!((usage.input, usage.output, usage.cached, usage.cache_write), (1, 2, 3, 4));
     assert_eq!(answered.output_bytes, 6);
@@ -163,7 +163,7 @@ fn answers_come_out_whole() {
 }
 
 #[test]
-fn a_stream_remembers() {
+fn a_stream_keeps_its_state() {
     let event = |data: &str| Sse { event: Some("delta".into()), data: data.into() };
     let stream = Stream::<Parrot>::new(cx(""), b"[\"a\"]".to_vec());
     let chunk = stream.push(vec![event("b"), event("c")]).unwrap();
@@ -175,7 +175,7 @@ fn a_stream_remembers() {
 }
 
 #[test]
-fn the_half_that_is_not_offered_says_so() {
+fn the_missing_half_refuses() {
     let request = jobs::Submission {
         surface: "images.generate".into(),
         body: b"{}".to_vec(),
@@ -199,7 +199,7 @@ impl Family for Heir {
     }
 }
 
-/// Hands out what came in.
+/// Returns what came in.
 impl Jobs for Heir {
     type State = Value;
 
@@ -219,7 +219,7 @@ impl Jobs for Heir {
 }
 
 #[test]
-fn parents_facts_and_outcomes_pass_through() {
+fn converts_parents_facts_and_outcomes() {
     let facts = types::Facts {
         kind: types::MediaKind::Video,
         mime: "video/mp4".into(),

@@ -62,7 +62,7 @@ impl TextRequest {
 pub struct Prepared<S> {
     /// The upstream request.
     pub call: Call,
-    /// Whether the client is answered with a stream; the provider is then asked for one.
+    /// Whether the client reads a stream; the provider must then send one.
     pub streaming: bool,
     /// Bytes of text the model will read; the host estimates the input from it.
     pub input_bytes: u32,

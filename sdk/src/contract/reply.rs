@@ -74,7 +74,7 @@ impl Reply {
     }
 }
 
-/// A reply whose body is not what was asked for. Its text is for logs, not for clients.
+/// A reply whose body does not have the expected shape. Its text is for logs, not for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable(String);
 

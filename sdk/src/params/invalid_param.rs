@@ -6,8 +6,8 @@ use crate::contract::failure::{Failure, Refusal};
 
 /// An invalid field.
 ///
-/// It turns into a [`Refusal`] where the family refuses bad parameters, and into a [`Failure`] where it
-/// accepts them only to fail.
+/// It converts into a [`Refusal`] for a family that refuses bad parameters, and into a [`Failure`] for one that
+/// accepts them and fails the task.
 ///
 /// ```
 /// use gatehouse_sdk::{Failure, InvalidParam, Refusal};

@@ -82,6 +82,6 @@ fn an_older_state_is_rewritten() {
 #[test]
 fn a_foreign_state_stops_the_step_without_repeating_it() {
     let panic = catch_unwind(|| advance::<Counter>(&cx(), b"{\"steps\":\"private\"}", Event::Timer));
-    let said = panic.unwrap_err().downcast_ref::<String>().cloned().unwrap_or_default();
-    assert!(said.contains("does not read back") && !said.contains("private"), "{said}");
+    let message = panic.unwrap_err().downcast_ref::<String>().cloned().unwrap_or_default();
+    assert!(message.contains("does not read back") && !message.contains("private"), "{message}");
 }

@@ -18,10 +18,10 @@ use serde_json::json;
 const SURFACE: &str = "images.generate";
 const MODEL: &str = "sketch-1";
 const PROVIDER: &str = "sketcher";
-/// Unreadable answers in a row before the task is given up.
-const MOST_FAULTS: u32 = 5;
+/// Unreadable answers in a row before the task fails.
+const MAX_FAULTS: u32 = 5;
 
-/// The family, as the host loads it.
+/// The family.
 pub struct Sketch;
 
 /// What a client may send. The same struct gives the shape, the rules and the published schema.
@@ -35,21 +35,21 @@ struct Params {
     detail: Option<i64>,
 }
 
-/// What is remembered between two events of a task.
+/// The state of a task.
 #[derive(Serialize, Deserialize)]
 pub enum State {
-    /// Accepted, or sent and not answered yet.
+    /// Accepted, or sent without an answer yet.
     Submitting {
         /// What to draw.
         prompt: String,
-        /// How much of it.
+        /// The level of detail.
         detail: i64,
     },
     /// The provider works on it.
     Polling {
-        /// The provider's name for it.
+        /// The provider's id of the job.
         id: String,
-        /// Since when.
+        /// When the provider accepted it.
         since: UnixMs,
         /// Unreadable answers in a row.
         faults: u32,
@@ -95,7 +95,7 @@ impl Jobs for Sketch {
             (State::Polling { id, since, faults }, Event::Reply(reply)) => {
                 polled(cx, id, since, faults, &reply)
             }
-            // A lost poll costs nothing: ask again. Everything else that is lost is over.
+            // A lost poll is repeated. A lost submission ends the task.
             (state @ State::Polling { since, .. }, Event::Outage(Outage::Timeout | Outage::Broken)) => {
                 Step::wait(state, pace::poll(cx, since)).stage(Stage::Processing)
             }
@@ -110,12 +110,12 @@ impl Jobs for Sketch {
 /// The answer to the submission.
 fn submitted(cx: &Context, state: State, reply: &Reply) -> Step<State> {
     #[derive(Deserialize)]
-    struct Taken {
+    struct Job {
         id: String,
     }
 
-    match reply.json::<Taken>() {
-        Ok(Taken { id }) if reply.is_success() => {
+    match reply.json::<Job>() {
+        Ok(Job { id }) if reply.is_success() => {
             let state = State::Polling { id, since: cx.now, faults: 0 };
             Step::wait(state, pace::poll(cx, cx.now)).stage(Stage::Pending)
         }
@@ -145,7 +145,7 @@ fn polled(cx: &Context, id: String, since: UnixMs, faults: u32, reply: &Reply) -
             let failure = Failure::upstream("the upstream failed to draw the picture");
             Step::fail(State::Polling { id, since, faults }, failure)
         }
-        Err(_) if faults < MOST_FAULTS => {
+        Err(_) if faults < MAX_FAULTS => {
             let wake = pace::backoff(cx, faults + 1);
             Step::wait(State::Polling { id, since, faults: faults + 1 }, wake).stage(Stage::Processing)
         }

@@ -33,12 +33,12 @@ fn polled() -> Script {
 }
 
 #[test]
-fn the_manifest_keeps_its_promises() {
+fn the_self_tests_hold() {
     check_family::<Sketch>();
 }
 
 #[test]
-fn a_picture_is_drawn() {
+fn draws_an_image() {
     let script = polled()
         .reply(200, json!({"state": "working"}))
         .expect_wait(|_| ())
@@ -51,7 +51,7 @@ fn a_picture_is_drawn() {
 }
 
 #[test]
-fn mistakes_are_refused() {
+fn refuses_invalid_fields() {
     let refused = |body, field: &str, message: &str| {
         play(&Script::new().submit("images.generate", body).expect_refused(field, message));
     };
@@ -64,7 +64,7 @@ fn mistakes_are_refused() {
 }
 
 #[test]
-fn the_provider_may_fail() {
+fn fails_with_the_provider() {
     let refused = submitted().start().expect_call(|_| ()).reply(500, json!({}));
     play(&refused.expect_fail(Blame::Upstream, "the upstream did not take the picture"));
     let failed = polled().reply(200, json!({"state": "failed"}));

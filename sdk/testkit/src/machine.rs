@@ -6,7 +6,7 @@ use gatehouse_sdk::{About, Accepted, Context, Event, Family, Refusal, Step, Subm
 
 use crate::rules;
 
-/// A family behind the contract: state is bytes, nothing is remembered between calls.
+/// A family behind the contract: state is bytes, nothing is kept between calls.
 pub(crate) trait Machine {
     /// Checks a request; `Err` when the family broke.
     fn submit(

@@ -16,7 +16,7 @@ const TASK: &str = "task_01KDWFAMDV000000000000000A";
 /// What the family last returned.
 enum Answer {
     Nothing,
-    Judged(Result<Accepted<Vec<u8>>, Refusal>),
+    Submitted(Result<Accepted<Vec<u8>>, Refusal>),
     Stepped(Step<Vec<u8>>),
 }
 
@@ -111,7 +111,7 @@ impl Player<'_> {
             self.cx.task = Some(TASK.to_owned());
             self.state = accepted.state.clone().unwrap_or_default();
         }
-        self.answer = Answer::Judged(verdict);
+        self.answer = Answer::Submitted(verdict);
         self.expected = false;
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Player<'_> {
     fn event(&mut self, feed: &Feed) -> Result<Event, String> {
         let next = match &self.answer {
             Answer::Stepped(step) => Some(&step.next),
-            Answer::Judged(_) | Answer::Nothing => None,
+            Answer::Submitted(_) | Answer::Nothing => None,
         };
         match (feed, next) {
             (Feed::Start, None) if self.is_accepted() => Ok(Event::Start),
@@ -163,25 +163,25 @@ impl Player<'_> {
                 Some(product) => Ok(Event::Lost((product.source.clone(), reason.clone()))),
                 None => Err("the outcome has no product that could be lost".to_owned()),
             },
-            _ => Err(format!("not its turn: the family's last answer was {}", self.came())),
+            _ => Err(format!("unexpected here: the family's last answer was {}", self.came())),
         }
     }
 
     fn is_accepted(&self) -> bool {
-        matches!(&self.answer, Answer::Judged(Ok(accepted)) if accepted.doomed.is_none())
+        matches!(&self.answer, Answer::Submitted(Ok(accepted)) if accepted.doomed.is_none())
     }
 
     fn expect(&mut self, expect: &Expect) -> Result<(), String> {
         self.expected = true;
         match (&self.answer, expect) {
-            (Answer::Judged(Ok(accepted)), Expect::Accepted(check)) if accepted.doomed.is_none() => {
+            (Answer::Submitted(Ok(accepted)), Expect::Accepted(check)) if accepted.doomed.is_none() => {
                 run(check, accepted)
             }
-            (Answer::Judged(Ok(accepted)), Expect::Doomed(message)) => match &accepted.doomed {
+            (Answer::Submitted(Ok(accepted)), Expect::Doomed(message)) => match &accepted.doomed {
                 Some(failure) => equal("message", &failure.message, message),
                 None => self.other("a doomed acceptance"),
             },
-            (Answer::Judged(Err(Refusal::Invalid { field, message })), Expect::Refused(at, expected)) => {
+            (Answer::Submitted(Err(Refusal::Invalid { field, message })), Expect::Refused(at, expected)) => {
                 equal("field", field, at)?;
                 equal("message", message, expected)
             }
@@ -214,10 +214,10 @@ impl Player<'_> {
     fn came(&self) -> String {
         match &self.answer {
             Answer::Nothing => "nothing yet".to_owned(),
-            Answer::Judged(Ok(Accepted { model, doomed, .. })) => {
+            Answer::Submitted(Ok(Accepted { model, doomed, .. })) => {
                 format!("accepted as {model:?}, doomed: {doomed:?}")
             }
-            Answer::Judged(Err(refusal)) => format!("{refusal:?}"),
+            Answer::Submitted(Err(refusal)) => format!("{refusal:?}"),
             Answer::Stepped(step) => {
                 let state = String::from_utf8_lossy(&step.state);
                 format!("{:?}, {:?} at {} %, state {state}", step.next, step.stage, step.progress)
@@ -240,7 +240,7 @@ fn equal<T: PartialEq + Debug>(what: &str, came: &T, expected: &T) -> Result<(),
     Err(format!("expected {what}: {expected:?}\n  came: {came:?}"))
 }
 
-/// Runs a check; its panic becomes a problem that also says what came.
+/// Runs a check; a panic becomes an error with the value.
 fn run<T: Debug>(check: &Check<T>, came: &T) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| check(came))).map_err(|panic| {
         let reason = panic

@@ -11,6 +11,7 @@ figures: plugin   COUNT calls of the plugin, each in a fresh instance, in this p
          life     COUNT submissions, until each result is copied
          poll     COUNT reads of a task
          live     COUNT live tasks: memory, CPU, lateness
+         listing  COUNT finished tasks of one customer: a listing that matches nothing, and reads beside it
          start    COUNT warm starts
          image    COUNT submissions with a picture of 20 MB in each
          text     COUNT text requests, answered whole
@@ -33,6 +34,7 @@ pub(crate) enum Figure {
     Image,
     Large,
     Life,
+    Listing,
     Live,
     Plugin,
     Poll,
@@ -79,11 +81,12 @@ impl Protocol {
     }
 }
 
-const FIGURES: [(&str, Figure); 12] = [
+const FIGURES: [(&str, Figure); 13] = [
     ("crowd", Figure::Crowd),
     ("image", Figure::Image),
     ("large", Figure::Large),
     ("life", Figure::Life),
+    ("listing", Figure::Listing),
     ("live", Figure::Live),
     ("plugin", Figure::Plugin),
     ("poll", Figure::Poll),
@@ -94,7 +97,7 @@ const FIGURES: [(&str, Figure); 12] = [
     ("text", Figure::Text),
 ];
 
-/// Everything that was asked for.
+/// Everything that was counts for.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) figure: Figure,
@@ -108,7 +111,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the words behind the program's name; a mistake comes with the usage.
+    /// Reads the arguments; an error carries the usage.
     pub(crate) fn read(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let wrong = |what: String| format!("{what}\n\n{USAGE}");
         let mut words = words.into_iter();
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_argument() {
         for (line, named) in [
             ("", "nothing came"),
             ("fly", "\"fly\""),
@@ -191,8 +194,8 @@ mod tests {
             ("poll --speed 9", "--speed"),
             ("text --client morse", "\"morse\""),
         ] {
-            let mistake = read(line).unwrap_err();
-            assert!(mistake.contains(named) && mistake.contains("usage:"), "{line}: {mistake}");
+            let error = read(line).unwrap_err();
+            assert!(error.contains(named) && error.contains("usage:"), "{line}: {error}");
         }
     }
 }

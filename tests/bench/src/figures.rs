@@ -3,6 +3,7 @@
 pub(crate) mod crowd;
 pub(crate) mod image;
 pub(crate) mod life;
+pub(crate) mod listing;
 pub(crate) mod live;
 pub(crate) mod plugin;
 pub(crate) mod poll;

@@ -1,20 +1,19 @@
 //! `gatehouse-bench`: what the release build costs, one command for each figure.
 //!
-//! Starts the real gateway on data of its own, with a provider that does nothing but answer, loads it over
-//! keep-alive connections, and reads CPU and memory from the gateway's own accounting in `/proc`. Run by
-//! hand on a quiet machine; a request that goes wrong ends the run, since its figure would mean nothing.
-//! Never decides whether a figure is good: tests do not assert times, and neither does this.
+//! Starts the real gateway on fresh data with a provider that only answers, loads it over keep-alive connections, and
+//! reads CPU and memory of the gateway from `/proc`. Run by hand on a quiet machine. A failed request ends the run,
+//! since its figure would mean nothing. Asserts no time.
 
 mod arguments;
 mod disk;
 mod figures;
-mod house;
+mod gateway;
+mod image_provider;
 mod load;
 mod metrics;
 mod process;
-mod provider;
 mod report;
-mod writer;
+mod text_provider;
 
 use std::process::ExitCode;
 
@@ -23,8 +22,8 @@ use arguments::{Arguments, Figure};
 fn main() -> ExitCode {
     let arguments = match Arguments::read(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
-        Err(mistake) => {
-            report::complain(&mistake);
+        Err(error) => {
+            report::error(&error);
             return ExitCode::from(2);
         }
     };
@@ -34,6 +33,7 @@ fn main() -> ExitCode {
             Figure::Image => figures::image::measure(&arguments).await,
             Figure::Large => figures::text::large(&arguments).await,
             Figure::Life => figures::life::measure(&arguments).await,
+            Figure::Listing => figures::listing::measure(&arguments).await,
             Figure::Live => figures::live::measure(&arguments).await,
             Figure::Plugin => figures::plugin::measure(&arguments).await,
             Figure::Poll => figures::poll::measure(&arguments).await,

@@ -1,19 +1,19 @@
-//! What a person reads: one line a figure, words on the left.
+//! The output: one line for each figure.
 
 use std::time::Duration;
 
 use crate::process::Cpu;
 
-/// A figure and what it is of.
+/// Prints a figure and its name.
 #[expect(clippy::print_stdout, reason = "this program's output")]
 pub(crate) fn line(what: &str, figure: impl std::fmt::Display) {
     println!("{what:<40} {figure}");
 }
 
-/// Why there are no figures.
-#[expect(clippy::print_stderr, reason = "this program's complaint")]
-pub(crate) fn complain(mistake: &str) {
-    eprintln!("{mistake}");
+/// Prints why there are no figures.
+#[expect(clippy::print_stderr, reason = "this program's errors")]
+pub(crate) fn error(message: &str) {
+    eprintln!("{message}");
 }
 
 /// CPU of a process for each of `count` things, whole and by the names of its threads.

@@ -86,7 +86,7 @@ export class Bill {
     bill.account = account;
     bill.before = (await ask("settled", { name: account })).spent;
     bill.since = {};
-    for (const wire of ["messages", "chat"]) bill.since[wire] = (await ask("truth", { wire, since: 1e9 })).count;
+    for (const wire of ["messages", "chat"]) bill.since[wire] = (await ask("record", { wire, since: 1e9 })).count;
     return bill;
   }
 
@@ -99,7 +99,7 @@ export class Bill {
 
   /** The provider's requests since then. */
   async received(wire) {
-    return (await ask("truth", { wire, since: this.since[wire] })).requests;
+    return (await ask("record", { wire, since: this.since[wire] })).requests;
   }
 
   /** So many answers were given, and exactly what they cost is charged. */

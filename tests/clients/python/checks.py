@@ -92,7 +92,7 @@ class Bill:
     def __init__(self, account="main"):
         self.account = account
         self.before = ask("settled", name=account)["spent"]
-        self.since = {wire: ask("truth", wire=wire, since=10**9)["count"] for wire in ("messages", "chat")}
+        self.since = {wire: ask("record", wire=wire, since=10**9)["count"] for wire in ("messages", "chat")}
 
     def charged(self):
         """Micro-credits, once nothing is held any more."""
@@ -102,7 +102,7 @@ class Bill:
 
     def received(self, wire):
         """The provider's requests since then."""
-        return ask("truth", wire=wire, since=self.since[wire])["requests"]
+        return ask("record", wire=wire, since=self.since[wire])["requests"]
 
     def expect(self, wire, usages=1):
         """So many answers were given, and exactly what they cost is charged."""

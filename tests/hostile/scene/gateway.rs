@@ -1,4 +1,4 @@
-//! A gateway with the puppet installed, its provider that records, and another server that must never be talked to.
+//! A gateway with the fixture installed, a provider that records every request, and a server that must never be called.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use super::{fixture, secret_forms};
 
 pub(crate) const IMAGES: &str = "/v1/images/generations";
 
-/// Everything one test needs.
+/// A gateway and everything around it.
 pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
     pub(crate) caller: Caller,
-    /// The puppet's provider.
+    /// The fixture's provider.
     pub(crate) trap: Recorder,
-    /// Nobody's provider.
+    /// A server that is no provider.
     pub(crate) evil: Recorder,
-    /// What the providers' secrets are.
+    /// The secrets of the providers.
     pub(crate) secrets: Vec<String>,
     files: TempDir,
     _sandbox: Sandbox,

@@ -1,4 +1,4 @@
-//! Requests of another family that go on all the while; each must be accepted and completed.
+//! Requests of another family beside the hostile ones; each must be accepted and completed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::gateway::{IMAGES, end_of};
 
-/// Two clients that never stop asking.
+/// Two clients that send requests until they are stopped.
 pub(crate) struct Honest {
     over: Arc<AtomicBool>,
     clients: Vec<JoinHandle<usize>>,
@@ -34,7 +34,7 @@ impl Honest {
         Self { over, clients }
     }
 
-    /// Stops; how many were served, all of them well.
+    /// Stops; how many requests were served, all successfully.
     pub(crate) async fn stop(self) -> usize {
         self.over.store(true, Ordering::SeqCst);
         let mut served = 0;

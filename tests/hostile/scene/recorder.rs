@@ -1,4 +1,4 @@
-//! A provider that keeps what it is sent, byte for byte, and answers as its path says.
+//! A provider that keeps every request byte for byte. The path decides its answer.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ struct Shared {
 }
 
 impl Recorder {
-    /// One that knows these secrets, as a provider does, and gives away those it is sent.
+    /// A provider that knows these secrets and echoes those it receives.
     pub(crate) async fn start(secrets: &[String]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -83,13 +83,13 @@ impl Shared {
 
     fn answer(&self, target: &str, request: &[u8]) -> Vec<u8> {
         if target.contains("/echo") {
-            return reply("200 OK", &self.tell_tales(request), &self.echo(request));
+            return reply("200 OK", &self.tell_echoes(request), &self.echo(request));
         }
         if target.contains("/refused-echo") {
-            return reply("403 Forbidden", &self.tell_tales(request), &self.echo(request));
+            return reply("403 Forbidden", &self.tell_echoes(request), &self.echo(request));
         }
         if target.contains("/redirect") {
-            return reply("302 Found", &self.tell_tales(request), b"elsewhere");
+            return reply("302 Found", &self.tell_echoes(request), b"elsewhere");
         }
         if target.contains("/picture-echo") {
             // A picture by its first bytes, and the request by the rest.
@@ -115,12 +115,12 @@ impl Shared {
         self.secrets.iter().filter(with).collect()
     }
 
-    /// Headers that give the secret away, a redirect to a place with it among them.
-    fn tell_tales(&self, request: &[u8]) -> String {
+    /// Headers that contain the secret, a redirect among them.
+    fn tell_echoes(&self, request: &[u8]) -> String {
         let mut headers = String::new();
         for secret in self.sent_with(request) {
             for (at, (_, form)) in secret_forms::forms(secret.as_bytes()).iter().enumerate() {
-                headers += &format!("x-tale-{at}: it is {}\r\n", String::from_utf8_lossy(form));
+                headers += &format!("x-leak-{at}: it is {}\r\n", String::from_utf8_lossy(form));
             }
             let (_, percent) = &secret_forms::forms(secret.as_bytes())[4];
             let percent = String::from_utf8_lossy(percent);
@@ -161,7 +161,7 @@ fn reply(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A request with a body of the length it announces; nothing here is clever enough to be smuggled past.
+/// A request with a body of its announced length.
 async fn read(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Secrets that are known when they are seen, in whatever form.
+//! Random secrets, their written forms, and a search for all of them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,7 +44,7 @@ pub(crate) fn forms(secret: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         ("JSON, slashes escaped", json[1..json.len() - 1].replace('/', "\\/").into()),
         ("JSON of everything", each(secret, |byte| format!("\\u{byte:04x}")).into()),
     ];
-    // What of its base64 is the same whatever stands before and behind.
+    // The part of its base64 that does not depend on the bytes around it.
     for (name, before, unsure) in
         [("base64", 0, 0), ("base64 shifted by 1", 1, 2), ("base64 shifted by 2", 2, 3)]
     {
@@ -56,7 +56,7 @@ pub(crate) fn forms(secret: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     forms
 }
 
-/// Many secrets in all their forms, looked for at once.
+/// A search for many secrets in all their forms at once.
 #[derive(Default)]
 pub(crate) struct SecretSearch {
     by_start: HashMap<[u8; 4], Vec<(String, Vec<u8>)>>,
@@ -72,7 +72,7 @@ impl SecretSearch {
         self
     }
 
-    /// The names and forms of those that stand in `bytes`.
+    /// The names and forms of the secrets found in `bytes`.
     pub(crate) fn found(&self, bytes: &[u8]) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for (at, start) in bytes.windows(4).enumerate() {

@@ -14,7 +14,7 @@ use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
 use gatehouse_store::fault_injection::Disk;
 use gatehouse_tasks::{EntryKind, JournalEntry};
-use gatehouse_upstream::{Dial, Line, Resolve, Upstream};
+use gatehouse_upstream::{Dial, Dialed, Resolve, Upstream};
 use object_store::memory::InMemory;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -97,7 +97,7 @@ impl StreamRunner {
         clock.begin();
         let (store, mut writer) =
             Store::with_writer(disk, &gatehouse_store::Config::default()).expect("a store");
-        let writing = tokio::spawn(async move { while writer.turn().await {} });
+        let writing = tokio::spawn(async move { while writer.run_batch().await {} });
         let network = Arc::new(Network(Mutex::new(Some(reply))));
         let providers = json!({"providers": {"p": {
             "base_url": "http://provider.test", "accounts": {"main": {"secret": {"env": "KEY"}}},
@@ -105,7 +105,7 @@ impl StreamRunner {
         let providers = serde_json::from_value(providers).expect("a configuration");
         let secret = |_: &_| Ok(Secret::new("the provider's key".to_owned()));
         let upstream =
-            Upstream::dialling(&providers, &secret, clock.clone(), seed.clone(), network.clone(), network)
+            Upstream::with_dial(&providers, &secret, clock.clone(), seed.clone(), network.clone(), network)
                 .expect("an upstream");
         let media = MediaStore::over(
             Arc::new(InMemory::new()),
@@ -179,13 +179,13 @@ impl Resolve for Network {
 }
 
 impl Dial for Network {
-    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>> {
+    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Dialed>> {
         let reply = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         Box::pin(async move {
             let reply = reply.ok_or(io::ErrorKind::ConnectionRefused)?;
             let (ours, theirs) = tokio::io::duplex(1 << 20);
             tokio::spawn(answer(reply, theirs));
-            Ok(Line { stream: Box::new(ours), peer: to })
+            Ok(Dialed { stream: Box::new(ours), peer: to })
         })
     }
 }

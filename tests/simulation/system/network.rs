@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gatehouse_upstream::{Dial, Line, Resolve};
+use gatehouse_upstream::{Dial, Dialed, Resolve};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use crate::clock::VirtualClock;
@@ -37,7 +37,7 @@ impl Resolve for Network {
 }
 
 impl Dial for Network {
-    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Line>> {
+    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Dialed>> {
         let number = (0..ENDPOINTS.len()).find(|&number| to.ip() == address(number));
         let endpoint = number.map(|number| ENDPOINTS[number].1);
         Box::pin(async move {
@@ -64,7 +64,7 @@ impl Dial for Network {
                     tasks::answer(Arc::clone(&provider), endpoint, request)
                 }))),
             }
-            Ok(Line { stream: Box::new(Pipe { simulation: Arc::clone(simulation), inner: ours }), peer: to })
+            Ok(Dialed { stream: Box::new(Pipe { simulation: Arc::clone(simulation), inner: ours }), peer: to })
         })
     }
 }

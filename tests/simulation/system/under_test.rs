@@ -11,7 +11,7 @@ use gatehouse_model::{Protocol, Secret};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::fault_injection::{Disk, DiskFault};
 use gatehouse_store::{Store, StoreError, Writer};
-use gatehouse_upstream::{Place, Upstream};
+use gatehouse_upstream::{AccountPermit, Upstream};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -128,12 +128,12 @@ impl System {
     }
 
     /// Takes every permit of an account.
-    pub(crate) async fn take_permits(&self, account: &str, limit: usize) -> Result<Vec<Place>, String> {
+    pub(crate) async fn take_permits(&self, account: &str, limit: usize) -> Result<Vec<AccountPermit>, String> {
         let mut taken = Vec::new();
         for _ in 0..20 {
-            match self.upstream.enter("bfl", Some(account)) {
+            match self.upstream.acquire_account("bfl", Some(account)) {
                 Ok((permit, _slot)) => taken.push(permit),
-                Err(gatehouse_upstream::NoSlot::Until(moment)) => {
+                Err(gatehouse_upstream::NoPermit::Until(moment)) => {
                     // Only time ends a pause of an account; a trial call would tell nothing here.
                     VirtualClock::pause(moment.since(self.simulation.clock.now()) + Duration::from_millis(1))
                         .await;
@@ -155,7 +155,7 @@ async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, dr
             // A slow disk: several commands share a commit.
             VirtualClock::pause(simulation.dice.millis(1..40)).await;
         }
-        if !writer.turn().await {
+        if !writer.run_batch().await {
             break;
         }
         check(&simulation, &store, driver.get());
@@ -195,7 +195,7 @@ fn upstream(simulation: &Arc<Simulation>) -> Upstream {
     let config = serde_json::from_value(config).expect("a configuration");
     let secret = |_: &_| Ok(Secret::new("the provider's key".to_owned()));
     let network = Arc::new(Network(Arc::clone(simulation)));
-    Upstream::dialling(
+    Upstream::with_dial(
         &config,
         &secret,
         simulation.clock.clone(),

@@ -45,7 +45,7 @@ impl AdminService {
     /// # Errors
     /// Why nothing was changed.
     pub async fn perform(&self, operation: Operation) -> Result<OperationResult, OperationError> {
-        // An operator sees everything that clients were told.
+        // An operator sees every change that was confirmed to a client.
         self.store.flush().await.map_err(store_failed)?;
         let changes_keys = matches!(operation, Operation::KeyCreate(_) | Operation::KeyRevoke { .. });
         let result = self.dispatch(operation).await;

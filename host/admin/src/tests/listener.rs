@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gatehouse_harness::TestClock;
 use gatehouse_model::{CustomerId, Digest};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{FixedClock, open, service, token};
+use super::{open, service, token};
 use crate::{
     AdminEndpoint, AdminServer, ClientError, Component, Config, Operation, OperationError, OperationResult,
     Probes, perform,
@@ -33,9 +34,15 @@ async fn start() -> Listener {
     };
     let token = token(0xab);
     let listen = Config::default().listen;
-    let server = AdminServer::start(listen, token.clone(), Arc::new(service), probes, Arc::new(FixedClock))
-        .await
-        .unwrap();
+    let server = AdminServer::start(
+        listen,
+        token.clone(),
+        Arc::new(service),
+        probes,
+        TestClock::skipping_pauses_at(1_000),
+    )
+    .await
+    .unwrap();
     let endpoint = AdminEndpoint { address: server.address(), token };
     Listener { server, endpoint, ready, _folder: folder }
 }

@@ -7,34 +7,13 @@ mod listener;
 mod service;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use gatehouse_model::{Clock, CustomerId, Pause, Pepper, Seed, UnixMs};
+use gatehouse_harness::{TestClock, TestSeed};
+use gatehouse_model::{CustomerId, Pepper};
 use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use crate::{AdminService, Backend, Config, Operation, Token};
-
-/// A clock that stands still.
-struct FixedClock;
-
-impl Clock for FixedClock {
-    fn now(&self) -> UnixMs {
-        UnixMs(1_000)
-    }
-    fn pause(&self, _: Duration) -> Pause {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// Bytes that are all the same.
-struct FixedSeed(u8);
-
-impl Seed for FixedSeed {
-    fn fill(&self, into: &mut [u8]) {
-        into.fill(self.0);
-    }
-}
 
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
 fn service() -> (AdminService, TempDir) {
@@ -45,14 +24,14 @@ fn service() -> (AdminService, TempDir) {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         pepper: Pepper::new([7; 32]),
-        clock: Arc::new(FixedClock),
-        seed: Arc::new(FixedSeed(3)),
+        clock: TestClock::skipping_pauses_at(1_000),
+        seed: Arc::new(TestSeed::constant(3)),
     };
     (service, folder)
 }
 
 fn token(fill: u8) -> Token {
-    Token::mint(&FixedSeed(fill))
+    Token::mint(&TestSeed::constant(fill))
 }
 
 fn open(customer: &str) -> Operation {

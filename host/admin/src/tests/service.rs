@@ -39,14 +39,14 @@ async fn deposits_and_withdrawals_change_the_balance() {
     for (operation, available) in
         [(open("a"), 0), (deposit("a", 5_000_000), 5_000_000), (withdraw("a", 2_000_000), 3_000_000)]
     {
-        let outcome = service.perform(operation).await.unwrap();
+        let result = service.perform(operation).await.unwrap();
         assert!(
-            matches!(&outcome, OperationResult::Customer(account) if account.available == Credits(available)),
-            "{outcome:?}"
+            matches!(&result, OperationResult::Customer(customer) if customer.available == Credits(available)),
+            "{result:?}"
         );
     }
-    let outcome = service.perform(Operation::Doctor).await.unwrap();
-    assert!(matches!(&outcome, OperationResult::Examined(found) if found.is_clean()), "{outcome:?}");
+    let result = service.perform(Operation::Doctor).await.unwrap();
+    assert!(matches!(&result, OperationResult::Examined(found) if found.is_clean()), "{result:?}");
 }
 
 fn kind(error: &OperationError) -> &'static str {
@@ -97,7 +97,7 @@ async fn a_key_is_found_by_its_secret_and_can_be_revoked() {
     assert_eq!(service.store.key_by_digest(&digest).unwrap().unwrap().id, key.id);
 
     let list = |revoked| Operation::KeyList { customer: Some(CustomerId::from("a")), revoked };
-    let count = |outcome| if let OperationResult::Keys { keys } = outcome { keys.len() } else { usize::MAX };
+    let count = |result| if let OperationResult::Keys { keys } = result { keys.len() } else { usize::MAX };
     assert_eq!(count(service.perform(list(false)).await.unwrap()), 1);
     service.perform(Operation::KeyRevoke { key: key.id }).await.unwrap();
     assert_eq!(count(service.perform(list(false)).await.unwrap()), 0);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{Digest, TaskId, UnixMs, metric};
 use gatehouse_runtime::Version;
-use gatehouse_upstream::Place;
+use gatehouse_upstream::AccountPermit;
 use tokio::sync::{Notify, oneshot};
 
 use crate::scheduler::due_heap::DueHeap;
@@ -34,7 +34,7 @@ struct TaskResources {
     /// Keeps the admitting version loaded.
     version: Option<Arc<Version>>,
     /// The task's permit at its provider account.
-    account_permit: Option<Arc<Place>>,
+    account_permit: Option<Arc<AccountPermit>>,
     /// Steps its plugin has taken in this process.
     steps: u32,
     /// The version that could not read the task's state; it is not asked again.
@@ -47,7 +47,7 @@ impl LiveTasks {
         &self,
         task: TaskId,
         version: Option<Arc<Version>>,
-        account_permit: Option<Arc<Place>>,
+        account_permit: Option<Arc<AccountPermit>>,
         due: UnixMs,
     ) {
         let mut state = self.lock();
@@ -86,12 +86,12 @@ impl LiveTasks {
     }
 
     /// The task's permit, if it has one.
-    pub(crate) fn account_permit(&self, task: TaskId) -> Option<Arc<Place>> {
+    pub(crate) fn account_permit(&self, task: TaskId) -> Option<Arc<AccountPermit>> {
         self.lock().resources.get(&task).and_then(|resources| resources.account_permit.clone())
     }
 
     /// Keeps a permit for the task until it ends.
-    pub(crate) fn keep_account_permit(&self, task: TaskId, permit: Arc<Place>) {
+    pub(crate) fn keep_account_permit(&self, task: TaskId, permit: Arc<AccountPermit>) {
         if let Some(resources) = self.lock().resources.get_mut(&task) {
             resources.account_permit = Some(permit);
         }

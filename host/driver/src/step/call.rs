@@ -12,15 +12,15 @@ use gatehouse_model::{
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
-use gatehouse_upstream::{NoSlot, Slot};
+use gatehouse_upstream::{CallPermit, NoPermit, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// A parked task tries again by itself after this long, in case nothing wakes it.
 const PARKED_PAUSE: Duration = Duration::from_secs(30);
-/// The longest `Retry-After` of a provider that counts, in seconds.
-const MAX_RETRY_AFTER_S: u64 = 600;
+/// The longest `Retry-After` of a provider that counts.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 impl DriverState {
     pub(super) async fn call(&self, run: &mut RunContext, call: Call) -> Result<StepOutcome, StoreError> {
@@ -31,9 +31,9 @@ impl DriverState {
         }
         let slot = match self.permit_or_park(run, &call).await {
             Ok(slot) => slot,
-            Err(NoSlot::Unknown) => return self.refuse(run, &call).await,
-            Err(NoSlot::Until(due)) => return self.queue(run, call, due).await,
-            Err(NoSlot::Busy) => return self.queue(run, call, self.now().plus(PARKED_PAUSE)).await,
+            Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
+            Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
+            Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(PARKED_PAUSE)).await,
         };
         let _in_progress = is_journalled.then(|| self.in_progress.begin_call());
         run.task.assignment = Some(AccountAssignment {
@@ -50,7 +50,8 @@ impl DriverState {
         run.step_permit = None;
         let event = self.send(&slot, &call, &mut run.task).await;
         if let Event::Reply(reply) = &event {
-            run.not_before = retry_after(reply, self.now());
+            let pause = retry_after(reply, self.now());
+            run.not_before = pause.map(|pause| self.now().plus(pause.min(MAX_RETRY_AFTER)));
         }
         run.task.phase = Phase::Run(event);
         if is_journalled {
@@ -61,9 +62,9 @@ impl DriverState {
 
     /// A permit now, or a position in the queue for one. Tries a second time from within the queue: a permit
     /// that became free between the first try and the parking has woken no task.
-    async fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<Slot, NoSlot> {
+    async fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
         match self.permit(run, call).await {
-            Err(NoSlot::Busy) => {
+            Err(NoPermit::Busy) => {
                 self.live.park(&call.provider, run.task.id);
                 let again = self.permit(run, call).await;
                 if again.is_ok() {
@@ -77,17 +78,17 @@ impl DriverState {
 
     /// The permission to send now. The task takes its permit at the account with its first call and keeps it
     /// until it ends: a provider counts jobs in flight, not connections.
-    async fn permit(&self, run: &mut RunContext, call: &Call) -> Result<Slot, NoSlot> {
+    async fn permit(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
         let declared = self.plugins.version(&run.task.digest).await;
         if !declared.is_ok_and(|version| version.about().providers.contains(&call.provider)) {
-            return Err(NoSlot::Unknown);
+            return Err(NoPermit::Unknown);
         }
         if let Some(held) = run.account_permit.as_ref().filter(|held| held.provider() == call.provider) {
-            return self.upstream.acquire(&call.provider, held.account());
+            return self.upstream.acquire_call(&call.provider, held.account());
         }
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         let account = assigned.map(|assigned| assigned.account.as_str());
-        let (permit, slot) = self.upstream.enter(&call.provider, account)?;
+        let (permit, slot) = self.upstream.acquire_account(&call.provider, account)?;
         let permit = Arc::new(permit);
         self.live.keep_account_permit(run.task.id, Arc::clone(&permit));
         run.account_permit = Some(permit);
@@ -113,7 +114,7 @@ impl DriverState {
         self.commit_then(run, StepOutcome::Until(due)).await
     }
 
-    async fn send(&self, slot: &Slot, call: &Call, task: &mut Task) -> Event {
+    async fn send(&self, slot: &CallPermit, call: &Call, task: &mut Task) -> Event {
         let blobs = self.media.blobs_of(task.blobs.iter().copied());
         let outcome = self.upstream.call(slot, call, &blobs, task.deadline).await;
         match outcome {
@@ -159,10 +160,4 @@ fn reply_blob(reply: &Reply) -> Option<BlobId> {
         Body::Blob(name) => name.strip_prefix("blob:")?.parse().ok(),
         Body::Inline(_) => None,
     }
-}
-
-/// The moment of a reply's `Retry-After` (in seconds).
-fn retry_after(reply: &Reply, now: UnixMs) -> Option<UnixMs> {
-    let seconds: u64 = reply.header("retry-after")?.trim().parse().ok()?;
-    Some(now.plus(Duration::from_secs(seconds.min(MAX_RETRY_AFTER_S))))
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Task, UnixMs};
-use gatehouse_upstream::Place;
+use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A task in progress: as the store has it, and as it is becoming.
 pub(super) struct RunContext {
     pub(super) durable: Task,
     pub(super) task: Task,
-    pub(super) account_permit: Option<Arc<Place>>,
+    pub(super) account_permit: Option<Arc<AccountPermit>>,
     /// A provider asked for no call before this moment.
     pub(super) not_before: Option<UnixMs>,
     /// Given back before a wait for the network, where other limits hold.
@@ -20,7 +20,7 @@ pub(super) struct RunContext {
 }
 
 impl RunContext {
-    pub(super) fn new(task: Task, account_permit: Option<Arc<Place>>) -> Self {
+    pub(super) fn new(task: Task, account_permit: Option<Arc<AccountPermit>>) -> Self {
         Self { durable: task.clone(), task, account_permit, not_before: None, step_permit: None, steps: 0 }
     }
 }

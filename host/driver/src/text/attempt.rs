@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
 use gatehouse_runtime::{Fault, Relay, Version};
-use gatehouse_upstream::{Events, NoSlot, Opening, Place};
+use gatehouse_upstream::{AccountPermit, Events, NoPermit, Opening, retry_after};
 
 use crate::errors::SubmitError;
 use crate::state::DriverState;
@@ -35,7 +35,7 @@ pub(super) enum ProviderAnswer {
 /// A stream whose account has answered, and none of whose events has been read.
 pub(super) struct OpenStream {
     pub(super) source: EventSource,
-    pub(super) account_permit: Place,
+    pub(super) account_permit: AccountPermit,
     pub(super) relay: Box<Relay>,
 }
 
@@ -58,7 +58,7 @@ impl ProviderAnswer {
 
     pub(super) fn into_stream(self) -> Result<OpenStream, TextError> {
         match self {
-            Self::Stream(opened) => Ok(opened),
+            Self::Stream(stream) => Ok(stream),
             Self::Whole(_) => {
                 Err(TextError::upstream("the provider answered with one body, which was not asked for"))
             }
@@ -90,7 +90,7 @@ impl DriverState {
         let mut tried: Vec<String> = vec![];
         let mut last = None;
         loop {
-            let (permit, slot) = match self.upstream.enter_other(provider, &tried) {
+            let (permit, slot) = match self.upstream.acquire_other_account(provider, &tried) {
                 Ok(entered) => entered,
                 Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
             };
@@ -111,8 +111,10 @@ impl DriverState {
         }
     }
 
-    async fn read_reply(&self, run: &TextRun, permit: Place, reply: Reply) -> Attempt {
-        let (status, retry_after) = (reply.status, retry_after(&reply));
+    async fn read_reply(&self, run: &TextRun, permit: AccountPermit, reply: Reply) -> Attempt {
+        let status = reply.status;
+        let retry_after = retry_after(&reply, self.now())
+            .map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)));
         let is_success = (200..300).contains(&status);
         let state = run.prepared.state.clone();
         // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
@@ -134,7 +136,7 @@ impl DriverState {
         };
         let obstacle = failure.obstacle;
         if obstacle == Obstacle::Account {
-            self.upstream.distrust(&permit);
+            self.upstream.report_failure(&permit);
         }
         let error = TextError::Rejected { obstacle, message: failure.message, retry_after };
         match obstacle {
@@ -145,7 +147,7 @@ impl DriverState {
         }
     }
 
-    async fn relay(&self, run: &TextRun, permit: Place, source: EventSource) -> Attempt {
+    async fn relay(&self, run: &TextRun, permit: AccountPermit, source: EventSource) -> Attempt {
         let state = run.prepared.state.clone();
         match self.plugins.relay(&run.version, run.cx.clone(), state).await {
             Ok(relay) => {
@@ -157,11 +159,11 @@ impl DriverState {
         }
     }
 
-    fn unavailable(&self, provider: &str, none: NoSlot) -> TextError {
+    fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {
         let retry_after = match none {
-            NoSlot::Until(due) => Some(pause_until(due, self.now())),
-            NoSlot::Busy => None,
-            NoSlot::Unknown => {
+            NoPermit::Until(due) => Some(pause_until(due, self.now())),
+            NoPermit::Busy => None,
+            NoPermit::Unknown => {
                 tracing::error!(provider, "a text model's provider has no account configured");
                 None
             }
@@ -200,9 +202,4 @@ fn text(body: &Body) -> Option<String> {
 
 fn pause_until(due: UnixMs, now: UnixMs) -> Duration {
     due.since(now).clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S))
-}
-
-fn retry_after(reply: &Reply) -> Option<Duration> {
-    let seconds: u64 = reply.header("retry-after")?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds.clamp(1, MAX_RETRY_AFTER_S)))
 }

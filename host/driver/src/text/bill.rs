@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn a_cut_stream_costs_what_it_delivered() {
         let bill = bill(prices(1, 1, None, None), 400, 1, 10);
-        let opened = Usage { input: 90, output: 1, cached: 5, cache_write: 0 };
-        assert_eq!(bill.complete(Some(opened), 41), Usage { output: 11, ..opened });
-        assert_eq!(bill.complete(Some(Usage { output: 40, ..opened }), 41), Usage { output: 40, ..opened });
+        let counted = Usage { input: 90, output: 1, cached: 5, cache_write: 0 };
+        assert_eq!(bill.complete(Some(counted), 41), Usage { output: 11, ..counted });
+        assert_eq!(bill.complete(Some(Usage { output: 40, ..counted }), 41), Usage { output: 40, ..counted });
         assert_eq!(bill.complete(None, 41), Usage { input: 1700, output: 11, ..Usage::default() });
     }
 

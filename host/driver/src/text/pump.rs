@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{Chunk, Outage, Sse, TextFailure, Usage};
 use gatehouse_runtime::{Fault, Relay};
-use gatehouse_upstream::Place;
+use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
@@ -27,7 +27,7 @@ pub(super) struct Pump {
     held: Arc<TextHold>,
     source: EventSource,
     /// Held until the provider is done with the stream.
-    account_permit: Option<Place>,
+    account_permit: Option<AccountPermit>,
     relay: Box<Relay>,
     client: Client,
     usage: Option<Usage>,
@@ -50,10 +50,10 @@ impl Pump {
     pub(super) fn new(
         state: Arc<DriverState>,
         held: Arc<TextHold>,
-        opened: OpenStream,
+        stream: OpenStream,
         client: Client,
     ) -> Self {
-        let OpenStream { source, account_permit, relay } = opened;
+        let OpenStream { source, account_permit, relay } = stream;
         let account_permit = Some(account_permit);
         Self { state, held, source, account_permit, relay, client, usage: None, output_bytes: 0 }
     }

@@ -96,12 +96,12 @@ impl DriverState {
             Box::pin(async move { state.serve(&run).await.and_then(ProviderAnswer::into_stream) });
         let pump = {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
-            move |opened| Pump::new(state, held, opened, client)
+            move |open_stream| Pump::new(state, held, open_stream, client)
         };
         tokio::select! {
             biased;
-            opened = &mut serving => match opened {
-                Ok(opened) => self.spawn_stream(in_progress, held, client, pump(opened).run()),
+            open_stream = &mut serving => match open_stream {
+                Ok(open_stream) => self.spawn_stream(in_progress, held, client, pump(open_stream).run()),
                 Err(error) => {
                     self.release(&held).await;
                     return Err(error);
@@ -111,7 +111,7 @@ impl DriverState {
                 let (state, of_work, to_client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
                 let work = async move {
                     match serving.await {
-                        Ok(opened) => pump(opened).run().await,
+                        Ok(open_stream) => pump(open_stream).run().await,
                         Err(error) => {
                             state.release(&of_work).await;
                             // The client may have disconnected.

@@ -112,16 +112,13 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
     match error {
         SubmitError::Invalid { field: Some(field), message } => Refusal::field(field, message),
         SubmitError::Invalid { field: None, message } => Refusal::new(Kind::Invalid, message),
-        // The client named no model: the family behind the path is missing.
-        SubmitError::UnknownModel(_) if implied.is_some() => {
-            let message = format!("no model of this gateway serves {}", implied.unwrap_or_default());
-            Refusal::new(Kind::ModelNotFound, message)
-        }
-        SubmitError::UnknownModel(model) => {
-            let message =
-                format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
-            Refusal::new(Kind::UnknownModel, message).with_param("model")
-        }
+        SubmitError::UnknownModel(model) => match implied {
+            // The client named no model: the family behind the path is missing.
+            Some(path) => {
+                Refusal::new(Kind::ModelNotFound, format!("no model of this gateway serves {path}"))
+            }
+            None => unknown_model(Kind::UnknownModel, &model),
+        },
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
@@ -138,6 +135,13 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         // The cause is for the operator.
         other => Refusal::internal(other),
     }
+}
+
+/// The specification has two statuses for it: 400 for jobs, 404 for text.
+pub(super) fn unknown_model(kind: Kind, model: &str) -> Refusal {
+    let model = quoted(model);
+    let message = format!("model: unknown model {model}, GET /v1/models lists those you may use");
+    Refusal::new(kind, message).with_param("model")
 }
 
 #[cfg(test)]

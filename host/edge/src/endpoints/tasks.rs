@@ -108,7 +108,8 @@ pub(super) async fn list<B: Backend>(
     let TaskPage { tasks, next, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
     let data: Vec<TaskView> =
         tasks.into_iter().map(|task| view(context, task, &request.base_url)).collect::<Result<_, _>>()?;
-    let (first_id, last_id) = (data.first().map(|view| view.id), next.or(data.last().map(|view| view.id)));
+    let (first_id, last_id) =
+        (data.first().map(|view| view.id), next.or_else(|| data.last().map(|view| view.id)));
     Ok(response::json(&Page { code: 200, data, has_more: next.is_some(), first_id, last_id }))
 }
 

@@ -14,7 +14,6 @@ use crate::endpoints::jobs;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
 use crate::sse::EventBody;
 
@@ -89,9 +88,7 @@ fn text_refusal(error: TextError) -> Refusal {
     let message = error.to_string();
     match error {
         TextError::Refused(SubmitError::UnknownModel(model)) => {
-            let message =
-                format!("model: unknown model {}, GET /v1/models lists those you may use", quoted(&model));
-            Refusal::new(Kind::ModelNotFound, message).with_param("model")
+            jobs::unknown_model(Kind::ModelNotFound, &model)
         }
         TextError::Refused(error) => jobs::submit_refusal(error, None),
         TextError::Rejected { obstacle, message, retry_after } => match obstacle {

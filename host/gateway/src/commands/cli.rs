@@ -22,7 +22,7 @@ Without a configuration file the gateway runs against simulated providers on thi
 
 /// A gateway for generative models.
 #[derive(Debug, Parser)]
-#[command(name = "gatehouse", version, about, after_help = EXIT_CODES)]
+#[command(name = "gatehouse", version, about = "A gateway for generative models", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     /// The configuration file [default: ./gatehouse.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]

@@ -1,13 +1,12 @@
 //! Results on standard output: tables for people, JSON for programs.
 
 use std::io::{self, Write};
+use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_admin::{
     AuditNote, Examination, KeyView, OperationResult, PluginState, PluginView, StageVerdict, StageView,
 };
-use gatehouse_model::{Credits, Customer};
-
-use crate::moment::rfc3339;
+use gatehouse_model::{Credits, Customer, UnixMs};
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -172,10 +171,13 @@ fn quota(quota: Option<Credits>) -> String {
     quota.map_or_else(|| "none".to_owned(), |quota| quota.to_string())
 }
 
+/// The moment to the second.
+fn rfc3339(at: UnixMs) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at.0)).to_string()
+}
+
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::UnixMs;
-
     use super::*;
 
     fn shown(result: &OperationResult) -> String {

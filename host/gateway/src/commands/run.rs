@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use gatehouse_admin::{OperationError, OperationResult};
-use gatehouse_edge::Certificates;
 
 use super::cli::{Cli, Command, OutputArgs, PluginCommand, SandboxArgs, ServeArgs};
 use super::execute::{self, ExecuteError};
@@ -53,20 +52,9 @@ fn serve(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started: 
     let Some(runtime) = runtime() else { return Exit::Broken };
     let options = Options { data, listen: args.listen, self_signed: args.tls_self_signed, sockets, started };
     let ended = runtime.block_on(server::serve(&loaded, options));
-    // Whatever still runs has been told to stop, or was given up on.
+    // Everything was stopped before, or exceeded its time.
     runtime.shutdown_background();
-    ended.unwrap_or_else(|error| {
-        match &error {
-            ServeError::Config(wrong) => {
-                print_error(&loaded.error_at(&wrong.key, &wrong.problem).to_string())
-            }
-            ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
-                print_error(&loaded.error_at("server.tls", &wrong.to_string()).to_string());
-            }
-            other => print_error(&other.to_string()),
-        }
-        error.exit()
-    })
+    ended.unwrap_or_else(|error| print_serve_error(&loaded, &error))
 }
 
 fn check_config(file: Option<&Path>) -> Exit {
@@ -75,18 +63,24 @@ fn check_config(file: Option<&Path>) -> Exit {
         Err(exit) => return exit,
     };
     let Some(runtime) = runtime() else { return Exit::Broken };
-    // The same checks as at start: secrets are looked up, certificates read, and nothing is connected to.
     let _inside = runtime.enter();
-    let wrong = match (
-        server::open_upstream(&loaded.config),
-        loaded.config.server.tls.clone().map(Certificates::from_files),
-    ) {
-        (Err(wrong), _) => loaded.error_at(&wrong.key, &wrong.problem),
-        (_, Some(Err(wrong))) => loaded.error_at("server.tls", &wrong.to_string()),
-        _ => return print_text(&loaded.effective),
+    match server::check(&loaded.config, false) {
+        Ok(_) => print_text(&loaded.effective),
+        Err(error) => print_serve_error(&loaded, &error),
+    }
+}
+
+/// An error in the configuration names its line.
+fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
+    let text = match error {
+        ServeError::Config(wrong) => loaded.error_at(&wrong.key, &wrong.problem).to_string(),
+        ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
+            loaded.error_at("server.tls", &wrong.to_string()).to_string()
+        }
+        other => other.to_string(),
     };
-    print_error(&wrong.to_string());
-    Exit::Misconfigured
+    print_error(&text);
+    error.exit()
 }
 
 fn run_sandbox(args: &SandboxArgs) -> Exit {
@@ -129,7 +123,7 @@ fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit
     let root = data.unwrap_or_else(|| loaded.config.data.folder.clone());
     let Some(runtime) = runtime() else { return Exit::Broken };
     match runtime.block_on(execute::execute(&loaded.config, &root, operation)) {
-        Ok(outcome) => show(&outcome, output),
+        Ok(result) => show(&result, output),
         Err(error) => {
             if let ExecuteError::Operation(refusal) = &error {
                 show_stages(refusal, output);
@@ -140,7 +134,7 @@ fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit
     }
 }
 
-/// What a refused plugin version went through, for whoever still reads standard output.
+/// The stages of a refused plugin version.
 fn show_stages(refusal: &OperationError, output: OutputArgs) {
     let OperationError::PluginRefused { stages, .. } = refusal else { return };
     let mut out = io::stdout().lock();
@@ -162,13 +156,13 @@ fn finish(done: Result<String, String>) -> Exit {
     }
 }
 
-fn show(outcome: &OperationResult, output: OutputArgs) -> Exit {
+fn show(result: &OperationResult, output: OutputArgs) -> Exit {
     let mut out = io::stdout().lock();
-    let written = if output.json { print::json(&mut out, outcome) } else { print::text(&mut out, outcome) };
+    let written = if output.json { print::json(&mut out, result) } else { print::text(&mut out, result) };
     if written.is_err() {
         return Exit::Broken;
     }
-    match outcome {
+    match result {
         OperationResult::Examined(found) if !found.is_clean() => Exit::Refused,
         _ => Exit::Done,
     }

@@ -1,4 +1,4 @@
-//! The operator's document: parsed once, laid over the defaults of the families, overridden from the environment,
+//! The operator's document: parsed once, merged over the defaults of the families, overridden from the environment,
 //! and read into typed sections. It knows the line of every value, for error messages.
 
 use std::borrow::Cow;
@@ -43,9 +43,9 @@ impl<'a> Document<'a> {
         Ok(Self { name, text, root: root.into_inner(), spans, variables: BTreeMap::new() })
     }
 
-    /// Lays `defaults` (a family's own document) under this one. The operator's values win: a price or a provider's
+    /// Merges `defaults` (a family's own document) under this one. The operator's values win: a price or a provider's
     /// key respans the default whole, because a merged `auth` table would be neither of the two.
-    pub(super) fn lay_under(&mut self, defaults: &DeTable<'a>) {
+    pub(super) fn add_defaults(&mut self, defaults: &DeTable<'a>) {
         for (section, value) in defaults {
             let depth = if section.get_ref() == "providers" { 2 } else { 1 };
             fill(&mut self.root, section, value, depth);

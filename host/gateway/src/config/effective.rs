@@ -21,9 +21,10 @@ fn hide(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
             _ if key == "secret" => {
-                let place = value.as_table().and_then(|place| place.iter().next());
-                let place = place.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));
-                *value = Value::String(format!("(secret){}", place.unwrap_or_default()));
+                let reference = value.as_table().and_then(|table| table.iter().next());
+                let origin =
+                    reference.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));
+                *value = Value::String(format!("(secret){}", origin.unwrap_or_default()));
             }
             Value::Table(inner) => hide(inner),
             _ => {}

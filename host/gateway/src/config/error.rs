@@ -8,7 +8,7 @@ use super::remedy;
 /// The origin of a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// A place in the file.
+    /// A position in the file.
     Text {
         /// The file.
         name: String,
@@ -36,7 +36,7 @@ pub(crate) struct ConfigError {
 }
 
 impl Origin {
-    /// The place of a byte range in `text`.
+    /// The position of a byte range in `text`.
     pub(super) fn in_text(name: &str, text: &str, span: Range<usize>) -> Self {
         let mut start = span.start.min(text.len());
         while !text.is_char_boundary(start) {
@@ -53,7 +53,7 @@ impl Origin {
         }
     }
 
-    /// The same place without the value, where the path or the line mentions a secret.
+    /// The same origin without the value, where the path or the line mentions a secret.
     fn hidden(self, path: &str) -> Self {
         match self {
             Self::Text { name, line, column, source_line }

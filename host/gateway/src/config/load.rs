@@ -50,7 +50,7 @@ impl Loaded {
     }
 }
 
-/// Reads `file` (or the default one, if it exists), lays it over the defaults of the families, and overrides it
+/// Reads `file` (or the default one, if it exists), merges it over the defaults of the families, and overrides it
 /// from the environment. Without a file the sandbox is on.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ pub(super) fn read(
         let defaults = DeTable::parse(family.family_toml).map_err(|error| {
             ConfigError::of_file(family.name, error.message().to_owned(), "rebuild the gateway")
         })?;
-        document.lay_under(defaults.get_ref());
+        document.add_defaults(defaults.get_ref());
     }
     document.override_from(environment);
     document.give_accounts();

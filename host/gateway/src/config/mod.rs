@@ -1,6 +1,6 @@
 //! `gatehouse.toml`: the whole document as one type; each section is the type of the crate that uses it.
 //!
-//! Owns how the file is found, laid over the defaults of the families, overridden from the environment, checked
+//! Owns how the file is found, merged over the defaults of the families, overridden from the environment, checked
 //! and shown. Never reads a secret, only the reference to it.
 
 mod document;

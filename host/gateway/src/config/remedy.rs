@@ -13,7 +13,7 @@ pub(super) fn touches_secret(text: &str) -> bool {
 pub(super) fn advise(path: &str, message: &str) -> (String, String) {
     if path.rsplit('.').next().is_some_and(touches_secret) {
         let problem = "a secret is never written into the configuration itself".to_owned();
-        let remedy = "name its place: { env = \"VARIABLE\" } or { file = \"/path/to/file\" }".to_owned();
+        let remedy = "write a reference: { env = \"VARIABLE\" } or { file = \"/path/to/file\" }".to_owned();
         return (problem, remedy);
     }
     if let Some(known) =

@@ -5,6 +5,7 @@ use super::load::read;
 use super::renamed_keys::RENAMED;
 use super::*;
 use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
+use crate::server::ServeError;
 
 /// A family as small as one can be, so that these tests do not depend on the real ones.
 const FAMILY: BuiltInPlugin = BuiltInPlugin {
@@ -165,9 +166,9 @@ fn errors_name_line_and_remedy() {
             "correct the value",
         ),
     ];
-    for (text, place, remedy) in cases {
+    for (text, position, remedy) in cases {
         let error = load_text(text).unwrap_err();
-        assert!(error.starts_with(place), "{text}\n{error}");
+        assert!(error.starts_with(position), "{text}\n{error}");
         assert!(error.contains(&format!("remedy: {remedy}")), "{text}\n{error}");
     }
 }
@@ -228,13 +229,13 @@ fn earlier_names_of_keys_are_read() {
     };
     assert_eq!(overridden(text), Ok((9, false)));
     assert_eq!(overridden("[server]\nlame_duck_ms = 7\n"), Ok((9, false)));
-    for (text, place) in [
+    for (text, position) in [
         ("[server]\nleave_ms = \"7\"\n", "gatehouse.toml:2:12: server.lame_duck_ms"),
         ("[server]\nleave_ms = 7\nlame_duck_ms = 8\n", "gatehouse.toml:2:1: server.lame_duck_ms"),
         ("[plugins.watch]\nfalts = 1\n", "gatehouse.toml:2:1: plugins.canary"),
     ] {
         let error = load_text(text).unwrap_err();
-        assert!(error.starts_with(place), "{error}");
+        assert!(error.starts_with(position), "{error}");
     }
 }
 
@@ -245,7 +246,9 @@ fn a_missing_secret_has_its_line() {
     let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
     std::fs::write(&path, text).unwrap();
     let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
-    let error = crate::server::open_upstream(&loaded.config).err().unwrap();
+    let Err(ServeError::Config(error)) = crate::server::check(&loaded.config, false) else {
+        panic!("expected an error about the secret");
+    };
     let error = loaded.error_at(&error.key, &error.problem).to_string();
     assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
     assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");

@@ -23,7 +23,6 @@ use gatehouse_runtime::PluginService;
 use tokio::task::JoinHandle;
 
 use super::signing;
-use crate::moment::rfc3339_millis;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Polls that a component waits for its required signature.
@@ -170,7 +169,7 @@ impl FolderWatcher {
         at: UnixMs,
         result: &Result<OperationResult, OperationError>,
     ) -> io::Result<()> {
-        let mut kept = OsString::from(format!("{}-", rfc3339_millis(at)));
+        let mut kept = OsString::from(format!("{at}-"));
         kept.push(name);
         let (from, to) = (self.folder.join(name), self.folder.join(into).join(kept));
         let mut report = to.clone().into_os_string();

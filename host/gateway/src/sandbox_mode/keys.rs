@@ -63,8 +63,7 @@ pub(crate) async fn keys(service: &AdminService, data: &Path) -> Result<SandboxK
     let current = StoredKeys { wrapped: Some(wrapped.clone()), bare: Some(bare.clone()) };
     if current != stored {
         // After the keys exist: a crash in between leaves keys that the next start revokes.
-        write_atomic(&file, &serde_json::to_vec_pretty(&current).map_err(io::Error::from).map_err(failed)?)
-            .map_err(failed)?;
+        write(file.clone(), current).await.map_err(failed)?;
     }
     revoke_others(service, &customer, &[&wrapped, &bare]).await?;
     let differs = |stored: &Option<Revealed>, now: &Revealed| stored.as_ref().is_some_and(|key| key != now);
@@ -82,6 +81,11 @@ fn read(file: &Path) -> io::Result<StoredKeys> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredKeys::default()),
         Err(error) => Err(error),
     }
+}
+
+async fn write(file: PathBuf, keys: StoredKeys) -> io::Result<()> {
+    let write = move || write_atomic(&file, &serde_json::to_vec_pretty(&keys)?);
+    tokio::task::spawn_blocking(write).await?
 }
 
 /// The stored key if it works, otherwise a new one.

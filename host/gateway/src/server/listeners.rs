@@ -72,6 +72,7 @@ pub(super) async fn listen_for_operators(
         .await
         .map_err(|source| ServeError::Admin { address, source })?;
     let endpoint = AdminEndpoint { address: server.address(), token };
-    endpoint.write(services.folder.root()).map_err(ServeError::EndpointFile)?;
+    let (file, data) = (endpoint.clone(), services.folder.root().to_owned());
+    tokio::task::spawn_blocking(move || file.write(&data)).await?.map_err(ServeError::EndpointFile)?;
     Ok((server, endpoint))
 }

@@ -1,6 +1,7 @@
 //! `gatehouse serve`: the services in start order, the public listeners, the banner, and the shutdown order.
 
 mod banner;
+mod checks;
 mod error;
 mod inherited_sockets;
 mod listeners;
@@ -9,8 +10,8 @@ mod serve;
 mod services;
 mod shutdown;
 
+pub(crate) use checks::check;
 pub(crate) use error::ServeError;
 pub(crate) use inherited_sockets::inherited_sockets;
 pub(crate) use serve::{Options, serve};
-pub(crate) use services::open_upstream;
 pub(crate) use shutdown::Signals;

@@ -15,9 +15,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::banner::Banner;
+use super::checks::check;
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
-use super::services::{Services, open_upstream};
+use super::services::Services;
 use super::shutdown::{Gateway, Signals};
 use crate::config::{Config, Loaded};
 use crate::exit::Exit;
@@ -109,8 +110,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         config.server.listen = vec![listen];
     }
     // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
-    let upstream = open_upstream(&config)?;
-    check_certificates(&config)?;
+    let upstream = check(&config, options.self_signed)?;
     let watcher = open_watch_folder(&config)?;
     let root = options.data.unwrap_or_else(|| config.data.folder.clone());
     let services = Services::open(&config, &root).await?;
@@ -150,14 +150,6 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         store: services.store,
         sandbox,
     })
-}
-
-/// Reads the certificate files once. The listeners read them again, after the plugins were compiled.
-fn check_certificates(config: &Config) -> Result<(), ServeError> {
-    match config.server.tls.clone().map(Certificates::from_files) {
-        Some(Err(error)) => Err(gatehouse_edge::Error::Tls(error).into()),
-        _ => Ok(()),
-    }
 }
 
 /// Opens the watched folder, if one is configured.

@@ -10,13 +10,12 @@ use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{OpenError, Store};
-use gatehouse_upstream::{ConfigError, SystemResolver, Upstream};
+use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use crate::config::Config;
 use crate::data_folder::DataFolder;
 use crate::plugins::built_in::{self, PLUGINS};
-use crate::secrets;
 use crate::system::{SystemClock, SystemSeed};
 
 /// Time for another gateway to stop and release the store.
@@ -92,23 +91,6 @@ impl Services {
             seed: self.seed.clone(),
         }
     }
-}
-
-/// Opens the upstream client: every secret is looked up, nothing is connected.
-///
-/// # Errors
-/// A missing secret or an unusable value, with its key.
-pub(crate) fn open_upstream(config: &Config) -> Result<Upstream, ConfigError> {
-    let mut used =
-        gatehouse_upstream::Config { providers: config.providers.clone(), fetch: config.fetch.clone() };
-    used.providers.retain(|_, provider| !provider.accounts.is_empty());
-    Upstream::new(
-        &used,
-        &secrets::resolve,
-        Arc::new(SystemClock),
-        Arc::new(SystemSeed),
-        Arc::new(SystemResolver),
-    )
 }
 
 async fn open_store(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> Result<Store, ServeError> {

@@ -5,7 +5,9 @@ use gatehouse_model::{BlobId, MediaId, Product};
 use gatehouse_upstream::Blobs;
 
 use super::*;
-use crate::{Error, NewBlob, Swept};
+use crate::ingest::extract::NewBlob;
+use crate::storage::objects::Error;
+use crate::storage::sweep::Swept;
 
 fn blob(house: &House, bytes: &[u8]) -> NewBlob {
     let id = BlobId::new(house.clock.now(), &*house.media.0.seed);
@@ -100,11 +102,11 @@ fn a_place_that_cannot_be_used_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, b"").unwrap();
-    let open = |url: &str| crate::objects::Objects::open(Some(url), folder.path());
+    let open = |url: &str| crate::storage::objects::Objects::open(Some(url), folder.path());
     assert!(open(&format!("file://{}/media", folder.path().display())).is_ok());
     assert!(open(folder.path().join("other").to_str().unwrap()).is_ok());
-    assert!(matches!(open("s3://bucket/media"), Err(Error::Place(_))));
-    assert!(matches!(open(""), Err(Error::Place(_))));
+    assert!(matches!(open("s3://bucket/media"), Err(Error::UnknownUrl(_))));
+    assert!(matches!(open(""), Err(Error::UnknownUrl(_))));
     assert!(matches!(open(file.join("media").to_str().unwrap()), Err(Error::Folder { .. })));
 }
 

@@ -3,7 +3,8 @@
 use gatehouse_model::{BlobId, Media, Product};
 
 use super::*;
-use crate::{MediaFile, MediaRefusal, NewBlob};
+use crate::ingest::extract::NewBlob;
+use crate::links::link::{MediaFile, MediaRefusal};
 
 /// Keeps bytes as a result and gives its record.
 async fn saved(house: &House, bytes: &[u8]) -> Media {

@@ -1,7 +1,7 @@
 //! What the tests of this crate share: a store in a folder of its own, with the clock, the seed and the scripted provider
 //! of the harness.
 
-mod cutting;
+mod extracting;
 mod keeping;
 mod links;
 mod probing;
@@ -17,7 +17,8 @@ use gatehouse_model::{Clock as _, Pepper, Secret, Seed, UnixMs};
 use gatehouse_upstream::{AccountConfig, SecretRef, SystemResolver, Upstream};
 use tempfile::TempDir;
 
-use crate::{Config, MediaStore};
+use crate::config::Config;
+use crate::storage::media_store::MediaStore;
 
 /// 2026-01-01T00:00:00Z: the beginning of a day, so that days are easy to count.
 pub(crate) const NEW_YEAR: u64 = 1_767_225_600_000;

@@ -5,7 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use gatehouse_model::{BlobId, Facts, MediaKind, Probe, Product};
 
 use super::*;
-use crate::{NewBlob, Probed, TaskBlobs};
+use crate::ingest::extract::NewBlob;
+use crate::probe::look::Probed;
+use crate::storage::task_blobs::TaskBlobs;
 
 async fn probe(house: &House, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
     house.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()
@@ -56,7 +58,7 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
     })
     .await;
     let house = House::new(&[server.address]);
-    let text = "expected an http(s) URL, a data: URI or base64";
+    let unusable = |source: &str| format!("expected an http(s) URL, a data: URI or base64, got {source:?}");
     let stranger = format!("blob:{}", BlobId::new(UnixMs(NEW_YEAR), &TestSeed::default()));
     let too_large = STANDARD.encode(vec![0; 1024 * 1024 + 4]);
     for (source, reason) in [
@@ -67,10 +69,10 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
             "http://example.com:22/",
             "could not be fetched: not a URL that can be fetched: only ports 80 and 443 are allowed",
         ),
-        ("ftp://example.com/a.png", text),
-        ("file:///etc/passwd", text),
-        ("no picture at all!", text),
-        ("", text),
+        ("ftp://example.com/a.png", &unusable("ftp://example.com/a.png")),
+        ("file:///etc/passwd", &unusable("file:///etc/passwd")),
+        ("no picture at all!", &unusable("no picture at all!")),
+        ("", &unusable("")),
         ("data:image/png;base64,@@@@", "the data: URI does not hold valid base64"),
         ("data:image/png;base64,", "the data: URI does not hold valid base64"),
         ("data:image/svg+xml,<svg/>", "a data: URI must be data:<type>;base64,<data>"),

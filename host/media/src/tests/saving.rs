@@ -6,7 +6,7 @@ use gatehouse_model::{Call, Media, Payload, Product, Replay, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::SaveError;
+use crate::storage::results::SaveError;
 
 async fn save(house: &House, source: &str, mime: Option<&str>) -> Result<Media, String> {
     let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned) };
@@ -21,7 +21,7 @@ async fn content(house: &House, media: &Media) -> Vec<u8> {
     let link = house.media.link("", media);
     let query = link.split_once('?').unwrap().1;
     let (expires, signature) = query.split_once('&').unwrap();
-    let name = crate::link::name(media.id, &media.mime);
+    let name = crate::links::link::name(media.id, &media.mime);
     let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
     collect(house.media.open_link(&name, expires, signature, None).await.unwrap().body).await
 }
@@ -105,7 +105,7 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
     for size in [24_600, 100_000, 700_001, 700_002] {
         let uri = format!("data:image/png;base64,{}", STANDARD.encode(picture(size)));
         let json = format!(r#"{{"input":"{uri}","more":["{uri}"],"prompt":"x"}}"#);
-        let cut = house.media.cut(json.clone().into()).await.unwrap();
+        let cut = house.media.extract(json.clone().into()).await.unwrap();
         assert_eq!(cut.blobs.len(), 2);
         house.media.keep(&cut.blobs).await.unwrap();
         let call = Call {
@@ -120,7 +120,7 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
         };
         let upstream = &house.media.0.upstream;
         let blobs = house.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
-        let slot = upstream.acquire("p", "main").unwrap();
+        let slot = upstream.acquire_call("p", "main").unwrap();
         upstream.call(&slot, &call, &blobs, UnixMs(u64::MAX)).await.unwrap();
         assert!(provider.received().last().unwrap().body == json, "{size}");
     }

@@ -178,6 +178,22 @@ async fn oversized_input_never_reaches_the_plugin() {
 }
 
 #[tokio::test]
+async fn a_long_request_whose_state_is_too_large_is_no_fault_of_the_plugin() {
+    let (_dir, families, version) = ready();
+    let body = format!("\"big state\"{}", " ".repeat(16 << 10)).into();
+    let request = Submission { body, ..common::request("ok") };
+    let fault = families.submit(&version, context(&version), request).await.unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "the request is too long: its task must keep 66560 bytes of it, at most 65536 are possible"
+    );
+    assert!(!fault.is_plugin_caused());
+    // The same from a short request is the plugin's.
+    let fault = submit(&families, &version, "big state").await.unwrap_err();
+    assert!(fault.is_plugin_caused() && fault.label() == "too_large", "{fault}");
+}
+
+#[tokio::test]
 async fn an_operator_may_raise_a_limit_for_one_family() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = Config::new(dir.path().to_owned());

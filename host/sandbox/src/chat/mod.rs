@@ -1,22 +1,18 @@
-//! The simulated chat completions, as OpenAI's public API answers, and one clone of it that is not quite the same.
+//! The simulated chat completions: OpenAI's public API, and one clone that differs in details.
 //!
-//! Owns the wire: which requests are good, the words of its refusals, answers whole and streamed. Three models:
-//! `gpt-sim`, `gpt-sim-reasoning`, and `clone-sim` of a server that only means to be compatible.
+//! Owns the wire format: the checks of a request, the words of its errors, answers whole and streamed. Three models:
+//! `gpt-sim`, `gpt-sim-reasoning`, and `clone-sim`, a server that claims to be compatible.
 //!
 //! ```text
-//! POST /v1/chat/completions -> site -> order -> message, tools -> rules -> answer -> write -> text::delivery::send
+//! POST /v1/chat/completions -> text::endpoint -> protocol -> request (schema, rules) -> text::answer -> write
 //! ```
 
-mod answer;
+mod errors;
 mod message;
-mod order;
-mod part;
-mod prompt;
-mod refusal;
-mod rules;
-mod shape;
-mod site;
-mod tools;
+mod models;
+mod protocol;
+mod request;
+mod schema;
 mod write;
 
-pub(crate) use site::ChatEndpoint;
+pub(crate) use errors::Chat;

@@ -1,7 +1,7 @@
-//! One accepted connection, which can be made to break: half of the next write, then a reset.
+//! One accepted connection that can reset: it writes half of the next write, then resets.
 //!
-//! A clean end and a broken-off body are the server's to give; a reset in the middle of a chunk is not, so the
-//! socket itself has to do it. Decides nothing.
+//! The HTTP server can end or cut a body, but cannot reset a connection inside a chunk, so the socket does it. A
+//! reply decides when.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Makes the connection it belongs to break. Travels with each request as an extension.
+/// Resets its connection. Each request carries it as an extension.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResetSwitch(Arc<AtomicBool>);
 
@@ -30,7 +30,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Small writes leave at once: where a stream is split is what is simulated.
+    /// Small writes leave at once, since the split of a stream into writes is simulated.
     pub(crate) fn new(stream: TcpStream) -> Self {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "sandbox connection stays buffered");

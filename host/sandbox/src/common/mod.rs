@@ -7,5 +7,6 @@ pub(crate) mod connection;
 pub(crate) mod picture;
 pub(crate) mod records;
 pub(crate) mod samples;
+pub(crate) mod schema;
 pub(crate) mod server;
 pub(crate) mod settings;

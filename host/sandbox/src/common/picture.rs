@@ -1,8 +1,8 @@
 //! Makes pictures: real PNG, JPEG and WebP files of an exact size, drawn from a digest.
 //!
-//! The same digest, size and format give the same bytes. Other digests give visibly other pictures: a slanted
-//! gradient in two colours with a mirrored pattern of tiles on it. Rows are copied from strips prepared once,
-//! which keeps drawing cheap in unoptimised builds too. Never draws text, never reads anything.
+//! The same digest, size and format give the same bytes. Different digests give visibly different pictures: a slanted
+//! gradient in two colours under a mirrored pattern of tiles. Rows are copied from strips made once, so drawing is
+//! cheap in unoptimised builds too. Never draws text, never reads a file.
 
 use std::collections::VecDeque;
 use std::io::Cursor;
@@ -14,7 +14,7 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::codecs::webp::WebPEncoder;
 use image::{ExtendedColorType, ImageEncoder, ImageError};
 
-/// Pictures kept ready: a picture is usually fetched soon after it was first made, or never again.
+/// Pictures kept: a picture is usually fetched soon after it was made, or never again.
 const KEPT: usize = 32;
 /// Tiles of the pattern along each side.
 const TILES: usize = 8;

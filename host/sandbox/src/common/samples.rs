@@ -1,4 +1,4 @@
-//! Sample files: pictures of any size, and answers that a careful fetcher has to survive.
+//! Sample files: pictures of any size, and replies that a fetcher must reject or survive.
 //!
 //! | path | answer |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! The HTTP/1.1 server every simulated provider stands on.
+//! The HTTP/1.1 server of every simulated provider.
 //!
-//! Owns listeners on 127.0.0.1, their connections, and the few reply shapes all sites share. Knows no route.
+//! Owns listeners on 127.0.0.1, their connections, and the reply shapes that handlers share. Knows no route.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -44,7 +44,7 @@ impl fmt::Display for CloseConnection {
 
 impl std::error::Error for CloseConnection {}
 
-/// What answers on one listener.
+/// Answers the requests of one listener.
 pub(crate) trait Handler: Send + Sync + 'static {
     /// Answers one request.
     fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = HandlerResult> + Send;
@@ -100,7 +100,7 @@ async fn serve_connection_of<H: Handler>(stream: TcpStream, handler: Arc<H>) {
     }
 }
 
-/// Why a request's body was not read.
+/// Why the body of a request was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadError {
     /// The connection broke.
@@ -109,8 +109,8 @@ pub(crate) enum ReadError {
     TooLarge,
 }
 
-/// The whole body, at most `limit` bytes. What is over it is read as well, up to as much again, and thrown away:
-/// a client that is still writing would otherwise lose the refusal to a reset.
+/// Reads the whole body, at most `limit` bytes. Of a longer body up to `limit` more bytes are read and dropped:
+/// a client that still writes would otherwise lose the refusal to a reset.
 pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, ReadError> {
     let (mut kept, mut over) = (BytesMut::new(), 0);
     while let Some(frame) = body.frame().await {

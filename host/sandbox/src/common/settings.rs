@@ -1,6 +1,6 @@
-//! How a sandbox behaves: keys, speed, limits, ports, clock.
+//! The settings of a sandbox: keys, speed, limits, ports, clock.
 //!
-//! Plain values with defaults that suit a person trying the gateway out; tests make it fast.
+//! Plain values. The defaults suit a person who tries the gateway; tests make the sandbox fast.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use crate::common::clock::{self, Now};
 /// What a sandbox is started with.
 #[derive(Clone)]
 pub struct Settings {
-    /// API keys that are accepted, each an account of its own with its own limits and credits. To the text
-    /// providers a key with `-401`, `-403`, `-429`, `-529` or `-broke` behind it is its account's, but in that trouble.
+    /// Accepted API keys, each an account with its own limits and credits. The text providers refuse a key with the
+    /// suffix `-401`, `-403`, `-429`, `-529` or `-broke` for that reason.
     /// 8 to 128 letters, digits, `-` and `_`.
     pub keys: Vec<String>,
     /// How long a job takes; zero makes the first poll find it ready.
@@ -22,9 +22,9 @@ pub struct Settings {
     pub max_in_flight: usize,
     /// `Retry-After` of every poll answer and of a text provider's 429, in seconds. The real one: 1.
     pub retry_after_s: u64,
-    /// What every account has to spend, in the provider's credits (a picture costs 4 or 8).
+    /// Credits of each account, in the provider's unit (a picture costs 4 or 8).
     pub credits: u64,
-    /// How long a text answer that is held up on purpose waits, unless it is let go before.
+    /// How long a marker holds a text answer, unless it is released before.
     pub hold: Duration,
     /// Where to listen.
     pub ports: Ports,

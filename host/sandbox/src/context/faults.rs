@@ -1,11 +1,11 @@
-//! Trouble on demand: markers in the prompt that make a job go wrong in one particular way.
+//! Faults on demand: markers in the prompt, each for one failure of a job.
 //!
 //! [`MARKERS`] is the whole list. A marker stands anywhere in the prompt; several may be combined. `:K` limits
-//! a fault to the first K submits of that very prompt, or to the first K polls of that job; `:*` is for ever.
-//! Anything else in double brackets is a prompt like any other.
+//! a fault to the first K submits of that very prompt, or to the first K polls of that job; `:*` is every one.
+//! Other text in double brackets is part of the prompt.
 //!
-//! Faults of a submit come after the key and the body were found good. Faults of polls come in the order of the
-//! table: `[[poll-500:2]][[first-poll-404]]` is one 404, then two 500s, then the truth.
+//! Faults of a submit come after the checks of key and body. Faults of polls come in the order of the table:
+//! `[[poll-500:2]][[first-poll-404]]` is one 404, then two 500s, then the result.
 
 /// Every marker and what it does.
 pub const MARKERS: &[(&str, &str)] = &[
@@ -38,10 +38,10 @@ pub const MARKERS: &[(&str, &str)] = &[
     ("[[delivery-503]]", "the first download (or the first K) answers 503"),
 ];
 
-/// For ever, as a count.
+/// Without end, as a count.
 const EVER: u32 = u32::MAX;
 
-/// A submit refused.
+/// A refused submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubmitFault {
     Broken,
@@ -52,7 +52,7 @@ pub(crate) enum SubmitFault {
     Unavailable,
 }
 
-/// An accepted job's receipt gone wrong.
+/// A faulty reply to an accepted submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReceiptFault {
     Cut,
@@ -61,7 +61,7 @@ pub(crate) enum ReceiptFault {
     Hang,
 }
 
-/// A poll gone wrong. The order is the order they come in.
+/// A faulty poll. Several come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PollFault {
     NotFound,
@@ -89,7 +89,7 @@ pub(crate) enum JobTime {
     Usual,
 }
 
-/// A link gone wrong.
+/// A faulty link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkFault {
     Dead,
@@ -98,16 +98,16 @@ pub(crate) enum LinkFault {
     Private,
 }
 
-/// A file gone wrong.
+/// A faulty file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFault {
     Truncated,
-    /// The first so many downloads.
+    /// Of the first so many downloads.
     Unavailable(u32),
     WrongType,
 }
 
-/// Everything a prompt asks to go wrong.
+/// All faults a prompt asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults {
     submit: Vec<(SubmitFault, u32)>,
@@ -127,7 +127,7 @@ impl Faults {
         while let Some((_, after)) = rest.split_once("[[") {
             let Some((marker, _)) = after.split_once("]]") else { break };
             let (name, argument) = marker.split_once(':').map_or((marker, None), |(n, a)| (n, Some(a)));
-            if !faults.note(name, argument) {
+            if !faults.add(name, argument) {
                 tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
             }
             rest = after;
@@ -136,8 +136,8 @@ impl Faults {
         faults
     }
 
-    /// Notes one marker; `false` when it is none.
-    fn note(&mut self, name: &str, argument: Option<&str>) -> bool {
+    /// Adds one marker; `false` when it is none.
+    fn add(&mut self, name: &str, argument: Option<&str>) -> bool {
         let count = match argument {
             None => None,
             Some("*") => Some(EVER),
@@ -181,19 +181,19 @@ impl Faults {
         !self.submit.is_empty()
     }
 
-    /// What happens to the submit of this prompt that comes after `earlier` others.
+    /// The fault of a submit, after `earlier` others of this prompt.
     pub(crate) fn submit_fault(&self, earlier: u32) -> Option<SubmitFault> {
-        turn(&self.submit, earlier)
+        fault_after(&self.submit, earlier)
     }
 
-    /// What happens to the poll of this job that comes after `earlier` others.
+    /// The fault of a poll, after `earlier` others of this job.
     pub(crate) fn poll_fault(&self, earlier: u32) -> Option<PollFault> {
-        turn(&self.poll, earlier)
+        fault_after(&self.poll, earlier)
     }
 }
 
-/// Whose turn it is after `earlier` turns, when each fault has so many in a row.
-fn turn<F: Copy>(faults: &[(F, u32)], earlier: u32) -> Option<F> {
+/// The fault after `earlier` others, when each comes so many times in a row.
+fn fault_after<F: Copy>(faults: &[(F, u32)], earlier: u32) -> Option<F> {
     let mut left = earlier;
     for &(fault, count) in faults {
         match left.checked_sub(count) {

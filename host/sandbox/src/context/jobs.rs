@@ -1,7 +1,7 @@
-//! The provider's memory: jobs, accounts, and what was refused.
+//! The job table of the provider: jobs, accounts, refusals.
 //!
-//! Pure but for the random ids: time comes in, replies are written elsewhere. Bounded: the oldest jobs are
-//! forgotten, and then are as unknown as if they had never been.
+//! Pure but for random ids: callers pass the time. Bounded: the oldest jobs are dropped, and their ids are unknown
+//! from then on.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -14,16 +14,16 @@ use crate::context::faults::{Ending, Faults, JobTime, ReceiptFault, SubmitFault}
 use crate::context::record::{ContextRecord, Declined, Submit};
 use crate::context::refusal::{Refusal, field_error};
 
-/// Jobs remembered.
+/// Jobs kept.
 const MAX_JOBS: usize = 100_000;
-/// Refusals remembered.
+/// Refusals kept.
 const MAX_DECLINED: usize = 10_000;
-/// Prompts whose submits are counted; past that the counts start afresh.
+/// Prompts whose submits are counted; beyond that all counts are dropped.
 const MAX_COUNTED: usize = 100_000;
 /// A job that never ends stops counting as under way.
 const ABANDONED_MS: u64 = 600_000;
 
-/// A job somebody wants done, found good.
+/// A submitted job that passed all checks.
 pub(crate) struct NewJob {
     pub(crate) account: usize,
     pub(crate) model: &'static str,
@@ -68,7 +68,7 @@ pub(crate) struct JobTable {
     accepted: u64,
     declined: VecDeque<Declined>,
     accounts: Vec<Account>,
-    /// Submits so far of each prompt that asks for trouble with submits.
+    /// Submits so far of each prompt with a submit fault.
     counted: HashMap<String, u32>,
     job_ms: u64,
     max_in_flight: usize,
@@ -92,7 +92,7 @@ impl JobTable {
         }
     }
 
-    /// Accepts a job, or refuses it for the account's or a marker's reasons. Gives the new id.
+    /// Accepts a job and gives its id, or refuses it because of the account or a marker.
     pub(crate) fn accept(&mut self, new_job: NewJob, now: u64) -> Result<String, Refusal> {
         if let Some(fault) = self.submit_fault(&new_job) {
             return Err(refusal(fault, &new_job.body));
@@ -121,7 +121,7 @@ impl JobTable {
         Ok(id)
     }
 
-    /// Notes a refused submit.
+    /// Records a refused submit.
     pub(crate) fn decline(&mut self, status: u16, prompt: Option<String>, at: u64) {
         if self.declined.len() == MAX_DECLINED {
             self.declined.pop_front();
@@ -133,7 +133,7 @@ impl JobTable {
         self.jobs.get_mut(id)
     }
 
-    /// What an account has left.
+    /// Credits left to an account.
     pub(crate) fn credits(&self, account: usize) -> u64 {
         self.accounts.get(account).map_or(0, |account| account.credits)
     }
@@ -196,7 +196,7 @@ impl JobTable {
     }
 }
 
-/// A marker's refusal, as the real cause would look.
+/// The refusal a marker asks for, the same as with a real cause.
 fn refusal(fault: SubmitFault, body: &Value) -> Refusal {
     match fault {
         SubmitFault::Broken => Refusal::broken(),

@@ -1,4 +1,4 @@
-//! The polling origin: `GET /v1/get_result?id=`, for everybody who knows an id. Takes no jobs.
+//! The polling origin: `GET /v1/get_result?id=`, without a key. Accepts no jobs.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::context::jobs::Job;
 use crate::context::provider::Provider;
 use crate::context::refusal::{Refusal, field_error};
 
-/// Polls a minute the headers speak of; the real provider was never seen to enforce it, and this one does not.
+/// The polls a minute that the headers announce. The real provider does not enforce it, nor does this one.
 const POLLS_A_MINUTE: u32 = 1200;
-/// Status words no schema lists; some occur at the provider's other models.
+/// Status words outside the schema; some occur at the provider's other models.
 const ODD_WORDS: [&str; 3] = ["Reasoning", "Generating", "Warming Up"];
 
 /// The polling listener.
@@ -110,7 +110,7 @@ impl PollEndpoint {
         body
     }
 
-    /// A freshly signed link to the job's file, or the wrong one it asked for.
+    /// A freshly signed link to the job's file, or the faulty one its marker asks for.
     fn link(&self, job: &Job, now: u64) -> String {
         let (id, format) = (&job.record.id, job.picture.format);
         let path = format!("/results/{}/{id}_sample.{}", &id[..2], format.name());
@@ -130,7 +130,7 @@ fn ok(body: &Value) -> Response<Body> {
     server::json(StatusCode::OK, body)
 }
 
-/// The full shape with nothing in it.
+/// A result with all fields, empty.
 fn blank(id: &str, status: &str) -> Value {
     json!({ "id": id, "status": status, "result": null, "progress": null, "details": null, "preview": null })
 }

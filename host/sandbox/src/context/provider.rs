@@ -1,6 +1,6 @@
-//! What the provider's sites share: addresses, settings, the jobs of jobs, the signing key, ready pictures.
+//! The state all listeners of the provider share: addresses, settings, the job table, the signing key, pictures.
 //!
-//! Answers nothing itself.
+//! Answers no request.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -81,12 +81,12 @@ impl Provider {
         (self.settings.now)()
     }
 
-    /// The memory of jobs. Held for moments only, never across an await.
+    /// The job table. Locked for moments only, never across an await.
     pub(crate) fn jobs(&self) -> MutexGuard<'_, JobTable> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which account a request's `x-key` belongs to, as an index into the settings' keys.
+    /// The account of a request's `x-key`, as an index into the settings' keys.
     pub(crate) fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
         let Some(key) = headers.get("x-key") else { return Err(Refusal::unauthenticated()) };
         let key = key.to_str().ok().filter(|key| well_formed(key)).ok_or_else(Refusal::malformed_key)?;
@@ -95,7 +95,7 @@ impl Provider {
     }
 }
 
-/// Other texts are refused before anybody looks whether they are known.
+/// Keys of another form are refused before the lookup.
 fn well_formed(key: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (8..=128).contains(&key.len()) && key.bytes().all(plain)

@@ -14,7 +14,7 @@ pub struct ContextRecord {
     pub submits: Vec<Submit>,
     /// Submits that were refused, oldest first: the latest 10,000.
     pub declined: Vec<Declined>,
-    /// What each account has left, in the provider's credits, in the order of the settings' keys.
+    /// Credits left to each account, in the provider's credits, in the order of the settings' keys.
     pub credits: Vec<u64>,
 }
 
@@ -33,20 +33,20 @@ pub struct Submit {
     pub body: Value,
     /// When, in milliseconds since the Unix epoch.
     pub at: u64,
-    /// Whether the client was told the id; `false` under the markers that lose the answer.
+    /// The client got the id; `false` under the markers that lose the reply.
     pub answered: bool,
-    /// What it cost the account; moderated and failed jobs cost nothing.
+    /// Credits charged; moderated and failed jobs cost nothing.
     pub cost: u64,
-    /// Times its result was asked for.
+    /// Polls of its result.
     pub polls: u32,
-    /// Times its file was handed out whole.
+    /// Complete deliveries of its file.
     pub deliveries: u32,
 }
 
 /// One refused submit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Declined {
-    /// The HTTP status it was refused with.
+    /// The HTTP status of the refusal.
     pub status: u16,
     /// The prompt, when the body had one.
     pub prompt: Option<String>,

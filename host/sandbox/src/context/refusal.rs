@@ -8,17 +8,17 @@ use crate::common::server::{self, Body};
 /// An error that repeats a value cuts longer texts: the real provider sends a whole image back.
 const ECHO_CHARS: usize = 256;
 
-/// Why a request is refused, and how that looks on the wire.
+/// Why a request is refused.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
-    body: Words,
+    body: RefusalBody,
     /// `Retry-After`, in seconds.
     retry_after_s: Option<u64>,
 }
 
 #[derive(Debug)]
-enum Words {
+enum RefusalBody {
     Json(Value),
     Html(&'static str),
     Text(&'static str),
@@ -26,7 +26,7 @@ enum Words {
 
 impl Refusal {
     fn detail(status: StatusCode, detail: impl Into<Value>) -> Self {
-        Self { status, body: Words::Json(json!({ "detail": detail.into() })), retry_after_s: None }
+        Self { status, body: RefusalBody::Json(json!({ "detail": detail.into() })), retry_after_s: None }
     }
 
     /// 402.
@@ -70,15 +70,16 @@ impl Refusal {
         Self { retry_after_s: Some(1), ..Self::detail(StatusCode::TOO_MANY_REQUESTS, text) }
     }
 
-    /// 500, in the plain text of a server that did not see it coming.
+    /// 500 in plain text, as after a crash.
     pub(crate) fn broken() -> Self {
-        let body = Words::Text("Internal Server Error");
+        let body = RefusalBody::Text("Internal Server Error");
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, body, retry_after_s: None }
     }
 
-    /// 503, in the HTML of a proxy that stands before the provider.
+    /// 503 in the HTML of a proxy in front of the provider.
     pub(crate) fn unavailable() -> Self {
-        let body = Words::Html("<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n");
+        let body =
+            RefusalBody::Html("<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n");
         Self { status: StatusCode::SERVICE_UNAVAILABLE, body, retry_after_s: None }
     }
 
@@ -87,12 +88,12 @@ impl Refusal {
         self.status.as_u16()
     }
 
-    /// As it goes out.
+    /// The reply.
     pub(crate) fn response(self) -> Response<Body> {
         let response = match self.body {
-            Words::Json(value) => server::json(self.status, &value),
-            Words::Html(text) => server::reply(self.status, "text/html", text),
-            Words::Text(text) => server::reply(self.status, "text/plain; charset=utf-8", text),
+            RefusalBody::Json(value) => server::json(self.status, &value),
+            RefusalBody::Html(text) => server::reply(self.status, "text/html", text),
+            RefusalBody::Text(text) => server::reply(self.status, "text/plain; charset=utf-8", text),
         };
         match self.retry_after_s {
             Some(seconds) => server::with(response, "retry-after", &seconds.to_string()),

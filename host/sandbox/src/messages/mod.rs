@@ -1,24 +1,23 @@
-//! The simulated Messages API, as Anthropic's public one answers.
+//! The simulated Messages API: Anthropic's public API.
 //!
-//! Owns the wire: which requests are good, the words of its refusals, answers whole and streamed, signatures of
-//! thinking, the prompt cache. Never fetches a URL, never runs a server tool. Prompts of any length can be cached;
-//! the real one wants a thousand tokens and more.
+//! Owns the wire format: the checks of a request, the words of its errors, answers whole and streamed, signatures of
+//! thinking, the prompt cache. Never fetches a URL, never runs a server tool. Prompts of any length are cached; the
+//! real API caches from about a thousand tokens.
 //!
 //! ```text
-//! POST /v1/messages -> site -> order -> turn, tools -> rules of the model -> answer -> write -> text::delivery::send
+//! POST /v1/messages -> text::endpoint -> protocol -> request (schema, tools, conversation) -> text::answer -> write
 //! ```
 
-mod answer;
 mod block;
-mod order;
+mod conversation;
+mod errors;
+mod models;
 mod prompt;
-mod refusal;
-mod rules;
-mod shape;
-mod site;
+mod protocol;
+mod request;
+mod schema;
 mod thinking;
 mod tools;
-mod turn;
 mod write;
 
-pub(crate) use site::MessagesEndpoint;
+pub(crate) use errors::Messages;

@@ -1,56 +1,126 @@
-//! Writes an answer down: as one message, and as the events it streams as.
+//! Writes an answer: as one message, and as the events of a stream.
 
 use serde_json::{Value, json};
 
-use super::answer::{Reply, Said};
+use super::errors::Messages;
+use super::thinking;
+use crate::text::answer::generate::{Answer, Call, Part, Stop};
 use crate::text::answer::seed::Seed;
 use crate::text::answer::words;
 use crate::text::delivery::reply::{Event, EventKind};
+use crate::text::endpoint::Written;
 use crate::text::faults::Faults;
 use crate::text::markers::Marker;
 use crate::text::record::Usage;
 
+/// A block of the answer: as a message has it, and the deltas of its stream.
+struct Block {
+    whole: Value,
+    /// As its stream begins.
+    start: Value,
+    /// The type and field of its deltas, and the text they carry in pieces.
+    pieces: Option<(&'static str, &'static str, String)>,
+    /// A delta after the pieces.
+    last_delta: Option<Value>,
+    is_cut: bool,
+}
+
+impl Block {
+    fn of(part: &Part, at: usize, answer: &Written<'_, Messages>) -> Self {
+        let sign = |salt: u64, text: &str| thinking::sign(answer.request.model, at, salt, text);
+        let block =
+            |whole: Value, start: Value| Self { whole, start, pieces: None, last_delta: None, is_cut: false };
+        match part {
+            Part::Call(call) => Self::call(call),
+            Part::Redacted { salt } => {
+                let data = sign(*salt, thinking::REDACTED_TEXT);
+                let whole = json!({ "type": "redacted_thinking", "data": data });
+                block(whole.clone(), whole)
+            }
+            Part::Refusal(text) | Part::Text(text) => Self {
+                pieces: Some(("text_delta", "text", text.clone())),
+                ..block(
+                    json!({ "type": "text", "text": text, "citations": null }),
+                    json!({ "type": "text", "text": "" }),
+                )
+            },
+            Part::Thinking { text, salt } => {
+                let text = if answer.request.details.shows_thinking { text.as_str() } else { "" };
+                let signature = sign(*salt, text);
+                Self {
+                    pieces: Some(("thinking_delta", "thinking", text.to_owned())),
+                    last_delta: Some(json!({ "type": "signature_delta", "signature": signature })),
+                    ..block(
+                        json!({ "type": "thinking", "thinking": text, "signature": signature }),
+                        json!({ "type": "thinking", "thinking": "", "signature": "" }),
+                    )
+                }
+            }
+        }
+    }
+
+    fn call(call: &Call) -> Self {
+        // Cut arguments are dropped; arguments that never were JSON stay text.
+        let broken = || if call.is_cut { json!({}) } else { Value::String(call.arguments.clone()) };
+        let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| broken());
+        let block = |input: Value| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input, "caller": { "type": "direct" } });
+        // A call without arguments has one empty delta.
+        let pieces = if call.arguments == "{}" { String::new() } else { call.arguments.clone() };
+        Self {
+            whole: block(input),
+            start: block(json!({})),
+            pieces: Some(("input_json_delta", "partial_json", pieces)),
+            last_delta: None,
+            is_cut: call.is_cut,
+        }
+    }
+}
+
+fn blocks(answer: &Written<'_, Messages>) -> Vec<Block> {
+    let parts = answer.answers.iter().flat_map(|answer| &answer.parts);
+    parts.enumerate().map(|(at, part)| Block::of(part, at, answer)).collect()
+}
+
+/// `stop_reason` and `stop_sequence`.
+fn stop<'a>(answer: &'a Written<'_, Messages>) -> (&'static str, Option<&'a str>) {
+    match answer.answers.first().map_or(&Stop::End, |Answer { stop, .. }| stop) {
+        Stop::Calls => ("tool_use", None),
+        Stop::End | Stop::Filtered => ("end_turn", None),
+        Stop::Length => ("max_tokens", None),
+        Stop::Paused => ("pause_turn", None),
+        Stop::Refused => ("refusal", None),
+        Stop::Sequence(sequence) => ("stop_sequence", Some(sequence)),
+    }
+}
+
 /// The answer in one piece.
-pub(super) fn whole(reply: &Reply, id: &str, model: &str, faults: &Faults) -> Value {
-    let content: Vec<Value> = reply.blocks.iter().map(block).collect();
-    let details = (reply.stop == "refusal")
-        .then(|| json!({ "type": "refusal", "category": null, "explanation": null }));
+pub(super) fn whole(answer: &Written<'_, Messages>) -> Value {
+    let content: Vec<Value> = blocks(answer).into_iter().map(|block| block.whole).collect();
+    let (reason, sequence) = stop(answer);
     let mut message = json!({
-        "id": id,
+        "id": answer.id,
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": answer.request.model,
         "content": content,
-        "stop_reason": reply.stop,
-        "stop_sequence": reply.stop_sequence,
-        "stop_details": details,
-        "usage": usage(reply.usage, reply.usage.output),
+        "stop_reason": reason,
+        "stop_sequence": sequence,
+        "stop_details": stop_details(reason),
     });
-    if faults.has(Marker::NoUsage)
-        && let Some(fields) = message.as_object_mut()
-    {
-        fields.remove("usage");
+    if !answer.faults.has(Marker::NoUsage) {
+        message["usage"] = usage(answer.usage);
     }
     message
 }
 
-fn block(said: &Said) -> Value {
-    match said {
-        Said::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
-        Said::Text(text) => json!({ "type": "text", "text": text, "citations": null }),
-        Said::Thinking { text, signature } => {
-            json!({ "type": "thinking", "thinking": text, "signature": signature })
-        }
-        Said::Tool { id, name, json: text, cut } => {
-            // What was cut is dropped; what was never JSON stays the text it is.
-            let broken = || if *cut { json!({}) } else { Value::String(text.clone()) };
-            let input: Value = serde_json::from_str(text).unwrap_or_else(|_| broken());
-            json!({ "type": "tool_use", "id": id, "name": name, "input": input, "caller": { "type": "direct" } })
-        }
+fn stop_details(reason: &str) -> Value {
+    match reason {
+        "refusal" => json!({ "type": "refusal", "category": null, "explanation": null }),
+        _ => Value::Null,
     }
 }
 
-fn usage(usage: Usage, output: u64) -> Value {
+fn usage(usage: Usage) -> Value {
     json!({
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
@@ -59,7 +129,7 @@ fn usage(usage: Usage, output: u64) -> Value {
             "ephemeral_5m_input_tokens": usage.cache_write_5m,
             "ephemeral_1h_input_tokens": usage.cache_write_1h,
         },
-        "output_tokens": output,
+        "output_tokens": usage.output,
         "output_tokens_details": { "thinking_tokens": usage.thinking },
         "server_tool_use": null,
         "service_tier": "standard",
@@ -67,35 +137,40 @@ fn usage(usage: Usage, output: u64) -> Value {
     })
 }
 
-/// The answer as events, each with some spaces before its last brace.
-pub(super) fn events(reply: &Reply, id: &str, model: &str, faults: &Faults, seed: &Seed) -> Vec<Event> {
-    let mut writer = Writer { events: Vec::new(), seed: seed.fork("events"), deltas: 0, faults };
-    let mut start = whole(&Reply { blocks: Vec::new(), ..reply.clone() }, id, model, faults);
+/// The answer as events, some with spaces before their last brace.
+pub(super) fn events(answer: &Written<'_, Messages>) -> Vec<Event> {
+    let tells_usage = !answer.faults.has(Marker::NoUsage);
+    let mut writer =
+        Writer { events: Vec::new(), seed: answer.seed.clone(), deltas: 0, faults: answer.faults };
+    let mut start = whole(answer);
+    start["content"] = json!([]);
     for name in ["stop_reason", "stop_sequence", "stop_details"] {
         start[name] = Value::Null;
     }
-    if !faults.has(Marker::NoUsage) {
-        let first = Usage { thinking: 0, ..reply.usage };
-        start["usage"] = usage(first, 1.min(reply.usage.output));
+    if tells_usage {
+        let output = answer.usage.output.min(1);
+        start["usage"] = usage(Usage { thinking: 0, output, ..answer.usage });
     }
     writer.event("message_start", EventKind::Frame, json!({ "message": start }));
-    for (index, said) in reply.blocks.iter().enumerate() {
-        writer.block(index, said);
+    for (index, block) in blocks(answer).iter().enumerate() {
+        writer.block(index, block);
     }
-    let mut delta = json!({ "stop_reason": reply.stop, "stop_sequence": reply.stop_sequence });
-    if reply.stop == "refusal" {
-        delta["stop_details"] = json!({ "type": "refusal", "category": null, "explanation": null });
+    let (reason, sequence) = stop(answer);
+    let mut delta = json!({ "stop_reason": reason, "stop_sequence": sequence });
+    if reason == "refusal" {
+        delta["stop_details"] = stop_details(reason);
     }
     let mut last = json!({ "delta": delta });
-    if !faults.has(Marker::NoUsage) {
+    if tells_usage {
+        let usage = answer.usage;
         let mut totals = json!({
-            "input_tokens": reply.usage.input,
-            "cache_creation_input_tokens": reply.usage.cache_write_5m + reply.usage.cache_write_1h,
-            "cache_read_input_tokens": reply.usage.cache_read,
-            "output_tokens": reply.usage.output,
+            "input_tokens": usage.input,
+            "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
+            "cache_read_input_tokens": usage.cache_read,
+            "output_tokens": usage.output,
         });
-        if reply.usage.thinking > 0 {
-            totals["output_tokens_details"] = json!({ "thinking_tokens": reply.usage.thinking });
+        if usage.thinking > 0 {
+            totals["output_tokens_details"] = json!({ "thinking_tokens": usage.thinking });
         }
         last["usage"] = totals;
     }
@@ -105,9 +180,9 @@ pub(super) fn events(reply: &Reply, id: &str, model: &str, faults: &Faults, seed
 }
 
 /// An event with its name.
-pub(super) fn event(name: &'static str, part: EventKind, mut data: Value) -> Event {
+pub(super) fn event(name: &'static str, kind: EventKind, mut data: Value) -> Event {
     data["type"] = name.into();
-    Event { name: Some(name), data: data.to_string(), part }
+    Event { name: Some(name), data: data.to_string(), kind }
 }
 
 struct Writer<'a> {
@@ -118,57 +193,37 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn event(&mut self, name: &'static str, part: EventKind, data: Value) {
+    fn event(&mut self, name: &'static str, kind: EventKind, data: Value) {
         let spaces = if self.seed.below(3) == 0 { 1 + self.seed.below(24) } else { 0 };
-        self.events.push(event(name, part, data).padded(spaces));
+        self.events.push(event(name, kind, data).padded(spaces));
     }
 
-    fn block(&mut self, index: usize, said: &Said) {
-        let empty = match said {
-            Said::Text(_) => json!({ "type": "text", "text": "" }),
-            Said::Thinking { .. } => json!({ "type": "thinking", "thinking": "", "signature": "" }),
-            Said::Redacted(_) => block(said),
-            Said::Tool { id, name, .. } => {
-                json!({ "type": "tool_use", "id": id, "name": name, "input": {}, "caller": { "type": "direct" } })
-            }
-        };
-        self.event(
-            "content_block_start",
-            EventKind::Frame,
-            json!({ "index": index, "content_block": empty }),
-        );
+    fn block(&mut self, index: usize, block: &Block) {
+        let start = json!({ "index": index, "content_block": block.start });
+        self.event("content_block_start", EventKind::Frame, start);
         if index == 0 {
             self.event("ping", EventKind::Frame, json!({}));
         }
-        match said {
-            Said::Redacted(_) => {}
-            Said::Text(text) => self.pieces(index, text, "text_delta", "text"),
-            Said::Thinking { text, signature } => {
-                self.pieces(index, text, "thinking_delta", "thinking");
-                self.delta(index, json!({ "type": "signature_delta", "signature": signature }));
+        if let Some((kind, field, text)) = &block.pieces {
+            if *kind == "input_json_delta" {
+                self.delta(index, &json!({ "type": kind, *field: "" }));
             }
-            Said::Tool { json: text, cut, .. } => {
-                self.delta(index, json!({ "type": "input_json_delta", "partial_json": "" }));
-                // A tool without arguments says no more.
-                if text != "{}" {
-                    self.pieces(index, text, "input_json_delta", "partial_json");
-                }
-                if *cut {
-                    return;
-                }
+            for piece in words::pieces(&mut self.seed.clone(), text) {
+                self.delta(index, &json!({ "type": kind, *field: piece }));
             }
         }
-        self.event("content_block_stop", EventKind::Frame, json!({ "index": index }));
-    }
-
-    fn pieces(&mut self, index: usize, text: &str, kind: &str, field: &str) {
-        for piece in words::pieces(&mut self.seed.clone(), text) {
-            self.delta(index, json!({ "type": kind, field: piece }));
+        if let Some(delta) = &block.last_delta {
+            self.delta(index, delta);
+        }
+        // A block that the limit of tokens cuts is never closed.
+        if !block.is_cut {
+            self.event("content_block_stop", EventKind::Frame, json!({ "index": index }));
         }
     }
 
-    fn delta(&mut self, index: usize, delta: Value) {
-        self.event("content_block_delta", EventKind::Delta, json!({ "index": index, "delta": delta }));
+    fn delta(&mut self, index: usize, delta: &Value) {
+        let data = json!({ "index": index, "delta": delta });
+        self.event("content_block_delta", EventKind::Delta, data);
         self.deltas += 1;
         let every = self.faults.number(Marker::Pings).unwrap_or(1).max(1);
         if self.faults.has(Marker::Pings) && self.deltas.is_multiple_of(every) {

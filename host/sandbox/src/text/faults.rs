@@ -1,14 +1,14 @@
-//! KeyFailure on demand: reads markers out of the last thing the user wrote.
+//! Faults on demand: reads the markers in the last text of the user.
 //!
-//! Markers stand in double brackets anywhere in the text; several may be combined, and
-//! [`MARKERS`] is the whole list. What is not in it is a text like any other.
+//! A marker stands in double brackets anywhere in the text; several may be combined. [`MARKERS`] is the whole list;
+//! other text in double brackets stays as it is.
 
-use super::markers::{Argument, MARKERS, Marker};
+use super::markers::{Argument, MARKERS, Marker, MarkerInfo, Protocol};
 
-/// Everything a text asks to go wrong.
+/// All faults a text asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults {
-    /// What answers instead, and to how many requests; one after the other.
+    /// Refusals and how many requests each answers, one after the other.
     refusals: Vec<(Marker, u32)>,
     others: Vec<(Marker, Option<u64>)>,
     /// The text without its markers.
@@ -29,18 +29,25 @@ impl Faults {
         faults
     }
 
-    pub(crate) fn has(&self, mark: Marker) -> bool {
-        self.others.iter().any(|(found, _)| *found == mark)
+    /// Without the markers of other protocols, which do nothing here.
+    pub(crate) fn within(mut self, protocol: Protocol) -> Self {
+        let applies = |row: &MarkerInfo| [Protocol::Both, protocol].contains(&row.protocol);
+        self.others.retain(|(marker, _)| MARKERS.iter().any(|row| row.marker == *marker && applies(row)));
+        self
     }
 
-    /// The number that came with a marker.
-    pub(crate) fn number(&self, mark: Marker) -> Option<u64> {
-        self.others.iter().find(|(found, _)| *found == mark)?.1
+    pub(crate) fn has(&self, marker: Marker) -> bool {
+        self.others.iter().any(|(found, _)| *found == marker)
     }
 
-    /// Whether this is the delta after which it happens.
-    pub(crate) fn due(&self, mark: Marker, deltas: u64) -> bool {
-        self.has(mark) && self.number(mark).unwrap_or(1) == deltas
+    /// The argument of a marker.
+    pub(crate) fn number(&self, marker: Marker) -> Option<u64> {
+        self.others.iter().find(|(found, _)| *found == marker)?.1
+    }
+
+    /// Whether the fault comes after so many deltas.
+    pub(crate) fn due(&self, marker: Marker, deltas: u64) -> bool {
+        self.has(marker) && self.number(marker).unwrap_or(1) == deltas
     }
 
     /// Whether requests have to be counted.
@@ -48,16 +55,16 @@ impl Faults {
         !self.refusals.is_empty()
     }
 
-    /// What answers instead, after so many earlier requests with this text.
+    /// The refusal, after so many earlier requests with this text.
     pub(crate) fn refusal(&self, earlier: u32) -> Option<Marker> {
         let mut end = 0_u32;
-        self.refusals.iter().find_map(|(mark, times)| {
+        self.refusals.iter().find_map(|(marker, times)| {
             end = end.saturating_add(*times);
-            (earlier < end).then_some(*mark)
+            (earlier < end).then_some(*marker)
         })
     }
 
-    /// Takes what stands between brackets, if it is a marker.
+    /// Takes the text between brackets; `false` when it is no marker.
     fn take(&mut self, inside: &str) -> bool {
         let (name, argument) = match inside.split_once(':') {
             Some((name, argument)) => (name, Some(argument)),
@@ -72,10 +79,10 @@ impl Faults {
         match (row.argument, number) {
             (Argument::Times, times) => {
                 let times = times.map_or(u32::MAX, |times| u32::try_from(times).unwrap_or(u32::MAX));
-                self.refusals.push((row.mark, times));
+                self.refusals.push((row.marker, times));
             }
             (Argument::None, None) | (Argument::Maybe, _) | (Argument::Number, Some(_)) => {
-                self.others.push((row.mark, number));
+                self.others.push((row.marker, number));
             }
             (Argument::None, Some(_)) | (Argument::Number, None) => return false,
         }
@@ -94,10 +101,10 @@ mod tests {
         for (at, row) in MARKERS.iter().enumerate() {
             let argument = if row.argument == Argument::Number { ":7" } else { "" };
             let faults = Faults::of(&format!("a [[{}{argument}]] kite", row.name));
-            assert!(faults.has(row.mark) || faults.refusal(0) == Some(row.mark), "{}", row.name);
+            assert!(faults.has(row.marker) || faults.refusal(0) == Some(row.marker), "{}", row.name);
             assert_eq!(faults.rest, "a  kite", "{}", row.name);
             assert!(row.says.len() > 8, "{}", row.name);
-            let twin = MARKERS[at + 1..].iter().find(|it| it.name == row.name || it.mark == row.mark);
+            let twin = MARKERS[at + 1..].iter().find(|it| it.name == row.name || it.marker == row.marker);
             assert!(twin.is_none(), "{}", row.name);
         }
     }

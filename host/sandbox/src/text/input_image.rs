@@ -1,19 +1,19 @@
-//! Looks at an image in a request: its base64, its real kind, its size in pixels.
+//! Inspects an image of a request: its base64, its real format, its size in pixels.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
 
-/// An image that was looked at.
+/// An inspected image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct InputImage {
     pub(crate) mime: &'static str,
     pub(crate) bytes: usize,
     pub(crate) width: u64,
     pub(crate) height: u64,
 }
 
-impl Seen {
+impl InputImage {
     /// `image/png 12x7`.
     pub(crate) fn name(&self) -> String {
         format!("{} {}x{}", self.mime, self.width, self.height)
@@ -25,29 +25,29 @@ impl Seen {
     }
 }
 
-/// Why it is none.
+/// Why it is no image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bad {
+pub(crate) enum ImageError {
     Base64,
     /// None of PNG, JPEG, GIF and WebP.
-    Kind,
-    /// Of a known kind, but cut off.
-    Broken,
+    UnknownFormat,
+    /// Of a known format, but incomplete.
+    Truncated,
 }
 
 /// Decodes and measures.
-pub(crate) fn look(base64: &str) -> Result<Seen, Bad> {
-    let bytes = STANDARD.decode(base64).map_err(|_| Bad::Base64)?;
+pub(crate) fn inspect(base64: &str) -> Result<InputImage, ImageError> {
+    let bytes = STANDARD.decode(base64).map_err(|_| ImageError::Base64)?;
     let mime = match imagesize::image_type(&bytes) {
         Ok(ImageType::Png) => "image/png",
         Ok(ImageType::Jpeg) => "image/jpeg",
         Ok(ImageType::Gif) => "image/gif",
         Ok(ImageType::Webp) => "image/webp",
-        _ => return Err(Bad::Kind),
+        _ => return Err(ImageError::UnknownFormat),
     };
-    let size = imagesize::blob_size(&bytes).map_err(|_| Bad::Broken)?;
+    let size = imagesize::blob_size(&bytes).map_err(|_| ImageError::Truncated)?;
     let side = |pixels: usize| u64::try_from(pixels).unwrap_or(u64::MAX);
-    Ok(Seen { mime, bytes: bytes.len(), width: side(size.width), height: side(size.height) })
+    Ok(InputImage { mime, bytes: bytes.len(), width: side(size.width), height: side(size.height) })
 }
 
 #[cfg(test)]
@@ -56,27 +56,27 @@ mod tests {
     use crate::common::picture::{Format, Picture};
 
     #[test]
-    fn kinds_and_sizes() {
+    fn formats_and_sizes() {
         for format in [Format::Jpeg, Format::Png, Format::Webp] {
             let file = Picture { width: 12, height: 7, format, digest: [1; 32] }.encode().expect("encodes");
-            let seen = look(&STANDARD.encode(file)).expect("an image");
-            assert_eq!((seen.name(), seen.tokens()), (format!("{} 12x7", format.mime()), 1));
+            let image = inspect(&STANDARD.encode(file)).expect("an image");
+            assert_eq!((image.name(), image.tokens()), (format!("{} 12x7", format.mime()), 1));
         }
-        let gif = look(&STANDARD.encode(b"GIF89a\x2c\x01\xc8\x00\x00\x00\x00;")).expect("an image");
+        let gif = inspect(&STANDARD.encode(b"GIF89a\x2c\x01\xc8\x00\x00\x00\x00;")).expect("an image");
         assert_eq!((gif.name().as_str(), gif.tokens()), ("image/gif 300x200", 80));
     }
 
     #[test]
-    fn what_is_none() {
+    fn texts_that_are_no_images() {
         for (text, bad) in [
-            ("@@", Bad::Base64),
-            ("iVBORw0KGgo", Bad::Base64),
-            ("", Bad::Kind),
-            ("aGVsbG8gd29ybGQ=", Bad::Kind),
-            ("iVBORw0KGgo=", Bad::Kind),
-            ("iVBORw0KGgoAAAANSUhEUg==", Bad::Broken),
+            ("@@", ImageError::Base64),
+            ("iVBORw0KGgo", ImageError::Base64),
+            ("", ImageError::UnknownFormat),
+            ("aGVsbG8gd29ybGQ=", ImageError::UnknownFormat),
+            ("iVBORw0KGgo=", ImageError::UnknownFormat),
+            ("iVBORw0KGgoAAAANSUhEUg==", ImageError::Truncated),
         ] {
-            assert_eq!(look(text), Err(bad), "{text}");
+            assert_eq!(inspect(text), Err(bad), "{text}");
         }
     }
 }

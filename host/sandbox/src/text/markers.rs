@@ -1,8 +1,8 @@
-//! The table of markers: every way a request to a text provider can ask for trouble.
+//! The table of markers: every fault that a request to a text provider can ask for.
 
 use self::Argument::{Maybe, None, Number, Times};
 
-/// What goes wrong. Documented in the table of markers.
+/// A fault. Documented in the table of markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marker {
     Abort,
@@ -58,7 +58,7 @@ pub(crate) enum Marker {
     WrongType,
 }
 
-/// What understands a marker.
+/// The protocol of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Both protocols.
@@ -85,18 +85,18 @@ pub(crate) enum Argument {
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkerInfo {
-    pub(crate) mark: Marker,
+    pub(crate) marker: Marker,
     /// What stands between the brackets, without its argument.
     pub name: &'static str,
     pub(crate) argument: Argument,
-    /// Who understands it.
+    /// The protocol that knows it.
     pub protocol: Protocol,
     /// What it does.
     pub says: &'static str,
 }
 
-const fn row(mark: Marker, name: &'static str, argument: Argument, says: &'static str) -> MarkerInfo {
-    MarkerInfo { mark, name, argument, protocol: Protocol::Both, says }
+const fn row(marker: Marker, name: &'static str, argument: Argument, says: &'static str) -> MarkerInfo {
+    MarkerInfo { marker, name, argument, protocol: Protocol::Both, says }
 }
 
 const fn of(protocol: Protocol, row: MarkerInfo) -> MarkerInfo {
@@ -155,7 +155,7 @@ pub const MARKERS: &[MarkerInfo] = &[
     row(Marker::Comments, "comments", None, "comment lines between events"),
     row(Marker::Bytes, "bytes", None, "every byte is a write of its own"),
     row(Marker::OneWrite, "one-write", None, "the whole stream in one write"),
-    row(Marker::OddEvent, "odd-event", None, "an event of a kind nobody knows"),
+    row(Marker::OddEvent, "odd-event", None, "an event of an unknown kind"),
     row(Marker::Tool, "tool", None, "calls the first tool"),
     row(Marker::Tools, "tools", Number, "calls N tools in parallel, the first again where there are fewer"),
     of(Protocol::Messages, row(Marker::Redacted, "redacted", None, "redacted thinking after the thinking")),

@@ -1,16 +1,16 @@
-//! What a text provider's requests share: settings, memory, the gate that holds answers up, and who asks.
+//! The state all requests of one text provider share: settings, the request log, the gate that holds answers.
+//!
+//! Finds the account of a key, and records each request from its arrival to its end. Knows no protocol.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::request::Parts;
-use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::common::clock;
 use crate::common::settings::Settings;
-use crate::text::faults::Faults;
-use crate::text::markers::Marker;
+use crate::text::answer::seed::Seed;
 use crate::text::record::{Received, TextRecord, Usage};
 use crate::text::request_log::RequestLog;
 
@@ -24,40 +24,33 @@ pub struct TextAddresses {
     pub record: String,
 }
 
-/// Endings of keys that are not what they should be: `KEY-401` is the troubled sister of any key `KEY`.
-const KEY_SUFFIXES: &[(&str, KeyFailure)] = &[
+/// Suffixes that turn an accepted key `KEY` into one that fails, e.g. `KEY-401`.
+const FAILING_SUFFIXES: &[(&str, KeyFailure)] = &[
     ("-401", KeyFailure::Revoked),
     ("-403", KeyFailure::Forbidden),
-    ("-429", KeyFailure::Limited),
+    ("-429", KeyFailure::RateLimited),
     ("-529", KeyFailure::Overloaded),
-    ("-broke", KeyFailure::Broke),
+    ("-broke", KeyFailure::NoCredit),
 ];
 
-/// Why a known key does not open.
+/// Why a key is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyFailure {
-    /// No money left.
-    Broke,
     Forbidden,
-    Limited,
+    Missing,
+    NoCredit,
     Overloaded,
+    RateLimited,
     Revoked,
-}
-
-/// Whose key it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyOwner {
-    Account(usize),
-    Failing(KeyFailure),
     Unknown,
 }
 
-/// One provider's provider.
+/// One provider.
 pub(crate) struct TextProvider {
     pub(crate) settings: Settings,
     pub(crate) addresses: TextAddresses,
     log: Mutex<RequestLog>,
-    /// Counts the times everything held was let go.
+    /// Counts releases; each held answer watches it.
     gate: watch::Sender<u64>,
 }
 
@@ -71,7 +64,7 @@ impl TextProvider {
         (self.settings.now)()
     }
 
-    /// The memory. Held for moments only, never across an await.
+    /// The request log. Locked for moments only, never across an await.
     pub(crate) fn log(&self) -> MutexGuard<'_, RequestLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,43 +73,39 @@ impl TextProvider {
         TextRecord { held: self.gate.receiver_count(), ..self.log().record() }
     }
 
-    /// Whose key this is.
-    pub(crate) fn owner(&self, key: &str) -> KeyOwner {
-        if let Some(account) = self.settings.keys.iter().position(|known| known == key) {
-            return KeyOwner::Account(account);
-        }
-        let troubled = KEY_SUFFIXES.iter().find(|(ending, _)| {
-            key.strip_suffix(ending).is_some_and(|whole| self.settings.keys.iter().any(|it| it == whole))
-        });
-        troubled.map_or(KeyOwner::Unknown, |(_, trouble)| KeyOwner::Failing(*trouble))
+    /// The account of a key.
+    pub(crate) fn account(&self, key: Option<&str>) -> Result<usize, KeyFailure> {
+        let key = key.ok_or(KeyFailure::Missing)?;
+        let known = |key: &str| self.settings.keys.iter().position(|known| known == key);
+        known(key).ok_or_else(|| {
+            let failing = FAILING_SUFFIXES
+                .iter()
+                .find(|(suffix, _)| key.strip_suffix(suffix).is_some_and(|stem| known(stem).is_some()));
+            failing.map_or(KeyFailure::Unknown, |(_, failure)| *failure)
+        })
     }
 
-    /// What answers instead of this request, by the markers in its last text.
-    pub(crate) fn refusal(&self, text: &str, faults: &Faults) -> Option<Marker> {
-        self.log().refusal(text, faults)
-    }
-
-    /// Lets everything go that is held up now.
+    /// Releases every held answer.
     pub(crate) fn release(&self) {
         self.gate.send_modify(|times| *times = times.wrapping_add(1));
     }
 
-    /// Waits until [`Self::release`] or until the settings' span is over.
+    /// Waits for [`Self::release`], at most for the settings' span.
     pub(crate) async fn hold(&self) {
         let mut gate = self.gate.subscribe();
         tokio::select! {
-            // Fails only without a sender, which stands as long as this does.
+            // Fails only without a sender, which lives as long as `self`.
             _ = gate.changed() => {}
             () = clock::pause(self.settings.hold) => {}
         }
     }
 
-    /// Notes a request that came.
-    pub(crate) fn arrive(
+    /// Records a request that arrived.
+    pub(crate) fn begin(
         self: &Arc<Self>,
         head: &Parts,
         body: Option<&[u8]>,
-        owner: KeyOwner,
+        account: Option<usize>,
     ) -> RequestGuard {
         let headers = head
             .headers
@@ -125,67 +114,60 @@ impl TextProvider {
         let received = Received {
             path: head.uri.path_and_query().map_or_else(String::new, |it| it.as_str().to_owned()),
             headers: headers.collect(),
-            account: if let KeyOwner::Account(account) = owner { Some(account) } else { None },
+            account,
             body: body.map(<[u8]>::to_vec),
             at: self.now(),
             ..Received::default()
         };
-        let number = self.log().arrive(received);
-        RequestGuard { provider: Arc::clone(self), number, over: false }
+        let number = self.log().append(received);
+        RequestGuard { provider: Arc::clone(self), number, is_finished: false }
     }
 }
 
-/// One request from its arrival to its end; dropped before that, the client has left.
+/// One request under way. Dropped before [`Self::finish`], it records that the client left.
 pub(crate) struct RequestGuard {
     pub(crate) provider: Arc<TextProvider>,
-    pub(crate) number: u64,
-    over: bool,
+    number: u64,
+    is_finished: bool,
 }
 
 impl RequestGuard {
-    pub(crate) fn note(&self, change: impl FnOnce(&mut Received)) {
+    fn update(&self, change: impl FnOnce(&mut Received)) {
         if let Some(request) = self.provider.log().request(self.number) {
             change(request);
         }
     }
 
-    pub(crate) fn answered(&self, status: u16) {
-        self.note(|request| request.status = Some(status));
+    /// An id that differs from request to request: a prefix and random characters.
+    pub(crate) fn id(&self, label: &str, (prefix, length): (&str, usize)) -> String {
+        let seed = format!("{label} {} {}", self.provider.addresses.origin, self.number);
+        format!("{prefix}{}", Seed::of(seed.as_bytes()).id(length))
     }
 
-    pub(crate) fn billed(&self, usage: Usage) {
-        self.note(|request| request.usage = Some(usage));
+    pub(crate) fn status(&self, status: u16) {
+        self.update(|request| request.status = Some(status));
+    }
+
+    pub(crate) fn bill(&self, usage: Usage) {
+        self.update(|request| request.usage = Some(usage));
     }
 
     pub(crate) fn sent(&self, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.note(|request| request.sent = request.sent.saturating_add(bytes));
+        self.update(|request| request.sent = request.sent.saturating_add(bytes));
     }
 
-    /// All was said.
-    pub(crate) fn over(&mut self) {
-        self.over = true;
-        self.note(|request| request.finished = true);
+    /// The reply is complete, or broken off on purpose.
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
+        self.update(|request| request.finished = true);
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        if !self.over {
-            self.note(|request| request.hung_up = true);
+        if !self.is_finished {
+            self.update(|request| request.hung_up = true);
         }
     }
-}
-
-/// The key of an `Authorization: Bearer` header.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, key) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-}
-
-/// Whether a body is declared to be JSON.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let mime = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    mime.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }

@@ -1,4 +1,6 @@
-//! A text provider's memory: requests, counted markers, cached prompts. Pure: time comes in.
+//! The request log of a text provider: requests, counts of refused texts, cached prompts.
+//!
+//! Bounded. Pure: callers pass the time.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,17 +8,17 @@ use crate::text::faults::Faults;
 use crate::text::markers::Marker;
 use crate::text::record::{Received, TextRecord};
 
-/// Requests remembered.
+/// Requests kept.
 const MAX_REQUESTS: usize = 10_000;
-/// Bytes of bodies remembered.
+/// Bytes of bodies kept.
 const MAX_BODIES: usize = 64 << 20;
-/// Texts counted and prompts cached; past that they start afresh.
+/// Texts counted and prompts cached; beyond that all are dropped.
 const MAX_COUNTED: usize = 100_000;
 
-/// The digest of a prompt's beginning, the account and the model included.
+/// The digest of the beginning of a prompt, with the account and the model.
 pub(crate) type Prefix = [u8; 32];
 
-/// Everything remembered.
+/// The log.
 #[derive(Default)]
 pub(crate) struct RequestLog {
     count: u64,
@@ -28,8 +30,8 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Notes a request; gives its number.
-    pub(crate) fn arrive(&mut self, request: Received) -> u64 {
+    /// Appends a request; gives its number.
+    pub(crate) fn append(&mut self, request: Received) -> u64 {
         let number = self.count;
         self.count += 1;
         self.bodies += request.body.as_ref().map_or(0, Vec::len);
@@ -48,13 +50,13 @@ impl RequestLog {
         number
     }
 
-    /// The request with that number, unless it was forgotten.
+    /// The request with that number, unless it was dropped.
     pub(crate) fn request(&mut self, number: u64) -> Option<&mut Received> {
         let first = self.requests.front()?.number;
         self.requests.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
     }
 
-    /// What answers this request instead, counting it.
+    /// The refusal that the markers of a text ask for. Counts requests with the same text.
     pub(crate) fn refusal(&mut self, text: &str, faults: &Faults) -> Option<Marker> {
         if !faults.refuses() {
             return None;
@@ -95,13 +97,13 @@ mod tests {
         let mut log = RequestLog::default();
         let request = |bytes: usize| Received { body: Some(vec![7; bytes]), ..Received::default() };
         for _ in 0..3 {
-            log.arrive(request(30 << 20));
+            log.append(request(30 << 20));
         }
         let record = log.record();
         let kept: Vec<bool> = record.requests.iter().map(|request| request.body.is_some()).collect();
         assert_eq!(kept, [false, true, true], "the oldest body goes, the request stays");
         for _ in 0..MAX_REQUESTS {
-            log.arrive(request(1));
+            log.append(request(1));
         }
         assert_eq!((log.record().count, log.record().requests.len()), (10_003, MAX_REQUESTS));
         assert_eq!(log.bodies, MAX_REQUESTS);

@@ -16,12 +16,12 @@ use url::Url;
 pub(crate) const START_MS: u64 = 1_767_225_600_000;
 pub(crate) const KEY: &str = "sandbox-key";
 
-pub(crate) struct World {
+pub(crate) struct TestSandbox {
     pub(crate) sandbox: Sandbox,
     clock: Arc<AtomicU64>,
 }
 
-impl World {
+impl TestSandbox {
     /// Jobs that are ready at once, time that stands still.
     pub(crate) async fn start() -> Self {
         Self::with(|settings| settings.job_time = Duration::ZERO).await

@@ -5,14 +5,14 @@ use std::time::Duration;
 use gatehouse_sandbox::context::MARKERS;
 use serde_json::Value;
 
-use crate::client::{JSON, KEY, World, call, fetch, prompt};
+use crate::client::{JSON, KEY, TestSandbox, call, fetch, prompt};
 
 /// What an ordinary client meets: up to three submits, four polls and two downloads.
-async fn walk(world: &World, text: &str) -> String {
+async fn walk(test: &TestSandbox, text: &str) -> String {
     let mut steps = Vec::new();
     let mut polling = None;
     for _ in 0..3 {
-        let url = world.submit_url("/v1/flux-kontext-pro");
+        let url = test.submit_url("/v1/flux-kontext-pro");
         let body = prompt(text).to_string();
         let Ok(reply) = call(http::Method::POST, &url, &[("x-key", KEY), JSON], body).await else {
             steps.push("submit cut".to_owned());
@@ -28,14 +28,14 @@ async fn walk(world: &World, text: &str) -> String {
         }
     }
     if let Some(polling) = polling {
-        follow(world, &polling, &mut steps).await;
+        follow(test, &polling, &mut steps).await;
     }
     steps.join(", ")
 }
 
 /// Polls and downloads.
-async fn follow(world: &World, polling: &str, steps: &mut Vec<String>) {
-    if !polling.starts_with(&world.sandbox.context().poll) {
+async fn follow(test: &TestSandbox, polling: &str, steps: &mut Vec<String>) {
+    if !polling.starts_with(&test.sandbox.context().poll) {
         steps.push("foreign poll".to_owned());
         return;
     }
@@ -51,7 +51,7 @@ async fn follow(world: &World, polling: &str, steps: &mut Vec<String>) {
         match body["result"]["sample"].as_str() {
             Some(sample) => {
                 downloads += 1;
-                let step = download(world, sample).await;
+                let step = download(test, sample).await;
                 let done = step == "file 200 image/png" || downloads == 2;
                 steps.push(step);
                 if done {
@@ -64,8 +64,8 @@ async fn follow(world: &World, polling: &str, steps: &mut Vec<String>) {
     }
 }
 
-async fn download(world: &World, sample: &str) -> String {
-    if !sample.starts_with(&world.sandbox.context().delivery) {
+async fn download(test: &TestSandbox, sample: &str) -> String {
+    if !sample.starts_with(&test.sandbox.context().delivery) {
         let host = sample.split('/').nth(2).expect("a host");
         return format!("file at {host}");
     }
@@ -86,7 +86,7 @@ const HTML: &str = "file 200 text/html, poll 200 Ready, file 200 text/html";
 
 #[tokio::test]
 async fn markers() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let after = |receipt: &str, rest: &str| format!("{receipt}, {rest}");
     let ready = |rest: &str| format!("submit 200, poll 200 Ready, {rest}");
     let polled = |first: &str| format!("submit 200, {first}, poll 200 Ready, file 200 image/png");
@@ -130,7 +130,7 @@ async fn markers() {
     ];
     for (text, expected) in &table {
         // A prompt's submits are counted, so each prompt of the table occurs once.
-        assert_eq!(&walk(&world, text).await, expected, "{text}");
+        assert_eq!(&walk(&test, text).await, expected, "{text}");
     }
     let elsewhere = ["[[submit-hang]]", "[[slow:MS]]"];
     for (marker, _) in MARKERS {
@@ -141,7 +141,7 @@ async fn markers() {
 
 #[tokio::test]
 async fn refusals_look_like_the_real_ones() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for (text, mime, retry_after, body) in [
         ("[[402]]", "application/json", "", "{\"detail\":\"Insufficient credits\"}"),
         ("[[403]]", "application/json", "", "{\"detail\":\"Not authenticated - Invalid Authentication\"}"),
@@ -150,7 +150,7 @@ async fn refusals_look_like_the_real_ones() {
         ("[[500]]", "text/plain; charset=utf-8", "", "Internal Server Error"),
         ("[[503-html]]", "text/html", "", "<html>"),
     ] {
-        let reply = world.submit(&prompt(text)).await;
+        let reply = test.submit(&prompt(text)).await;
         assert_eq!(
             (reply.header("content-type"), reply.header("retry-after")),
             (mime, retry_after),
@@ -162,13 +162,13 @@ async fn refusals_look_like_the_real_ones() {
 
 #[tokio::test]
 async fn endings_say_why() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for (text, pointer, expected) in [
         ("[[moderated-input]]", "/details/Moderation Reasons/0", "Safety Filter"),
         ("[[moderated-output]]", "/details/Moderation Reasons/0", "Safety Filter"),
         ("[[error]]", "/details/error", "Generation failed"),
     ] {
-        let polling = world.accepted(&prompt(text)).await;
+        let polling = test.accepted(&prompt(text)).await;
         let body = fetch(&polling).await.json();
         assert_eq!(body.pointer(pointer).and_then(Value::as_str), Some(expected), "{body}");
         assert!(body["result"].is_null());
@@ -176,29 +176,29 @@ async fn endings_say_why() {
 }
 
 #[tokio::test]
-async fn slow_jobs_take_their_time() {
-    let world = World::start().await;
-    let polling = world.accepted(&prompt("[[slow:5000]]")).await;
+async fn slow_jobs() {
+    let test = TestSandbox::start().await;
+    let polling = test.accepted(&prompt("[[slow:5000]]")).await;
     assert_eq!(fetch(&polling).await.json()["status"], "Pending");
-    world.advance(Duration::from_millis(4999));
+    test.advance(Duration::from_millis(4999));
     assert_eq!(fetch(&polling).await.json()["status"], "Pending");
-    world.advance(Duration::from_millis(1));
+    test.advance(Duration::from_millis(1));
     assert_eq!(fetch(&polling).await.json()["status"], "Ready");
 }
 
 #[tokio::test]
 async fn a_hung_submit_is_accepted_and_does_not_hold_up_the_end() {
-    let world = World::start().await;
-    let url = world.submit_url("/v1/flux-kontext-pro");
+    let test = TestSandbox::start().await;
+    let url = test.submit_url("/v1/flux-kontext-pro");
     let waiting = tokio::spawn(async move {
         let body = prompt("[[submit-hang]]").to_string();
         call(http::Method::POST, &url, &[("x-key", KEY), JSON], body).await.is_err()
     });
-    while world.sandbox.context_record().accepted == 0 {
+    while test.sandbox.context_record().accepted == 0 {
         tokio::task::yield_now().await;
     }
-    assert!(!world.sandbox.context_record().submits[0].answered);
+    assert!(!test.sandbox.context_record().submits[0].answered);
     assert!(!waiting.is_finished());
-    world.sandbox.stop().await;
+    test.sandbox.stop().await;
     assert!(waiting.await.expect("ends"), "no reply ever came");
 }

@@ -8,7 +8,7 @@ use http::Method;
 use image::ImageFormat;
 use serde_json::json;
 
-use crate::client::{Reply, World, call, fetch, prompt};
+use crate::client::{Reply, TestSandbox, call, fetch, prompt};
 
 /// Kind and size by the file's own bytes, all of it decoded.
 fn decoded(reply: &Reply) -> (ImageFormat, u32, u32) {
@@ -20,7 +20,7 @@ fn decoded(reply: &Reply) -> (ImageFormat, u32, u32) {
 
 #[tokio::test]
 async fn sizes_and_formats() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for (ratio, width, height) in [
         ("1:1", 1024, 1024),
         ("4:3", 1184, 880),
@@ -36,7 +36,7 @@ async fn sizes_and_formats() {
             [("png", ImageFormat::Png), ("jpeg", ImageFormat::Jpeg), ("webp", ImageFormat::WebP)]
         {
             let body = json!({ "prompt": "a kite", "aspect_ratio": ratio, "output_format": format });
-            let file = world.file(&body).await;
+            let file = test.file(&body).await;
             assert_eq!(decoded(&file), (kind, width, height), "{ratio} {format}");
             assert_eq!(file.header("content-type"), format!("image/{format}"));
             assert_eq!(file.header("content-length"), file.body.len().to_string());
@@ -47,8 +47,8 @@ async fn sizes_and_formats() {
 
 #[tokio::test]
 async fn without_a_ratio_the_first_image_decides() {
-    let world = World::start().await;
-    let samples = world.sandbox.context().samples.clone();
+    let test = TestSandbox::start().await;
+    let samples = test.sandbox.context().samples.clone();
     let wide = fetch(&format!("{samples}/samples/640x360.jpeg")).await;
     let inline = format!("data:image/jpeg;base64,{}", STANDARD.encode(&wide.body));
     let tall = format!("{samples}/samples/300x700.png");
@@ -60,13 +60,13 @@ async fn without_a_ratio_the_first_image_decides() {
         (json!({ "prompt": "p", "input_image": inline, "input_image_2": tall }), 1392, 752),
         (json!({ "prompt": "p", "input_image": inline, "aspect_ratio": "1:1" }), 1024, 1024),
     ] {
-        assert_eq!(decoded(&world.file(&body).await), (ImageFormat::Png, width, height));
+        assert_eq!(decoded(&test.file(&body).await), (ImageFormat::Png, width, height));
     }
 }
 
 #[tokio::test]
 async fn the_same_seed_and_parameters_give_the_same_bytes() {
-    let (one, two) = (World::start().await, World::start().await);
+    let (one, two) = (TestSandbox::start().await, TestSandbox::start().await);
     let body = json!({ "prompt": "a kite", "seed": 42 });
     let file = one.file(&body).await.body;
     assert_eq!(file, one.file(&body).await.body);
@@ -85,16 +85,16 @@ async fn the_same_seed_and_parameters_give_the_same_bytes() {
 
 #[tokio::test]
 async fn links_die() {
-    let world = World::with(|settings| {
+    let test = TestSandbox::with(|settings| {
         settings.job_time = Duration::ZERO;
         settings.link_life = Duration::from_secs(30);
     })
     .await;
-    let polling = world.accepted(&prompt("a kite")).await;
+    let polling = test.accepted(&prompt("a kite")).await;
     let sample = fetch(&polling).await.json()["result"]["sample"].as_str().expect("a link").to_owned();
-    world.advance(Duration::from_secs(29));
+    test.advance(Duration::from_secs(29));
     assert_eq!(fetch(&sample).await.status, 200);
-    world.advance(Duration::from_secs(1));
+    test.advance(Duration::from_secs(1));
     let dead = fetch(&sample).await;
     assert_eq!((dead.status.as_u16(), dead.header("content-type")), (403, "application/xml"));
     let text = dead.text();
@@ -104,9 +104,9 @@ async fn links_die() {
 
 #[tokio::test]
 async fn links_cannot_be_changed() {
-    let world = World::start().await;
-    let polling = world.accepted(&prompt("a kite")).await;
-    let other = world.accepted(&prompt("another")).await;
+    let test = TestSandbox::start().await;
+    let polling = test.accepted(&prompt("a kite")).await;
+    let other = test.accepted(&prompt("another")).await;
     let sample = fetch(&polling).await.json()["result"]["sample"].as_str().expect("a link").to_owned();
     let (id, other_id) = (polling.rsplit('=').next(), other.rsplit('=').next());
     for changed in [
@@ -124,13 +124,13 @@ async fn links_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn a_head_request_tells_without_sending() {
-    let world = World::start().await;
-    let polling = world.accepted(&prompt("a kite")).await;
+async fn a_head_request_has_no_body() {
+    let test = TestSandbox::start().await;
+    let polling = test.accepted(&prompt("a kite")).await;
     let sample = fetch(&polling).await.json()["result"]["sample"].as_str().expect("a link").to_owned();
     let head = call(Method::HEAD, &sample, &[], "").await.expect("a reply");
     let whole = fetch(&sample).await;
     assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
     assert_eq!(head.header("content-length"), whole.body.len().to_string());
-    assert_eq!(world.sandbox.context_record().submits[0].deliveries, 1);
+    assert_eq!(test.sandbox.context_record().submits[0].deliveries, 1);
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{START_MS, World, fetch, prompt};
+use crate::client::{START_MS, TestSandbox, fetch, prompt};
 
 #[tokio::test]
 async fn from_pending_to_ready() {
-    let world = World::with(|settings| settings.job_time = Duration::from_secs(4)).await;
-    let polling = world.accepted(&prompt("a kite")).await;
-    assert!(polling.starts_with(&world.sandbox.context().poll));
+    let test = TestSandbox::with(|settings| settings.job_time = Duration::from_secs(4)).await;
+    let polling = test.accepted(&prompt("a kite")).await;
+    assert!(polling.starts_with(&test.sandbox.context().poll));
     let id = polling.rsplit('=').next().expect("an id").to_owned();
     let pending = |progress: serde_json::Value| {
         json!({
@@ -18,11 +18,11 @@ async fn from_pending_to_ready() {
         })
     };
     assert_eq!(fetch(&polling).await.json(), pending(json!(null)));
-    world.advance(Duration::from_secs(1));
+    test.advance(Duration::from_secs(1));
     assert_eq!(fetch(&polling).await.json(), pending(json!(0.25)));
-    world.advance(Duration::from_millis(2999));
+    test.advance(Duration::from_millis(2999));
     assert_eq!(fetch(&polling).await.json(), pending(json!(0.99)));
-    world.advance(Duration::from_millis(1));
+    test.advance(Duration::from_millis(1));
     let ready = fetch(&polling).await.json();
     let sample = ready["result"]["sample"].as_str().expect("a link");
     let start = f64::from(u32::try_from(START_MS / 1000).expect("small"));
@@ -34,17 +34,17 @@ async fn from_pending_to_ready() {
         },
     });
     assert_eq!(ready, expected);
-    let path = format!("{}/results/{}/{id}_sample.png?", world.sandbox.context().delivery, &id[..2]);
+    let path = format!("{}/results/{}/{id}_sample.png?", test.sandbox.context().delivery, &id[..2]);
     assert!(sample.starts_with(&path), "{sample}");
     assert!(sample.contains("se=2026-01-01T00%3A10%3A04Z&sp=r"), "{sample}");
 }
 
 #[tokio::test]
 async fn a_second_poll_signs_afresh() {
-    let world = World::start().await;
-    let polling = world.accepted(&prompt("a kite")).await;
+    let test = TestSandbox::start().await;
+    let polling = test.accepted(&prompt("a kite")).await;
     let first = fetch(&polling).await.json()["result"]["sample"].clone();
-    world.advance(Duration::from_mins(11));
+    test.advance(Duration::from_mins(11));
     let second = fetch(&polling).await.json()["result"]["sample"].clone();
     assert_ne!(first, second);
     assert_eq!(fetch(first.as_str().expect("a link")).await.status, 403);
@@ -52,9 +52,9 @@ async fn a_second_poll_signs_afresh() {
 }
 
 #[tokio::test]
-async fn ids_that_are_not_known() {
-    let world = World::start().await;
-    let poll = &world.sandbox.context().poll;
+async fn unknown_ids() {
+    let test = TestSandbox::start().await;
+    let poll = &test.sandbox.context().poll;
     for id in ["5f0c2f3e-0000-4000-8000-000000000001", "x", ""] {
         let reply = fetch(&format!("{poll}/v1/get_result?id={id}")).await;
         let expected = json!({
@@ -72,8 +72,8 @@ async fn ids_that_are_not_known() {
 
 #[tokio::test]
 async fn headers_speak_of_the_rate() {
-    let world = World::with(|settings| settings.retry_after_s = 3).await;
-    let polling = world.accepted(&prompt("a kite")).await;
+    let test = TestSandbox::with(|settings| settings.retry_after_s = 3).await;
+    let polling = test.accepted(&prompt("a kite")).await;
     for left in ["1199", "1198"] {
         let reply = fetch(&polling).await;
         assert_eq!(reply.header("retry-after"), "3");
@@ -81,14 +81,14 @@ async fn headers_speak_of_the_rate() {
         assert_eq!(reply.header("x-ratelimit-remaining"), left);
         assert_eq!(reply.header("x-ratelimit-reset"), format!("{}.0", START_MS / 1000 + 60));
     }
-    world.advance(Duration::from_mins(1));
+    test.advance(Duration::from_mins(1));
     assert_eq!(fetch(&polling).await.header("x-ratelimit-remaining"), "1199");
 }
 
 #[tokio::test]
 async fn upsampling_rewrites_the_prompt() {
-    let world = World::start().await;
-    let polling = world.accepted(&json!({ "prompt": "a kite", "prompt_upsampling": true })).await;
+    let test = TestSandbox::start().await;
+    let polling = test.accepted(&json!({ "prompt": "a kite", "prompt_upsampling": true })).await;
     let result = fetch(&polling).await.json()["result"].clone();
     let used = result["prompt"].as_str().expect("a prompt");
     assert!(used.starts_with("a kite, "), "{used}");

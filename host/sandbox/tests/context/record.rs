@@ -1,4 +1,4 @@
-//! What the provider remembers, in process and over its own listener.
+//! The record of the provider, in process and over its own listener.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,25 +7,25 @@ use gatehouse_sandbox::context::ContextRecord;
 use http::Method;
 use serde_json::json;
 
-use crate::client::{JSON, KEY, START_MS, World, call, fetch, prompt};
+use crate::client::{JSON, KEY, START_MS, TestSandbox, call, fetch, prompt};
 
 #[tokio::test]
-async fn everything_is_remembered() {
-    let world = World::with(|settings| {
+async fn submits_and_refusals_are_recorded() {
+    let test = TestSandbox::with(|settings| {
         settings.job_time = std::time::Duration::ZERO;
         settings.keys = vec!["first-key".to_owned(), KEY.to_owned()];
         settings.credits = 100;
     })
     .await;
-    world.file(&prompt("a kite")).await;
-    world.submit(&prompt("[[402]]")).await;
-    world.submit(&prompt("[[garbage-submit]]")).await;
-    world.submit(&json!({ "seed": 1 })).await;
-    let url = world.submit_url("/v1/flux-kontext-max");
+    test.file(&prompt("a kite")).await;
+    test.submit(&prompt("[[402]]")).await;
+    test.submit(&prompt("[[garbage-submit]]")).await;
+    test.submit(&json!({ "seed": 1 })).await;
+    let url = test.submit_url("/v1/flux-kontext-max");
     let lost = call(Method::POST, &url, &[("x-key", KEY), JSON], prompt("[[submit-cut]]").to_string()).await;
     assert!(lost.is_err());
 
-    let record = world.sandbox.context_record();
+    let record = test.sandbox.context_record();
     assert_eq!((record.accepted, record.credits), (3, vec![100, 100 - 4 - 4 - 8]));
     let told: Vec<_> = record
         .submits
@@ -49,17 +49,17 @@ async fn everything_is_remembered() {
 }
 
 #[tokio::test]
-async fn images_are_remembered_by_digest() {
-    let world = World::start().await;
-    let samples = world.sandbox.context().samples.clone();
+async fn images_are_recorded_by_digest() {
+    let test = TestSandbox::start().await;
+    let samples = test.sandbox.context().samples.clone();
     let file = fetch(&format!("{samples}/samples/64x32.webp")).await.body;
     let body = json!({
         "prompt": "p",
         "input_image": STANDARD.encode(&file),
         "input_image_2": format!("{samples}/samples/8x8.png"),
     });
-    world.submit(&body).await;
-    let recorded = world.sandbox.context_record().submits[0].body.clone();
+    test.submit(&body).await;
+    let recorded = test.sandbox.context_record().submits[0].body.clone();
     assert_eq!(recorded["prompt"], "p");
     let image = &recorded["input_image"];
     assert_eq!(
@@ -71,19 +71,19 @@ async fn images_are_remembered_by_digest() {
 }
 
 #[tokio::test]
-async fn the_listener_tells_the_same() {
-    let world = World::start().await;
-    world.file(&prompt("a kite")).await;
-    world.submit(&prompt("[[429]]")).await;
-    let told = fetch(&format!("{}/truth", world.sandbox.context().record)).await;
+async fn the_listener_serves_the_record() {
+    let test = TestSandbox::start().await;
+    test.file(&prompt("a kite")).await;
+    test.submit(&prompt("[[429]]")).await;
+    let told = fetch(&format!("{}/truth", test.sandbox.context().record)).await;
     let told: ContextRecord = serde_json::from_slice(&told.body).expect("the record");
-    assert_eq!(told, world.sandbox.context_record());
+    assert_eq!(told, test.sandbox.context_record());
 }
 
 #[tokio::test]
 async fn addresses_are_five_and_travel_as_json() {
-    let world = World::start().await;
-    let addresses = world.sandbox.context();
+    let test = TestSandbox::start().await;
+    let addresses = test.sandbox.context();
     let text = serde_json::to_string(addresses).expect("JSON");
     assert_eq!(&serde_json::from_str::<ContextAddresses>(&text).expect("addresses"), addresses);
     let all =
@@ -95,9 +95,9 @@ async fn addresses_are_five_and_travel_as_json() {
 
 #[tokio::test]
 async fn stopping_closes_every_listener() {
-    let world = World::start().await;
-    let addresses = world.sandbox.context().clone();
-    world.sandbox.stop().await;
+    let test = TestSandbox::start().await;
+    let addresses = test.sandbox.context().clone();
+    test.sandbox.stop().await;
     for origin in [addresses.submit, addresses.poll, addresses.delivery, addresses.samples, addresses.record]
     {
         assert!(call(Method::GET, &format!("{origin}/"), &[], "").await.is_err(), "{origin}");

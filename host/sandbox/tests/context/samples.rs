@@ -3,12 +3,12 @@
 use http::Method;
 use image::ImageFormat;
 
-use crate::client::{World, call, fetch};
+use crate::client::{TestSandbox, call, fetch};
 
 #[tokio::test]
 async fn pictures_of_any_size() {
-    let world = World::start().await;
-    let samples = &world.sandbox.context().samples;
+    let test = TestSandbox::start().await;
+    let samples = &test.sandbox.context().samples;
     for (name, kind, width, height) in [
         ("640x480.png", ImageFormat::Png, 640, 480),
         ("1x2000.jpeg", ImageFormat::Jpeg, 1, 2000),
@@ -24,8 +24,8 @@ async fn pictures_of_any_size() {
 
 #[tokio::test]
 async fn answers() {
-    let world = World::start().await;
-    let samples = &world.sandbox.context().samples;
+    let test = TestSandbox::start().await;
+    let samples = &test.sandbox.context().samples;
     let here = |path: &str| format!("{samples}{path}");
     for (path, status, mime, location) in [
         ("/samples/not-an-image", 200, "text/plain", String::new()),
@@ -53,8 +53,8 @@ async fn answers() {
 
 #[tokio::test]
 async fn slow_files_arrive_whole() {
-    let world = World::start().await;
-    let url = format!("{}/samples/slow?ms=40", world.sandbox.context().samples);
+    let test = TestSandbox::start().await;
+    let url = format!("{}/samples/slow?ms=40", test.sandbox.context().samples);
     let file = fetch(&url).await;
     assert_eq!(file.header("content-length"), file.body.len().to_string());
     assert!(!file.cut);
@@ -63,8 +63,8 @@ async fn slow_files_arrive_whole() {
 
 #[tokio::test]
 async fn huge_files() {
-    let world = World::start().await;
-    let samples = &world.sandbox.context().samples;
+    let test = TestSandbox::start().await;
+    let samples = &test.sandbox.context().samples;
     for (path, length) in [("huge", "33554432"), ("huge?length=none", "")] {
         let file = fetch(&format!("{samples}/samples/{path}")).await;
         assert_eq!((file.header("content-length"), file.body.len()), (length, 32 << 20), "{path}");

@@ -3,14 +3,14 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::client::{JSON, KEY, World, call, fetch, prompt};
+use crate::client::{JSON, KEY, TestSandbox, call, fetch, prompt};
 
 const PRO: &str = "/v1/flux-kontext-pro";
 const MAX: &str = "/v1/flux-kontext-max";
 
 #[tokio::test]
 async fn keys() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let denied = || json!({ "detail": "Not authenticated - Invalid Authentication" });
     let malformed = || json!({ "detail": "Invalid API key format" });
     let long = "k".repeat(129);
@@ -27,12 +27,12 @@ async fn keys() {
         let mut headers = vec![JSON];
         headers.extend(key.map(|key| ("x-key", key)));
         for (method, path) in [(Method::POST, PRO), (Method::POST, MAX), (Method::GET, "/v1/credits")] {
-            let url = world.submit_url(path);
+            let url = test.submit_url(path);
             let reply = call(method, &url, &headers, prompt("a kite").to_string()).await.expect("a reply");
             assert_eq!((reply.status.as_u16(), reply.json()), (status, body.clone()), "{path} {key:?}");
         }
     }
-    assert_eq!(world.sandbox.context_record().accepted, 0);
+    assert_eq!(test.sandbox.context_record().accepted, 0);
 }
 
 #[tokio::test]
@@ -44,16 +44,16 @@ async fn a_key_nobody_could_present_is_refused_at_start() {
 
 #[tokio::test]
 async fn receipts() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for (path, cost) in [(PRO, 4.0), (MAX, 8.0)] {
-        let url = world.submit_url(path);
+        let url = test.submit_url(path);
         let headers = [("x-key", KEY), ("content-type", "application/json; charset=utf-8")];
         let reply = call(Method::POST, &url, &headers, prompt("a kite").to_string()).await.expect("a reply");
         assert_eq!((reply.status.as_u16(), reply.header("content-type")), (200, "application/json"));
         let body = reply.json();
         let id = body["id"].as_str().expect("an id");
         assert_eq!(id.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12], "{id}");
-        let polling = format!("{}/v1/get_result?id={id}", world.sandbox.context().poll);
+        let polling = format!("{}/v1/get_result?id={id}", test.sandbox.context().poll);
         let expected = json!({
             "id": id, "polling_url": polling, "cost": cost, "input_mp": 0.0, "output_mp": 1.05,
         });
@@ -63,20 +63,20 @@ async fn receipts() {
 
 #[tokio::test]
 async fn a_webhook_replaces_the_polling_address() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let body = json!({ "prompt": "a kite", "webhook_url": "https://hooks.example/k", "webhook_secret": "s" });
-    let reply = world.submit(&body).await.json();
+    let reply = test.submit(&body).await.json();
     assert_eq!(reply["webhook_url"], "https://hooks.example/k");
     assert_eq!(reply["status"], "Pending");
     assert_eq!(reply.get("polling_url"), None);
-    let poll = &world.sandbox.context().poll;
+    let poll = &test.sandbox.context().poll;
     let id = reply["id"].as_str().expect("an id");
     assert_eq!(fetch(&format!("{poll}/v1/get_result?id={id}")).await.json()["status"], "Ready");
 }
 
 #[tokio::test]
-async fn bodies_that_do_not_pass() {
-    let world = World::start().await;
+async fn refuses_invalid_bodies() {
+    let test = TestSandbox::start().await;
     let json_type = "application/json";
     for (mime, body, kind, loc) in [
         (json_type, "", "missing", json!(["body"])),
@@ -105,7 +105,7 @@ async fn bodies_that_do_not_pass() {
             json!(["body", "input_image_3"]),
         ),
     ] {
-        let url = world.submit_url(PRO);
+        let url = test.submit_url(PRO);
         let headers = [("x-key", KEY), ("content-type", mime)];
         let reply = call(Method::POST, &url, &headers, body).await.expect("a reply");
         let mistakes = reply.json();
@@ -117,13 +117,13 @@ async fn bodies_that_do_not_pass() {
             "{body}"
         );
     }
-    assert_eq!(world.sandbox.context_record().declined.len(), 10);
+    assert_eq!(test.sandbox.context_record().declined.len(), 10);
 }
 
 #[tokio::test]
 async fn the_example_of_the_providers_own_pages() {
-    let world = World::start().await;
-    let reply = world.submit(&json!({ "prompt": "x", "safety_tolerance": 9 })).await;
+    let test = TestSandbox::start().await;
+    let reply = test.submit(&json!({ "prompt": "x", "safety_tolerance": 9 })).await;
     let expected = json!({ "detail": [{
         "type": "less_than_equal",
         "loc": ["body", "safety_tolerance"],
@@ -136,10 +136,10 @@ async fn the_example_of_the_providers_own_pages() {
 
 #[tokio::test]
 async fn routes() {
-    let world = World::start().await;
-    let addresses = world.sandbox.context().clone();
+    let test = TestSandbox::start().await;
+    let addresses = test.sandbox.context().clone();
     let (submit, poll, delivery) = (&addresses.submit, &addresses.poll, &addresses.delivery);
-    let id = world.submit(&prompt("a kite")).await.json()["id"].as_str().expect("an id").to_owned();
+    let id = test.submit(&prompt("a kite")).await.json()["id"].as_str().expect("an id").to_owned();
     for (method, url, status, allow) in [
         (Method::GET, format!("{submit}/v1/get_result?id={id}"), 404, ""),
         (Method::GET, format!("{submit}/v1/flux-kontext-pro"), 405, "POST"),
@@ -164,13 +164,13 @@ async fn routes() {
 
 #[tokio::test]
 async fn jobs_under_way_are_limited_per_account() {
-    let world = World::with(|settings| {
+    let test = TestSandbox::with(|settings| {
         settings.max_in_flight = 2;
         settings.keys = vec![KEY.to_owned(), "second-key".to_owned()];
     })
     .await;
     let submit = async |key: &str| {
-        let url = world.submit_url(PRO);
+        let url = test.submit_url(PRO);
         call(Method::POST, &url, &[("x-key", key), JSON], prompt("a kite").to_string())
             .await
             .expect("a reply")
@@ -181,42 +181,42 @@ async fn jobs_under_way_are_limited_per_account() {
     assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, "1"));
     assert!(refused.json()["detail"].is_string());
     assert_eq!(submit("second-key").await.status, 200);
-    world.advance(std::time::Duration::from_secs(2));
+    test.advance(std::time::Duration::from_secs(2));
     assert_eq!(submit(KEY).await.status, 200);
 }
 
 #[tokio::test]
 async fn credits_run_out() {
-    let world = World::with(|settings| {
+    let test = TestSandbox::with(|settings| {
         settings.credits = 9;
         settings.job_time = std::time::Duration::ZERO;
     })
     .await;
     let credits = async || {
-        let url = world.submit_url("/v1/credits");
+        let url = test.submit_url("/v1/credits");
         call(Method::GET, &url, &[("x-key", KEY)], "").await.expect("a reply").json()
     };
     assert_eq!(credits().await, json!({ "credits": 9 }));
     for text in ["a [[moderated-input]]", "a [[moderated-output]]", "an [[error]]", "a [[never-ready]]"] {
-        assert_eq!(world.submit(&prompt(text)).await.status, 200);
+        assert_eq!(test.submit(&prompt(text)).await.status, 200);
     }
     assert_eq!(credits().await, json!({ "credits": 9 }));
-    assert_eq!(world.submit(&prompt("one")).await.status, 200);
-    assert_eq!(world.submit(&prompt("two")).await.status, 200);
+    assert_eq!(test.submit(&prompt("one")).await.status, 200);
+    assert_eq!(test.submit(&prompt("two")).await.status, 200);
     assert_eq!(credits().await, json!({ "credits": 1 }));
-    let refused = world.submit(&prompt("three")).await;
+    let refused = test.submit(&prompt("three")).await;
     assert_eq!((refused.status.as_u16(), refused.json()), (402, json!({ "detail": "Insufficient credits" })));
 }
 
 #[tokio::test]
 async fn megapixels_of_inputs_are_reported() {
-    let world = World::start().await;
-    let samples = &world.sandbox.context().samples;
+    let test = TestSandbox::start().await;
+    let samples = &test.sandbox.context().samples;
     let body = json!({
         "prompt": "both",
         "input_image": format!("{samples}/samples/2000x1000.png"),
         "input_image_2": format!("{samples}/samples/1000x1000.webp"),
     });
-    let reply: Value = world.submit(&body).await.json();
+    let reply: Value = test.submit(&body).await.json();
     assert_eq!(reply["input_mp"], 3.0);
 }

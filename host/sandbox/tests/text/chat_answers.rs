@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Event, Wire, World, question, said, with};
+use crate::client::{Event, TestSandbox, Wire, answer_text, question, with};
 
 const WIRE: Wire = Wire::Chat;
 
@@ -51,9 +51,9 @@ fn calls(chunks: &[Value]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_stream_goes_from_role_to_done() {
-    let world = World::start().await;
-    let plain = world.ask(WIRE, &question(WIRE, "hello there", true)).await;
+async fn a_stream_begins_with_a_role_and_ends_with_done() {
+    let test = TestSandbox::start().await;
+    let plain = test.ask(WIRE, &question(WIRE, "hello there", true)).await;
     assert_eq!(plain.header("content-type"), "text/event-stream; charset=utf-8");
     let parts = chunks(&plain.events());
     assert_eq!(
@@ -72,43 +72,42 @@ async fn a_stream_goes_from_role_to_done() {
     assert_eq!(parts[0]["object"], "chat.completion.chunk");
 
     let options = json!({ "stream_options": { "include_usage": true } });
-    let told = world.ask(WIRE, &with(question(WIRE, "hello there", true), &options)).await;
+    let told = test.ask(WIRE, &with(question(WIRE, "hello there", true), &options)).await;
     let parts = chunks(&told.events());
     let (totals, rest) = parts.split_last().expect("chunks");
     assert!(rest.iter().all(|chunk| chunk["usage"].is_null() && chunk.get("usage").is_some()));
     assert_eq!(totals["choices"], json!([]));
-    let billed = world.last(WIRE).usage.expect("billed");
+    let billed = test.last(WIRE).usage.expect("billed");
     assert_eq!((&totals["usage"]["prompt_tokens"], billed.input), (&json!(2), 2));
-    assert_eq!(totals["usage"]["completion_tokens"], json!(words(&said(WIRE, &told))));
+    assert_eq!(totals["usage"]["completion_tokens"], json!(words(&answer_text(WIRE, &told))));
     assert_eq!(totals["usage"]["total_tokens"], json!(2 + billed.output));
 }
 
 #[tokio::test]
 async fn the_same_request_has_the_same_answer() {
-    let world = World::start().await;
-    let (one, two) =
-        (world.ask(WIRE, &ask("hello")).await.json(), world.ask(WIRE, &ask("hello")).await.json());
+    let test = TestSandbox::start().await;
+    let (one, two) = (test.ask(WIRE, &ask("hello")).await.json(), test.ask(WIRE, &ask("hello")).await.json());
     assert_eq!((&one["choices"], &one["usage"]), (&two["choices"], &two["usage"]));
     assert_ne!(one["id"], two["id"]);
     assert_eq!((&one["object"], &one["model"]), (&json!("chat.completion"), &json!("gpt-sim")));
-    assert_ne!(one["choices"], world.ask(WIRE, &ask("goodbye")).await.json()["choices"]);
+    assert_ne!(one["choices"], test.ask(WIRE, &ask("goodbye")).await.json()["choices"]);
 }
 
 #[tokio::test]
 async fn limits_and_stops() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for (change, text, finish) in [
         (json!({ "max_tokens": 3 }), "you wrote: see", "length"),
         (json!({ "max_completion_tokens": 2 }), "you wrote:", "length"),
         (json!({ "stop": "light" }), "you wrote: see the ", "stop"),
         (json!({ "stop": ["now", " the"] }), "you wrote: see", "stop"),
     ] {
-        let reply = world.ask(WIRE, &with(ask("see the lighthouse now"), &change)).await;
-        assert_eq!(said(WIRE, &reply), text, "{change}");
+        let reply = test.ask(WIRE, &with(ask("see the lighthouse now"), &change)).await;
+        assert_eq!(answer_text(WIRE, &reply), text, "{change}");
         assert_eq!(reply.json()["choices"][0]["finish_reason"], finish, "{change}");
         assert_eq!(reply.json()["usage"]["completion_tokens"], json!(words(text)));
     }
-    let several = world.ask(WIRE, &with(ask("hi"), &json!({ "n": 3 }))).await.json();
+    let several = test.ask(WIRE, &with(ask("hi"), &json!({ "n": 3 }))).await.json();
     let choices = several["choices"].as_array().expect("choices");
     let texts: std::collections::HashSet<_> =
         choices.iter().map(|it| it["message"]["content"].as_str().expect("text")).collect();
@@ -119,7 +118,7 @@ async fn limits_and_stops() {
 
 #[tokio::test]
 async fn tools_are_called() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let named = json!({ "type": "function", "function": { "name": "now" } });
     for (text, change, expected) in [
         ("hello", json!({}), vec![]),
@@ -131,7 +130,7 @@ async fn tools_are_called() {
         ("[[tools:3]]", json!({ "parallel_tool_calls": false }), vec!["get_weather"]),
     ] {
         let body = with(with(ask(text), &json!({ "tools": tools() })), &change);
-        let told = world.ask(WIRE, &body).await.json();
+        let told = test.ask(WIRE, &body).await.json();
         let choice = &told["choices"][0];
         let whole = choice["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
         let names: Vec<&str> =
@@ -139,7 +138,7 @@ async fn tools_are_called() {
         assert_eq!(names, expected, "{text} {change}");
         assert_eq!(choice["finish_reason"], if expected.is_empty() { "stop" } else { "tool_calls" });
         assert_eq!(choice["message"]["content"].is_null(), !expected.is_empty());
-        let streamed = world.ask(WIRE, &with(body, &json!({ "stream": true }))).await;
+        let streamed = test.ask(WIRE, &with(body, &json!({ "stream": true }))).await;
         let streamed = calls(&chunks(&streamed.events()));
         assert_eq!(streamed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), expected);
         for (name, arguments) in streamed {
@@ -153,36 +152,36 @@ async fn tools_are_called() {
         { "role": "assistant", "content": null, "tool_calls": [call] },
         { "role": "tool", "tool_call_id": "a", "content": "noon" },
     ]);
-    let reply = world.ask(WIRE, &with(ask(""), &json!({ "messages": messages, "tools": tools() }))).await;
-    assert!(said(WIRE, &reply).starts_with("the tool said: noon "), "{}", reply.text());
+    let reply = test.ask(WIRE, &with(ask(""), &json!({ "messages": messages, "tools": tools() }))).await;
+    assert!(answer_text(WIRE, &reply).starts_with("the tool said: noon "), "{}", reply.text());
 }
 
 #[tokio::test]
 async fn formats() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let format = json!({ "type": "json_object" });
-    let reply = world.ask(WIRE, &with(ask("some json please"), &json!({ "response_format": format }))).await;
-    assert!(serde_json::from_str::<Value>(&said(WIRE, &reply)).expect("JSON").is_object());
+    let reply = test.ask(WIRE, &with(ask("some json please"), &json!({ "response_format": format }))).await;
+    assert!(serde_json::from_str::<Value>(&answer_text(WIRE, &reply)).expect("JSON").is_object());
     let schema =
         json!({ "type": "object", "properties": { "n": { "type": "integer", "minimum": 7, "maximum": 7 } } });
     let format =
         json!({ "type": "json_schema", "json_schema": { "name": "n", "schema": schema, "strict": true } });
-    let reply = world.ask(WIRE, &with(ask("go"), &json!({ "response_format": format }))).await;
-    assert_eq!(serde_json::from_str::<Value>(&said(WIRE, &reply)).expect("JSON"), json!({ "n": 7 }));
+    let reply = test.ask(WIRE, &with(ask("go"), &json!({ "response_format": format }))).await;
+    assert_eq!(serde_json::from_str::<Value>(&answer_text(WIRE, &reply)).expect("JSON"), json!({ "n": 7 }));
 }
 
 #[tokio::test]
 async fn reasoning_is_billed_and_not_shown() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let body = with(ask("hi"), &json!({ "model": "gpt-sim-reasoning" }));
-    let reply = world.ask(WIRE, &body).await;
+    let reply = test.ask(WIRE, &body).await;
     let told = reply.json();
     let thought = told["usage"]["completion_tokens_details"]["reasoning_tokens"].as_u64().expect("a number");
     assert!(thought > 0 && told["choices"][0]["message"].get("reasoning_content").is_none());
-    assert_eq!(told["usage"]["completion_tokens"], json!(thought + words(&said(WIRE, &reply))));
-    let none = world.ask(WIRE, &with(body.clone(), &json!({ "reasoning_effort": "none" }))).await.json();
+    assert_eq!(told["usage"]["completion_tokens"], json!(thought + words(&answer_text(WIRE, &reply))));
+    let none = test.ask(WIRE, &with(body.clone(), &json!({ "reasoning_effort": "none" }))).await.json();
     assert_eq!(none["usage"]["completion_tokens_details"]["reasoning_tokens"], 0);
-    let short = world.ask(WIRE, &with(body, &json!({ "max_completion_tokens": 2 }))).await.json();
+    let short = test.ask(WIRE, &with(body, &json!({ "max_completion_tokens": 2 }))).await.json();
     assert_eq!(
         (&short["choices"][0]["finish_reason"], &short["choices"][0]["message"]["content"]),
         (&json!("length"), &json!(""))
@@ -190,11 +189,11 @@ async fn reasoning_is_billed_and_not_shown() {
 }
 
 #[tokio::test]
-async fn the_clone_is_not_quite_the_same() {
-    let world = World::start().await;
+async fn the_clone_differs() {
+    let test = TestSandbox::start().await;
     let clone =
         json!({ "model": "clone-sim", "tools": tools(), "stream_options": { "include_usage": true } });
-    let parts = chunks(&world.ask(WIRE, &with(question(WIRE, "[[tool]] now", true), &clone)).await.events());
+    let parts = chunks(&test.ask(WIRE, &with(question(WIRE, "[[tool]] now", true), &clone)).await.events());
     let has = |name: &str| {
         parts
             .iter()
@@ -204,38 +203,42 @@ async fn the_clone_is_not_quite_the_same() {
     let last = parts.last().expect("chunks");
     assert_eq!(last["choices"][0]["finish_reason"], "tool_calls");
     assert!(last["usage"]["total_tokens"].is_u64(), "usage rides on the last chunk of the choice: {last}");
-    let whole = world.ask(WIRE, &with(ask("hi"), &json!({ "model": "clone-sim" }))).await.json();
+    let whole = test.ask(WIRE, &with(ask("hi"), &json!({ "model": "clone-sim" }))).await.json();
     assert!(whole["choices"][0]["message"]["reasoning_content"].is_string());
 }
 
 #[tokio::test]
 async fn long_prompts_are_cached() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let long = json!({ "role": "system", "content": "word ".repeat(1100) });
     let talk =
         |text: &str| with(ask(""), &json!({ "messages": [long, { "role": "user", "content": text }] }));
     let cached = async |text: &str| {
-        let told = world.ask(WIRE, &talk(text)).await.json();
+        let told = test.ask(WIRE, &talk(text)).await.json();
         assert_eq!(told["usage"]["prompt_tokens"], 1101, "cached tokens are part of the prompt's");
         told["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().expect("a number")
     };
     assert_eq!(cached("one").await, 0);
     assert_eq!(cached("one").await, 1024);
     assert_eq!(cached("two").await, 1024, "what comes before is the same");
-    assert_eq!(world.last(WIRE).usage.map(|usage| (usage.input, usage.cache_read)), Some((77, 1024)));
-    world.advance(300_001);
+    assert_eq!(test.last(WIRE).usage.map(|usage| (usage.input, usage.cache_read)), Some((77, 1024)));
+    test.advance(300_001);
     assert_eq!(cached("one").await, 0);
 }
 
 #[tokio::test]
 async fn images_are_seen_and_headers_are_the_providers() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let url = "data:image/gif;base64,R0lGODlhLAHIAAAAADs=";
     let content = json!([{ "type": "text", "text": "look" }, { "type": "image_url", "image_url": { "url": url, "detail": "low" } }]);
-    let reply = world
+    let reply = test
         .ask(WIRE, &with(ask(""), &json!({ "messages": [{ "role": "user", "content": content }] })))
         .await;
-    assert!(said(WIRE, &reply).starts_with("saw image/gif 300x200 you wrote: look"), "{}", reply.text());
+    assert!(
+        answer_text(WIRE, &reply).starts_with("saw image/gif 300x200 you wrote: look"),
+        "{}",
+        reply.text()
+    );
     assert_eq!(reply.json()["usage"]["prompt_tokens"], 81);
     for (name, value) in [
         ("openai-organization", "org-sandbox"),

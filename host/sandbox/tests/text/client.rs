@@ -25,12 +25,12 @@ pub(crate) enum Wire {
     Messages,
 }
 
-pub(crate) struct World {
+pub(crate) struct TestSandbox {
     pub(crate) sandbox: Sandbox,
     clock: Arc<AtomicU64>,
 }
 
-impl World {
+impl TestSandbox {
     pub(crate) async fn start() -> Self {
         Self::with(|_| {}).await
     }
@@ -278,7 +278,7 @@ pub(crate) fn events(text: &str) -> Vec<Event> {
 }
 
 /// All the text of an answer, whichever way it came.
-pub(crate) fn said(wire: Wire, reply: &Reply) -> String {
+pub(crate) fn answer_text(wire: Wire, reply: &Reply) -> String {
     if !reply.header("content-type").starts_with("text/event-stream") {
         let body = reply.json();
         return match wire {

@@ -6,16 +6,16 @@ use std::io::Read as _;
 use gatehouse_sandbox::text::{MARKERS, Protocol};
 use serde_json::{Value, json};
 
-use crate::client::{End, Reply, Wire, World, events, eventually, question, said, with};
+use crate::client::{End, Reply, TestSandbox, Wire, answer_text, events, eventually, question, with};
 
 const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
 
-async fn stream(world: &World, wire: Wire, text: &str) -> Reply {
-    world.ask(wire, &question(wire, text, true)).await
+async fn stream(test: &TestSandbox, wire: Wire, text: &str) -> Reply {
+    test.ask(wire, &question(wire, text, true)).await
 }
 
-async fn whole(world: &World, wire: Wire, text: &str) -> Reply {
-    world.ask(wire, &question(wire, text, false)).await
+async fn whole(test: &TestSandbox, wire: Wire, text: &str) -> Reply {
+    test.ask(wire, &question(wire, text, false)).await
 }
 
 fn with_tool(wire: Wire, text: &str, stream: bool) -> Value {
@@ -53,7 +53,7 @@ fn ended(wire: Wire, reply: &Reply) -> bool {
 
 #[tokio::test]
 async fn refusals() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let table = [
         ("400", 400, "invalid_request_error", "invalid_request_error", ""),
         ("401", 401, "authentication_error", "invalid_request_error", ""),
@@ -78,7 +78,7 @@ async fn refusals() {
                 continue;
             }
             for streams in [false, true] {
-                let reply = world.ask(wire, &question(wire, &format!("[[{name}]]"), streams)).await;
+                let reply = test.ask(wire, &question(wire, &format!("[[{name}]]"), streams)).await;
                 assert_eq!((reply.status, reply.end), (status, End::Whole), "{wire:?} {name}");
                 assert_eq!(reply.header("retry-after"), retry_after, "{wire:?} {name}");
                 if name == "502-html" {
@@ -87,29 +87,29 @@ async fn refusals() {
                 } else {
                     assert_eq!(reply.json()["error"]["type"], kind, "{wire:?} {name}");
                 }
-                assert_eq!(world.last(wire).usage, None);
+                assert_eq!(test.last(wire).usage, None);
             }
         }
         let times = async |text: &str| {
             let mut seen = Vec::new();
             for _ in 0..4 {
-                seen.push(whole(&world, wire, text).await.status);
+                seen.push(whole(&test, wire, text).await.status);
             }
             seen
         };
         assert_eq!(times("[[529:1]]").await, [529, 200, 200, 200]);
         assert_eq!(times("[[500:2]][[429:1]] later").await, [500, 500, 429, 200]);
         assert_eq!(times("[[529:1]] other text").await, [529, 200, 200, 200], "every text is counted apart");
-        let none = world.open(wire, &question(wire, "[[no-reply]]", false)).await.maybe().await;
+        let none = test.open(wire, &question(wire, "[[no-reply]]", false)).await.maybe().await;
         assert!(none.is_none());
-        let record = world.last(wire);
+        let record = test.last(wire);
         assert_eq!((record.status, record.finished, record.hung_up), (None, true, false));
     }
 }
 
 #[tokio::test]
-async fn streams_that_break() {
-    let world = World::start().await;
+async fn broken_streams() {
+    let test = TestSandbox::start().await;
     for wire in BOTH {
         for (text, end, count, last) in [
             ("hello", End::Whole, None, true),
@@ -120,30 +120,30 @@ async fn streams_that_break() {
             ("[[no-end]]", End::Whole, None, false),
             ("[[error:2]]", End::Whole, Some(2), false),
         ] {
-            let reply = stream(&world, wire, text).await;
+            let reply = stream(&test, wire, text).await;
             assert_eq!((reply.status, reply.end, ended(wire, &reply)), (200, end, last), "{wire:?} {text}");
             if let Some(count) = count {
                 assert_eq!(deltas(wire, &reply), count, "{wire:?} {text}");
             }
-            let record = world.last(wire);
+            let record = test.last(wire);
             assert!(
                 record.finished && !record.hung_up && record.usage.is_some(),
                 "{wire:?} {text}: {record:?}"
             );
         }
-        assert_eq!(stream(&world, wire, "[[cut:0]]").await.bytes(), b"");
-        let told = stream(&world, wire, "[[error:2]]").await.events().pop().expect("an event");
+        assert_eq!(stream(&test, wire, "[[cut:0]]").await.bytes(), b"");
+        let told = stream(&test, wire, "[[error:2]]").await.events().pop().expect("an event");
         let (name, kind) = match wire {
             Wire::Chat => ("", "server_error"),
             Wire::Messages => ("error", "overloaded_error"),
         };
         assert_eq!((told.name.as_str(), told.json()["error"]["type"].as_str()), (name, Some(kind)));
         // The reset falls into a chunk: its length was told, not all of it came.
-        let reset = stream(&world, wire, "[[reset:2]][[one-write]]").await;
+        let reset = stream(&test, wire, "[[reset:2]][[one-write]]").await;
         assert_eq!(reset.end, End::Reset);
         assert!(!reset.text().ends_with('\n'), "{}", reset.text());
         for (text, end) in [("[[cut]]", End::Whole), ("[[abort]]", End::Cut), ("[[reset]]", End::Reset)] {
-            let reply = whole(&world, wire, text).await;
+            let reply = whole(&test, wire, text).await;
             assert_eq!(reply.end, end, "{wire:?} {text} in one piece");
             assert!(serde_json::from_slice::<Value>(&reply.bytes()).is_err());
         }
@@ -151,8 +151,8 @@ async fn streams_that_break() {
 }
 
 #[tokio::test]
-async fn answers_that_are_held_up() {
-    let world = World::start().await;
+async fn held_answers() {
+    let test = TestSandbox::start().await;
     for wire in BOTH {
         for (text, streams, before) in [
             ("[[slow-start]]", true, ""),
@@ -162,32 +162,32 @@ async fn answers_that_are_held_up() {
             ("[[stall:2]]", true, "data: "),
             ("[[stall]]", false, "\r\n\r\n{"),
         ] {
-            let mut open = world.open(wire, &question(wire, text, streams)).await;
+            let mut open = test.open(wire, &question(wire, text, streams)).await;
             open.until(before).await;
-            eventually(|| world.record(wire).held > 0).await;
-            let record = world.last(wire);
+            eventually(|| test.record(wire).held > 0).await;
+            let record = test.last(wire);
             assert_eq!((record.finished, record.hung_up), (false, false));
             assert_eq!(record.status.is_some(), !before.is_empty(), "{wire:?} {text}");
-            world.sandbox.release();
+            test.sandbox.release();
             let reply = open.finish().await;
             assert_eq!((reply.status, reply.end), (200, End::Whole), "{wire:?} {text}");
-            assert!(!said(wire, &reply).is_empty());
+            assert!(!answer_text(wire, &reply).is_empty());
         }
         // A refusal too.
-        let open = world.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
-        eventually(|| world.record(wire).held > 0).await;
-        assert_eq!(world.last(wire).status, None);
-        world.sandbox.release();
+        let open = test.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
+        eventually(|| test.record(wire).held > 0).await;
+        assert_eq!(test.last(wire).status, None);
+        test.sandbox.release();
         assert_eq!(open.finish().await.status, 503);
     }
     // Or the settings' span ends it.
-    let world = World::with(|settings| settings.hold = std::time::Duration::from_millis(1)).await;
-    assert_eq!(whole(&world, Wire::Chat, "[[slow-start]]").await.status, 200);
+    let test = TestSandbox::with(|settings| settings.hold = std::time::Duration::from_millis(1)).await;
+    assert_eq!(whole(&test, Wire::Chat, "[[slow-start]]").await.status, 200);
 }
 
 #[tokio::test]
 async fn bodies_of_the_wrong_kind() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let sse = "text/event-stream; charset=utf-8";
     for wire in BOTH {
         for (text, streams, mime, is_json) in [
@@ -199,7 +199,7 @@ async fn bodies_of_the_wrong_kind() {
             ("[[error-200]]", false, "application/json", true),
             ("[[error-200]]", true, "application/json", true),
         ] {
-            let reply = world.ask(wire, &question(wire, text, streams)).await;
+            let reply = test.ask(wire, &question(wire, text, streams)).await;
             assert_eq!((reply.status, reply.header("content-type")), (200, mime), "{wire:?} {text}");
             let json = serde_json::from_slice::<Value>(&reply.bytes());
             assert_eq!(json.is_ok(), is_json, "{wire:?} {text}");
@@ -207,7 +207,7 @@ async fn bodies_of_the_wrong_kind() {
             assert_eq!(is_json, events(&reply.text()).is_empty());
         }
         for streams in [true, false] {
-            let reply = world.ask(wire, &question(wire, "[[gzip]]", streams)).await;
+            let reply = test.ask(wire, &question(wire, "[[gzip]]", streams)).await;
             assert_eq!(reply.header("content-encoding"), "gzip");
             let mut text = String::new();
             flate2::read::GzDecoder::new(&reply.bytes()[..]).read_to_string(&mut text).expect("gzip");
@@ -218,74 +218,74 @@ async fn bodies_of_the_wrong_kind() {
 
 #[tokio::test]
 async fn lines_and_writes() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for wire in BOTH {
-        let crlf = stream(&world, wire, "[[crlf]]").await;
+        let crlf = stream(&test, wire, "[[crlf]]").await;
         assert_eq!(crlf.text().matches('\n').count(), crlf.text().matches("\r\n").count());
         assert!(ended(wire, &crlf));
-        let comments = stream(&world, wire, "[[comments]]").await;
+        let comments = stream(&test, wire, "[[comments]]").await;
         assert!(comments.text().contains("\n\n: keep-alive\n\n") && ended(wire, &comments));
-        let bytes = stream(&world, wire, "[[bytes]]").await;
+        let bytes = stream(&test, wire, "[[bytes]]").await;
         assert!(bytes.chunks.iter().all(|chunk| chunk.len() == 1) && ended(wire, &bytes));
-        let one = stream(&world, wire, "[[one-write]]").await;
+        let one = stream(&test, wire, "[[one-write]]").await;
         assert_eq!((one.chunks.len(), ended(wire, &one)), (1, true));
-        let huge = stream(&world, wire, "[[huge-line]]").await;
+        let huge = stream(&test, wire, "[[huge-line]]").await;
         let longest = huge.events().iter().map(|event| event.data.len()).max();
         assert!(longest > Some(1 << 20) && ended(wire, &huge));
         assert!(huge.events().iter().all(|event| event.data == "[DONE]" || event.json().is_object()));
-        let odd = stream(&world, wire, "[[odd-event]]").await;
+        let odd = stream(&test, wire, "[[odd-event]]").await;
         assert!(odd.text().contains("\"hint\":") && ended(wire, &odd));
-        let paced = stream(&world, wire, "[[pace:1]][[one-write]]").await;
+        let paced = stream(&test, wire, "[[pace:1]][[one-write]]").await;
         assert_eq!(paced.chunks.len(), paced.events().len(), "an event a write");
         // Some writes end inside a character, whatever the answer is.
-        let long = stream(&world, wire, "[[words:400]]").await;
+        let long = stream(&test, wire, "[[words:400]]").await;
         let inside = long.chunks.windows(2).any(|pair| pair[1][0] & 0xc0 == 0x80);
-        assert!(inside && said(wire, &long).split_whitespace().count() == 400);
+        assert!(inside && answer_text(wire, &long).split_whitespace().count() == 400);
     }
     let pings = |reply: &Reply| reply.events().iter().filter(|event| event.name == "ping").count();
-    let reply = stream(&world, Wire::Messages, "[[pings:2]]").await;
+    let reply = stream(&test, Wire::Messages, "[[pings:2]]").await;
     assert_eq!(pings(&reply), 1 + deltas(Wire::Messages, &reply) / 2);
-    let filled = stream(&world, Wire::Chat, "[[obfuscation]]").await;
+    let filled = stream(&test, Wire::Chat, "[[obfuscation]]").await;
     let parts = filled.events();
     assert!(parts.iter().all(|event| event.data == "[DONE]" || event.json()["obfuscation"].is_string()));
-    let early = stream(&world, Wire::Chat, "[[done-early]]").await;
+    let early = stream(&test, Wire::Chat, "[[done-early]]").await;
     assert!(ended(Wire::Chat, &early) && !early.text().contains("\"finish_reason\":\"stop\""));
 }
 
 #[tokio::test]
 async fn answers_with_something_missing() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for wire in BOTH {
         for streams in [false, true] {
             let mut body = question(wire, "[[no-usage]]", streams);
             if wire == Wire::Chat && streams {
                 body["stream_options"] = json!({ "include_usage": true });
             }
-            let bare = world.ask(wire, &body).await;
+            let bare = test.ask(wire, &body).await;
             assert!(!bare.text().contains("usage"), "{}", bare.text());
-            assert!(world.last(wire).usage.is_some_and(|usage| usage.output > 0), "billed all the same");
-            let empty = world.ask(wire, &question(wire, "[[no-output]]", streams)).await;
-            assert_eq!(said(wire, &empty), "");
-            assert_eq!(world.last(wire).usage.map(|usage| usage.output), Some(0));
-            let refused = world.ask(wire, &question(wire, "[[refusal]]", streams)).await;
-            assert_eq!(said(wire, &refused), "");
+            assert!(test.last(wire).usage.is_some_and(|usage| usage.output > 0), "billed all the same");
+            let empty = test.ask(wire, &question(wire, "[[no-output]]", streams)).await;
+            assert_eq!(answer_text(wire, &empty), "");
+            assert_eq!(test.last(wire).usage.map(|usage| usage.output), Some(0));
+            let refused = test.ask(wire, &question(wire, "[[refusal]]", streams)).await;
+            assert_eq!(answer_text(wire, &refused), "");
             let word = if wire == Wire::Chat { "\"refusal\":\"I" } else { "\"stop_reason\":\"refusal\"" };
             assert!(refused.text().contains(word), "{}", refused.text());
         }
     }
-    let filtered = whole(&world, Wire::Chat, "[[content-filter]]").await.json();
+    let filtered = whole(&test, Wire::Chat, "[[content-filter]]").await.json();
     assert_eq!(filtered["choices"][0]["finish_reason"], "content_filter");
-    let paused = whole(&world, Wire::Messages, "[[pause-turn]]").await.json();
+    let paused = whole(&test, Wire::Messages, "[[pause-turn]]").await.json();
     assert_eq!(paused["stop_reason"], "pause_turn");
     let thinking = json!({ "thinking": { "type": "adaptive" } });
     let redacted =
-        world.ask(Wire::Messages, &with(question(Wire::Messages, "[[redacted]]", false), &thinking)).await;
+        test.ask(Wire::Messages, &with(question(Wire::Messages, "[[redacted]]", false), &thinking)).await;
     assert_eq!(redacted.json()["content"][1]["type"], "redacted_thinking");
 }
 
 #[tokio::test]
-async fn tool_calls_that_go_wrong() {
-    let world = World::start().await;
+async fn faulty_tool_calls() {
+    let test = TestSandbox::start().await;
     // What a stream's pieces of arguments make together.
     let arguments = |wire: Wire, reply: &Reply| -> String {
         let pointer = match wire {
@@ -302,7 +302,7 @@ async fn tool_calls_that_go_wrong() {
             ("[[bad-arguments]]", false, "tool"),
             ("[[cut-tool]]", false, "max_tokens or length"),
         ] {
-            let reply = world.ask(wire, &with_tool(wire, text, true)).await;
+            let reply = test.ask(wire, &with_tool(wire, text, true)).await;
             let said = arguments(wire, &reply);
             assert!(
                 !said.is_empty() && serde_json::from_str::<Value>(&said).is_ok() == parses,
@@ -327,13 +327,13 @@ async fn tool_calls_that_go_wrong() {
             Wire::Chat => json!({ "max_tokens": 2, "tool_choice": "required" }),
             Wire::Messages => json!({ "max_tokens": 2, "tool_choice": { "type": "any" } }),
         };
-        let reply = world.ask(wire, &with(with_tool(wire, "go", true), &few)).await;
+        let reply = test.ask(wire, &with(with_tool(wire, "go", true), &few)).await;
         assert!(serde_json::from_str::<Value>(&arguments(wire, &reply)).is_err());
-        assert_eq!(world.last(wire).usage.map(|usage| usage.output), Some(2));
-        let parallel = world.ask(wire, &with_tool(wire, "[[tools:3]]", false)).await;
+        assert_eq!(test.last(wire).usage.map(|usage| usage.output), Some(2));
+        let parallel = test.ask(wire, &with_tool(wire, "[[tools:3]]", false)).await;
         assert_eq!(parallel.text().matches("\"name\":\"f\"").count(), 3);
     }
-    let reply = world.ask(Wire::Chat, &with_tool(Wire::Chat, "[[interleaved]]", true)).await;
+    let reply = test.ask(Wire::Chat, &with_tool(Wire::Chat, "[[interleaved]]", true)).await;
     let order: Vec<u64> = reply
         .events()
         .iter()

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::client::{JSON, START_MS, VERSION, Wire, World, X_KEY, question, said, with};
+use crate::client::{JSON, START_MS, TestSandbox, VERSION, Wire, X_KEY, answer_text, question, with};
 
 const WIRE: Wire = Wire::Messages;
 const OPUS_4_5: &str = "claude-opus-4-5-20251101";
@@ -84,8 +84,8 @@ fn grow(text: &mut Value, piece: &Value) {
 }
 
 #[tokio::test]
-async fn a_stream_says_what_the_whole_says() {
-    let world = World::start().await;
+async fn a_stream_has_the_content_of_the_whole_answer() {
+    let test = TestSandbox::start().await;
     let tools = json!([weather()]);
     for change in [
         json!({}),
@@ -101,13 +101,13 @@ async fn a_stream_says_what_the_whole_says() {
         json!({ "messages": [{ "role": "user", "content": "[[refusal]]" }] }),
     ] {
         let base = with(ask("tell me of the lighthouse and the sea"), &change);
-        let (one, two) = (world.ask(WIRE, &base).await, world.ask(WIRE, &base).await);
+        let (one, two) = (test.ask(WIRE, &base).await, test.ask(WIRE, &base).await);
         let (mut one, mut two) = (one.json(), two.json());
         assert_ne!(one["id"], two["id"]);
         (one["id"], two["id"]) = (json!(1), json!(1));
         assert_eq!(one, two, "the same request, the same answer: {change}");
         // Streamed it is another body, so another answer; of the same shape, and billed as it is told.
-        let reply = world.ask(WIRE, &with(base, &json!({ "stream": true }))).await;
+        let reply = test.ask(WIRE, &with(base, &json!({ "stream": true }))).await;
         assert_eq!(reply.header("content-type"), "text/event-stream; charset=utf-8");
         let told = assemble(&reply.events());
         let kinds = |message: &Value| -> Vec<Value> {
@@ -115,7 +115,7 @@ async fn a_stream_says_what_the_whole_says() {
         };
         assert_eq!(kinds(&told), kinds(&one), "{change}");
         assert_eq!(told["stop_reason"], one["stop_reason"], "{change}");
-        let billed = world.last(WIRE).usage.expect("billed");
+        let billed = test.last(WIRE).usage.expect("billed");
         assert_eq!(told["usage"]["output_tokens"], json!(billed.output), "{change}");
         assert_eq!(told["usage"]["input_tokens"], json!(billed.input), "{change}");
         for name in ["cache_creation_input_tokens", "cache_read_input_tokens"] {
@@ -126,12 +126,12 @@ async fn a_stream_says_what_the_whole_says() {
 
 #[tokio::test]
 async fn streams_open_with_a_ping_and_pad_their_lines() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let body = with(
         question(WIRE, "[[tool]]", true),
         &json!({ "tools": [weather()], "tool_choice": { "type": "any" } }),
     );
-    let events = world.ask(WIRE, &body).await.events();
+    let events = test.ask(WIRE, &body).await.events();
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).take(3).collect();
     assert_eq!(names, ["message_start", "content_block_start", "ping"]);
     assert_eq!(events[1].json()["content_block"]["input"], json!({}));
@@ -143,35 +143,38 @@ async fn streams_open_with_a_ping_and_pad_their_lines() {
 
 #[tokio::test]
 async fn tokens_are_words() {
-    let world = World::start().await;
-    let reply = world.ask(WIRE, &with(ask("three words here"), &json!({ "system": "and two" }))).await;
+    let test = TestSandbox::start().await;
+    let reply = test.ask(WIRE, &with(ask("three words here"), &json!({ "system": "and two" }))).await;
     let body = reply.json();
     assert_eq!(body["usage"]["input_tokens"], 5);
-    assert_eq!(body["usage"]["output_tokens"], json!(words(&said(WIRE, &reply))));
-    let exact = world.ask(WIRE, &ask("[[words:50]]")).await;
-    assert_eq!((words(&said(WIRE, &exact)), &exact.json()["usage"]["output_tokens"]), (50, &json!(50)));
+    assert_eq!(body["usage"]["output_tokens"], json!(words(&answer_text(WIRE, &reply))));
+    let exact = test.ask(WIRE, &ask("[[words:50]]")).await;
+    assert_eq!(
+        (words(&answer_text(WIRE, &exact)), &exact.json()["usage"]["output_tokens"]),
+        (50, &json!(50))
+    );
     let long =
-        world.ask(WIRE, &with(question(WIRE, "[[words:5000]]", true), &json!({ "max_tokens": 9000 }))).await;
-    assert_eq!(words(&said(WIRE, &long)), 5000);
+        test.ask(WIRE, &with(question(WIRE, "[[words:5000]]", true), &json!({ "max_tokens": 9000 }))).await;
+    assert_eq!(words(&answer_text(WIRE, &long)), 5000);
 
     let count = json!({ "model": "claude-opus-4-6", "messages": [{ "role": "user", "content": "one two" }] });
     let path = "/v1/messages/count_tokens";
     let counted =
-        world.post(WIRE, path, &[X_KEY, VERSION, JSON], count.to_string().as_bytes()).await.finish().await;
+        test.post(WIRE, path, &[X_KEY, VERSION, JSON], count.to_string().as_bytes()).await.finish().await;
     assert_eq!(counted.json(), json!({ "input_tokens": 2 }));
     let refused = with(count, &json!({ "max_tokens": 5 })).to_string();
-    let refused = world.post(WIRE, path, &[X_KEY, VERSION, JSON], refused.as_bytes()).await.finish().await;
+    let refused = test.post(WIRE, path, &[X_KEY, VERSION, JSON], refused.as_bytes()).await.finish().await;
     assert_eq!(refused.json()["error"]["message"], "max_tokens: Extra inputs are not permitted");
 }
 
 #[tokio::test]
 async fn limits_stops_and_prefill() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let stop = async |change: Value| {
-        let reply = world.ask(WIRE, &with(ask("see the lighthouse now"), &change)).await;
+        let reply = test.ask(WIRE, &with(ask("see the lighthouse now"), &change)).await;
         let body = reply.json();
         (
-            said(WIRE, &reply),
+            answer_text(WIRE, &reply),
             body["stop_reason"].clone(),
             body["stop_sequence"].clone(),
             body["usage"]["output_tokens"].clone(),
@@ -205,8 +208,8 @@ async fn limits_stops_and_prefill() {
 
 #[tokio::test]
 async fn images_are_seen() {
-    let world = World::start().await;
-    let samples = world.sandbox.context().samples.clone();
+    let test = TestSandbox::start().await;
+    let samples = test.sandbox.context().samples.clone();
     let file = crate::client::Conversation::open("GET", &samples, "/samples/12x7.png", &[], b"")
         .await
         .finish()
@@ -214,20 +217,20 @@ async fn images_are_seen() {
     let source =
         json!({ "type": "base64", "media_type": "image/png", "data": STANDARD.encode(file.bytes()) });
     let content = json!([{ "type": "image", "source": source }, { "type": "text", "text": "what is it" }]);
-    let reply = world
+    let reply = test
         .ask(WIRE, &with(ask(""), &json!({ "messages": [{ "role": "user", "content": content }] })))
         .await;
     assert!(
-        said(WIRE, &reply).starts_with("saw image/png 12x7 you wrote: what is it "),
+        answer_text(WIRE, &reply).starts_with("saw image/png 12x7 you wrote: what is it "),
         "{}",
-        said(WIRE, &reply)
+        answer_text(WIRE, &reply)
     );
     assert_eq!(reply.json()["usage"]["input_tokens"], 4, "three words, and one for 84 pixels");
 }
 
 #[tokio::test]
 async fn tools_are_called() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let other = json!({ "name": "now", "input_schema": { "type": "object" } });
     let tools = json!([weather(), other]);
     for (text, choice, expected) in [
@@ -241,7 +244,7 @@ async fn tools_are_called() {
         ("[[tools:3]]", json!({ "type": "auto", "disable_parallel_tool_use": true }), vec!["get_weather"]),
     ] {
         let body = with(ask(text), &json!({ "tools": tools, "tool_choice": choice }));
-        let told = world.ask(WIRE, &body).await.json();
+        let told = test.ask(WIRE, &body).await.json();
         let blocks = told["content"].as_array().expect("blocks");
         let calls: Vec<&Value> = blocks.iter().filter(|block| block["type"] == "tool_use").collect();
         let names: Vec<&str> = calls.iter().map(|call| call["name"].as_str().expect("a name")).collect();
@@ -260,13 +263,13 @@ async fn tools_are_called() {
 
 #[tokio::test]
 async fn thinking_comes_back_as_it_was_given_out() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let enabled = json!({ "type": "enabled", "budget_tokens": 1024 });
     let first = with(
         ask("go [[tool]] [[redacted]]"),
         &json!({ "model": OPUS_4_5, "max_tokens": 3000, "thinking": enabled, "tools": [weather()] }),
     );
-    let answer = world.ask(WIRE, &first).await.json();
+    let answer = test.ask(WIRE, &first).await.json();
     let blocks = answer["content"].as_array().expect("blocks").clone();
     let kinds: Vec<&str> = blocks.iter().map(|it| it["type"].as_str().expect("a type")).collect();
     assert_eq!(kinds, ["thinking", "redacted_thinking", "text", "tool_use"]);
@@ -280,14 +283,17 @@ async fn thinking_comes_back_as_it_was_given_out() {
             { "role": "assistant", "content": blocks },
             { "role": "user", "content": result },
         ]);
-        let reply = world
+        let reply = test
             .ask(
                 WIRE,
                 &with(first.clone(), &json!({ "model": model, "thinking": thinking, "messages": turns })),
             )
             .await;
         let body = reply.json();
-        (reply.status, body["error"]["message"].as_str().map_or_else(|| said(WIRE, &reply), str::to_owned))
+        (
+            reply.status,
+            body["error"]["message"].as_str().map_or_else(|| answer_text(WIRE, &reply), str::to_owned),
+        )
     };
     let told = back(OPUS_4_5, &enabled, blocks.clone()).await;
     assert!(told.0 == 200 && told.1.starts_with("the tool said: sunny and warm"), "{told:?}");
@@ -365,7 +371,7 @@ async fn thinking_comes_back_as_it_was_given_out() {
 
 #[tokio::test]
 async fn thinking_is_shown_or_not() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     for (model, thinking, shown) in [
         ("claude-opus-4-6", json!({ "type": "adaptive" }), true),
         ("claude-opus-4-6", json!({ "type": "adaptive", "display": "omitted" }), false),
@@ -374,28 +380,29 @@ async fn thinking_is_shown_or_not() {
         ("claude-opus-4-8", json!({ "type": "adaptive", "display": "summarized" }), true),
     ] {
         let body = with(ask("hi"), &json!({ "model": model, "thinking": thinking }));
-        let told = world.ask(WIRE, &body).await.json();
+        let told = test.ask(WIRE, &body).await.json();
         let block = &told["content"][0];
         assert_eq!(block["thinking"] != "", shown, "{model} {thinking}");
         assert!(told["usage"]["output_tokens_details"]["thinking_tokens"].as_u64() > Some(0));
         let turns = json!([{ "role": "user", "content": "hi" }, { "role": "assistant", "content": told["content"] }, { "role": "user", "content": "on" }]);
         // `citations: null` of a text block goes back as it came.
-        let reply = world.ask(WIRE, &with(body, &json!({ "messages": turns }))).await;
+        let reply = test.ask(WIRE, &with(body, &json!({ "messages": turns }))).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
     }
 }
 
 #[tokio::test]
 async fn prompts_are_cached() {
-    let world = World::with(|settings| settings.keys = vec!["sandbox-key".into(), "second-key".into()]).await;
+    let test =
+        TestSandbox::with(|settings| settings.keys = vec!["sandbox-key".into(), "second-key".into()]).await;
     let hour = json!({ "type": "ephemeral", "ttl": "1h" });
     let system = json!([{ "type": "text", "text": "one two three", "cache_control": hour }]);
     let content = json!([{ "type": "text", "text": "four five", "cache_control": { "type": "ephemeral" } }, { "type": "text", "text": "six" }]);
     let body =
         with(ask(""), &json!({ "system": system, "messages": [{ "role": "user", "content": content }] }));
     let usage = async |body: &Value| {
-        let told = world.ask(WIRE, body).await.json()["usage"].clone();
-        let billed = world.last(WIRE).usage.expect("billed");
+        let told = test.ask(WIRE, body).await.json()["usage"].clone();
+        let billed = test.last(WIRE).usage.expect("billed");
         assert_eq!(told["cache_creation"]["ephemeral_5m_input_tokens"], json!(billed.cache_write_5m));
         assert_eq!(told["cache_creation"]["ephemeral_1h_input_tokens"], json!(billed.cache_write_1h));
         assert_eq!(told["cache_read_input_tokens"], json!(billed.cache_read));
@@ -405,7 +412,7 @@ async fn prompts_are_cached() {
     assert_eq!(usage(&body).await, (1, 5, 0, 0));
     let other = with(body.clone(), &json!({ "messages": [{ "role": "user", "content": "seven" }] }));
     assert_eq!(usage(&other).await, (1, 3, 0, 0), "the system alone is the same");
-    world.advance(300_001);
+    test.advance(300_001);
     assert_eq!(usage(&body).await, (1, 3, 2, 0), "five minutes are over, the hour is not");
     assert_eq!(
         usage(&with(body.clone(), &json!({ "model": OPUS_4_5 }))).await,
@@ -413,8 +420,8 @@ async fn prompts_are_cached() {
         "every model has its own"
     );
     let headers = [("x-api-key", "second-key"), VERSION, JSON];
-    world.post(WIRE, "/v1/messages", &headers, body.to_string().as_bytes()).await.finish().await;
-    assert_eq!(world.last(WIRE).usage.map(|usage| usage.cache_read), Some(0), "and every account");
+    test.post(WIRE, "/v1/messages", &headers, body.to_string().as_bytes()).await.finish().await;
+    assert_eq!(test.last(WIRE).usage.map(|usage| usage.cache_read), Some(0), "and every account");
     let whole = with(ask("eight nine"), &json!({ "cache_control": { "type": "ephemeral" } }));
     assert_eq!(usage(&whole).await, (0, 0, 2, 0));
     assert_eq!(usage(&whole).await, (0, 2, 0, 0));
@@ -422,10 +429,10 @@ async fn prompts_are_cached() {
 
 #[tokio::test]
 async fn every_reply_carries_the_providers_headers() {
-    let world = World::start().await;
-    let good = world.ask(WIRE, &ask("hi")).await;
-    let bad = world.ask(WIRE, &json!({})).await;
-    let limited = world.ask(WIRE, &ask("[[429]]")).await;
+    let test = TestSandbox::start().await;
+    let good = test.ask(WIRE, &ask("hi")).await;
+    let bad = test.ask(WIRE, &json!({})).await;
+    let limited = test.ask(WIRE, &ask("[[429]]")).await;
     for reply in [&good, &bad, &limited] {
         assert!(reply.header("request-id").starts_with("req_011"));
         assert!(!reply.header("anthropic-organization-id").is_empty());
@@ -439,5 +446,5 @@ async fn every_reply_carries_the_providers_headers() {
         }
     }
     assert_eq!((limited.status, limited.header("retry-after")), (429, "1"));
-    assert_eq!(world.last(WIRE).at, START_MS);
+    assert_eq!(test.last(WIRE).at, START_MS);
 }

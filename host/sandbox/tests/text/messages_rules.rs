@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::client::{BEARER, JSON, NEWER, VERSION, Wire, World, X_KEY, question, with};
+use crate::client::{BEARER, JSON, NEWER, TestSandbox, VERSION, Wire, X_KEY, question, with};
 
 const OPUS_4_5: &str = "claude-opus-4-5-20251101";
 
@@ -322,11 +322,11 @@ fn table() -> Vec<(Value, &'static str)> {
 }
 
 #[tokio::test]
-async fn bodies_that_are_refused() {
-    let world = World::start().await;
+async fn refuses_invalid_bodies() {
+    let test = TestSandbox::start().await;
     for (change, words) in table() {
         let body = with(base(), &change);
-        let reply = world.ask(Wire::Messages, &body).await;
+        let reply = test.ask(Wire::Messages, &body).await;
         let shown = change.to_string().chars().take(300).collect::<String>();
         let told = reply.json();
         assert_eq!(reply.status, 400, "{shown}: {told}");
@@ -338,13 +338,13 @@ async fn bodies_that_are_refused() {
         assert!(message.starts_with(words), "{shown}\n  told {message}\n  not  {words}");
         assert_eq!(told["request_id"].as_str(), Some(reply.header("request-id")));
         assert_eq!(reply.header("x-should-retry"), "false");
-        assert_eq!(world.last(Wire::Messages).usage, None, "nothing is billed");
+        assert_eq!(test.last(Wire::Messages).usage, None, "nothing is billed");
     }
 }
 
 #[tokio::test]
-async fn bodies_that_pass() {
-    let world = World::start().await;
+async fn accepts_valid_bodies() {
+    let test = TestSandbox::start().await;
     for change in [
         json!({ "temperature": 0.5, "top_k": 3 }),
         json!({ "top_p": 0.5 }),
@@ -362,14 +362,14 @@ async fn bodies_that_pass() {
         ),
         json!({ "max_tokens": 0 }),
     ] {
-        let reply = world.ask(Wire::Messages, &with(base(), &change)).await;
+        let reply = test.ask(Wire::Messages, &with(base(), &change)).await;
         assert_eq!(reply.status, 200, "{change}: {}", reply.text());
     }
 }
 
 #[tokio::test]
 async fn versioned_tools_need_their_beta_and_their_model() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let screen = |tag: &str| json!({ "type": tag, "name": "computer", "display_width_px": 800, "display_height_px": 600 });
     for (model, tool, beta, status, words) in [
         ("claude-opus-4-6", screen("computer_20251124"), "computer-use-2025-11-24", 200, ""),
@@ -399,8 +399,7 @@ async fn versioned_tools_need_their_beta_and_their_model() {
     ] {
         let body = with(base(), &json!({ "model": model, "tools": [tool] })).to_string();
         let headers = [X_KEY, VERSION, JSON, ("anthropic-beta", beta)];
-        let reply =
-            world.post(Wire::Messages, "/v1/messages", &headers, body.as_bytes()).await.finish().await;
+        let reply = test.post(Wire::Messages, "/v1/messages", &headers, body.as_bytes()).await.finish().await;
         assert_eq!(reply.status, status, "{model} {tool}: {}", reply.text());
         let message = reply.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
         assert!(message.starts_with(words), "{message}");
@@ -409,7 +408,7 @@ async fn versioned_tools_need_their_beta_and_their_model() {
 
 #[tokio::test]
 async fn headers_keys_and_routes() {
-    let world = World::start().await;
+    let test = TestSandbox::start().await;
     let good = base().to_string();
     let key = |key: &'static str| [("x-api-key", key), VERSION, JSON].to_vec();
     let bearer = |key: &'static str| [("authorization", key), VERSION, JSON].to_vec();
@@ -467,7 +466,7 @@ async fn headers_keys_and_routes() {
         ),
         ("/v1/chat/completions", key("sandbox-key"), 404, "not_found_error", "Not found"),
     ] {
-        let reply = world.post(Wire::Messages, path, &headers, good.as_bytes()).await.finish().await;
+        let reply = test.post(Wire::Messages, path, &headers, good.as_bytes()).await.finish().await;
         let told = reply.json();
         assert_eq!(reply.status, status, "{path} {headers:?}: {told}");
         assert_eq!(told["error"]["type"].as_str().unwrap_or_default(), kind, "{headers:?}");
@@ -475,9 +474,9 @@ async fn headers_keys_and_routes() {
         assert!(reply.header("request-id").starts_with("req_"));
     }
     let model = with(base(), &json!({ "model": "claude-9" }));
-    let told = world.ask(Wire::Messages, &model).await;
+    let told = test.ask(Wire::Messages, &model).await;
     assert_eq!((told.status, &told.json()["error"]["message"]), (404, &json!("model: claude-9")));
-    let broken = world
+    let broken = test
         .post(Wire::Messages, "/v1/messages", &[X_KEY, VERSION, JSON], b"{\"model\":")
         .await
         .finish()
@@ -486,22 +485,17 @@ async fn headers_keys_and_routes() {
     assert!(told.starts_with("The request body is not valid JSON: "), "{told}");
     let large = vec![b' '; (32 << 20) + 1];
     let large =
-        world.post(Wire::Messages, "/v1/messages", &[X_KEY, VERSION, JSON], &large).await.finish().await;
+        test.post(Wire::Messages, "/v1/messages", &[X_KEY, VERSION, JSON], &large).await.finish().await;
     assert_eq!((large.status, &large.json()["error"]["type"]), (413, &json!("request_too_large")));
-    let got = crate::client::Conversation::open(
-        "GET",
-        &world.origin(Wire::Messages),
-        "/v1/messages",
-        &[X_KEY],
-        b"",
-    )
-    .await;
+    let got =
+        crate::client::Conversation::open("GET", &test.origin(Wire::Messages), "/v1/messages", &[X_KEY], b"")
+            .await;
     assert_eq!(got.finish().await.status, 405);
 }
 
 #[tokio::test]
-async fn the_newer_version_takes_less() {
-    let world = World::start().await;
+async fn the_newer_version_accepts_fewer_fields() {
+    let test = TestSandbox::start().await;
     let document =
         json!({ "type": "document", "source": { "type": "text", "media_type": "text/plain", "data": "x" } });
     let cited = json!([{ "type": "text", "text": "x", "citations": [{ "type": "char_location" }] }]);
@@ -516,8 +510,7 @@ async fn the_newer_version_takes_less() {
     ] {
         let body = with(base(), &change).to_string();
         let ask = async |version| {
-            world
-                .post(Wire::Messages, "/v1/messages", &[X_KEY, version, JSON], body.as_bytes())
+            test.post(Wire::Messages, "/v1/messages", &[X_KEY, version, JSON], body.as_bytes())
                 .await
                 .finish()
                 .await

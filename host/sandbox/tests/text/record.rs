@@ -1,18 +1,19 @@
-//! What the text providers remember, in process and over their own listener.
+//! The records of the text providers, in process and over their own listener.
 
 use gatehouse_sandbox::text::TextRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
 
-use crate::client::{Conversation, JSON, START_MS, VERSION, Wire, World, eventually, question};
+use crate::client::{Conversation, JSON, START_MS, TestSandbox, VERSION, Wire, eventually, question};
 
 #[tokio::test]
-async fn requests_are_remembered_to_the_byte() {
-    let world = World::with(|settings| settings.keys = vec!["first-key".into(), "second-key".into()]).await;
+async fn requests_are_recorded_to_the_byte() {
+    let test =
+        TestSandbox::with(|settings| settings.keys = vec!["first-key".into(), "second-key".into()]).await;
     // Spaces, escapes and the order of fields are kept: thinking has to come back byte for byte.
     let body = b"{ \"messages\" : [{\"content\":\"h\\u0069\",\"role\":\"user\"}],\n\"max_tokens\":9, \"model\":\"claude-opus-4-6\"}";
     let headers = [("x-api-key", "second-key"), VERSION, JSON, ("x-trace", "7")];
-    let reply = world.post(Wire::Messages, "/v1/messages?beta=true", &headers, body).await.finish().await;
-    let record = world.last(Wire::Messages);
+    let reply = test.post(Wire::Messages, "/v1/messages?beta=true", &headers, body).await.finish().await;
+    let record = test.last(Wire::Messages);
     assert_eq!((record.number, record.account, record.at), (0, Some(1), START_MS));
     assert_eq!((record.path.as_str(), record.status), ("/v1/messages?beta=true", Some(200)));
     assert_eq!(record.body.as_deref(), Some(&body[..]));
@@ -21,26 +22,26 @@ async fn requests_are_remembered_to_the_byte() {
     assert_eq!(record.sent, u64::try_from(reply.bytes().len()).expect("short"));
     assert_eq!(record.usage.map(|usage| usage.input), Some(1));
     assert!(record.finished && !record.hung_up);
-    assert_eq!(world.record(Wire::Chat), TextRecord::default(), "each wire remembers its own");
+    assert_eq!(test.record(Wire::Chat), TextRecord::default(), "each wire remembers its own");
 
     let refused = [("x-api-key", "second-key-401"), VERSION, JSON];
-    world.post(Wire::Messages, "/v1/messages", &refused, body).await.finish().await;
-    let record = world.last(Wire::Messages);
+    test.post(Wire::Messages, "/v1/messages", &refused, body).await.finish().await;
+    let record = test.last(Wire::Messages);
     assert_eq!((record.account, record.status, record.usage), (None, Some(401), None));
 }
 
 #[tokio::test]
-async fn clients_that_leave_are_noticed() {
-    let world = World::start().await;
+async fn records_clients_that_disconnect() {
+    let test = TestSandbox::start().await;
     for wire in [Wire::Chat, Wire::Messages] {
         for (text, seen) in [("[[stall:2]]", "data: "), ("[[slow-start]]", "")] {
-            let before = world.record(wire).count;
-            let mut open = world.open(wire, &question(wire, text, true)).await;
+            let before = test.record(wire).count;
+            let mut open = test.open(wire, &question(wire, text, true)).await;
             open.until(seen).await;
-            eventually(|| world.record(wire).held > 0).await;
+            eventually(|| test.record(wire).held > 0).await;
             drop(open);
-            eventually(|| world.last(wire).hung_up).await;
-            let record = world.last(wire);
+            eventually(|| test.last(wire).hung_up).await;
+            let record = test.last(wire);
             assert_eq!((record.number, record.finished), (before, false));
             assert_eq!(record.usage.is_some(), !seen.is_empty(), "billed once the answer has begun: {text}");
         }
@@ -48,16 +49,15 @@ async fn clients_that_leave_are_noticed() {
 }
 
 #[tokio::test]
-async fn the_listener_tells_the_same() {
-    let world = World::start().await;
-    for (wire, addresses) in [(Wire::Chat, world.sandbox.chat()), (Wire::Messages, world.sandbox.messages())]
-    {
-        world.ask(wire, &question(wire, "hi", true)).await;
+async fn the_listener_serves_the_record() {
+    let test = TestSandbox::start().await;
+    for (wire, addresses) in [(Wire::Chat, test.sandbox.chat()), (Wire::Messages, test.sandbox.messages())] {
+        test.ask(wire, &question(wire, "hi", true)).await;
         let at = addresses.record.rfind("/truth/").expect("a path");
         let (origin, path) = addresses.record.split_at(at);
         let told = Conversation::open("GET", origin, path, &[], b"").await.finish().await;
         let told: TextRecord = serde_json::from_slice(&told.bytes()).expect("the record");
-        assert_eq!(told, world.record(wire));
+        assert_eq!(told, test.record(wire));
         assert_eq!(told.count, 1);
         for (method, path, status) in [("GET", "/messages", 404), ("GET", "/", 404), ("POST", path, 405)] {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! A disk that remembers every write, can play a power cut at any moment, and can be told to break.
+//! A disk that remembers every write, can replay a power cut at any moment, and can be made to fail.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::{fmt, io};
@@ -18,7 +18,7 @@ pub enum Op {
     Acknowledged(usize),
 }
 
-/// Is told of a change before it is made, and says whether the disk still works.
+/// Receives each change before it is made; returns whether the disk still works.
 type Ask = Box<dyn FnMut(Access) -> bool + Send>;
 
 /// What the next access does.
@@ -31,13 +31,13 @@ pub enum DiskFault {
     FailSync,
     /// Syncs panic.
     PanicSync,
-    /// Syncs tell the one, then wait for the other.
+    /// A sync signals the first channel, then waits for the second.
     Gate(mpsc::Sender<()>, mpsc::Receiver<()>),
     /// The change that many ahead fails, half of a write having arrived; those after it work again.
     Change(usize),
     /// The read that many ahead fails; those after it work again.
     Read(usize),
-    /// A change is made only if the one asked says so.
+    /// A change is made only if the callback returns true.
     Ask(Ask),
 }
 
@@ -183,7 +183,7 @@ pub(super) fn redo(bytes: &mut Vec<u8>, op: &Op) {
     }
 }
 
-/// A place on a disk in memory.
+/// An offset into a disk in memory.
 pub(super) fn index(offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX)
 }
@@ -224,7 +224,7 @@ impl StorageBackend for Disk {
             DiskFault::FailSync => return Err(io::Error::other("the disk is on fire")),
             DiskFault::PanicSync => panic!("the disk fell over"),
             DiskFault::Gate(arrived, go_on) => {
-                // Whoever set the gate and went away waits for nothing.
+                // The test that set the gate may be gone.
                 let _ = arrived.send(());
                 let _ = go_on.recv();
             }

@@ -1,5 +1,5 @@
 //! A disk in memory that remembers what was written to it, what a power cut may leave of that, and numbers to
-//! choose by. For tests, of this room and of whatever stands on a store; never part of a gateway.
+//! choose by. For tests of this crate and of the crates above it; never part of a gateway.
 
 mod disk;
 mod image;

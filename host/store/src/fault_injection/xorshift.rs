@@ -1,4 +1,4 @@
-//! Numbers made from a seed, for whoever must be able to do the same again.
+//! Pseudorandom numbers from a seed, for tests that must be repeatable.
 
 /// Numbers that are the same for the same seed.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
-//! A disk that says no: whichever write, sync or change of length fails, the store stops for good, tells
-//! everybody, and a restart finds what was acknowledged.
+//! Disk errors: whichever write, sync or change of length fails, the store stops for good and fails every caller,
+//! and a restart finds what was acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn audit(text: &str) -> Command {
     Command::Audit { task: None, text: text.into(), at: START }
 }
 
-/// The states a house goes through, one command a batch, and the commands between them.
+/// The states a store goes through, one command a batch, and the commands between them.
 fn story() -> (Vec<Page>, Vec<Command>) {
     let mut pages = vec![Page::blank(1, 9_000)];
     let mut commands = pages[0].turn(0).0;

@@ -24,13 +24,13 @@ use crate::writer::commit;
 const SEEDS: Range<u64> = 1..8;
 /// Together, all lives must be worth that many images.
 const IMAGES: usize = 10_000;
-/// Starts of one house: each but the first on a disk that a power cut left.
+/// Starts of one store: each but the first on a disk that a power cut left.
 const STARTS: usize = 5;
 const BATCHES: usize = 6;
 const IMAGES_PER_CUT: usize = 3;
 /// Recovery takes few operations, so each is looked at more closely.
 const IMAGES_PER_CUT_OF_RECOVERY: usize = 16;
-/// Replays one life: the seed a failure names.
+/// Repeats one life: the seed a failure names.
 const REPLAY: &str = "GATEHOUSE_CRASH_SEED";
 
 /// What the storage were like after a batch, and what comes next from there.
@@ -99,13 +99,13 @@ struct Tally {
     images: usize,
     /// PowerCut while the store was recovering from an earlier cut.
     while_recovering: usize,
-    /// Prepared on a batch that was durable before anybody was told.
+    /// Prepared on a batch that was durable before it was acknowledged.
     ahead: usize,
     /// Where the file's length was in doubt.
     lengths: usize,
 }
 
-/// One house from its first start on.
+/// One store from its first start on.
 struct Life {
     words: Xorshift,
     pages: Vec<Page>,
@@ -114,7 +114,7 @@ struct Life {
 
 impl Life {
     fn new(seed: u64) -> Self {
-        // Every fourth house has rows that make the file grow.
+        // Every fourth store has rows that make the file grow.
         let fat = if seed.is_multiple_of(4) { 200_000 } else { 9_000 };
         Self { words: Xorshift::new(!seed), pages: vec![Page::blank(seed, fat)], tally: Tally::default() }
     }
@@ -158,11 +158,11 @@ impl Life {
         let mut left = None;
         let Self { words, pages, tally } = self;
         each_power_cut(disk, log, |cut| {
-            // One batch may have become durable without anybody having been told; none while recovering.
+            // One batch may have become durable without an acknowledgement; none while recovering.
             let (allowed, most) = match cut.acknowledged {
                 Some(batches) => (batches..(batches + 2).min(pages.len()), IMAGES_PER_CUT),
                 None if again => (before..before + 1, IMAGES_PER_CUT_OF_RECOVERY),
-                // The first start has made no store yet: see the tests of its birth.
+                // The first start has made no store yet: see the tests of file creation.
                 None => return Ok(()),
             };
             for (number, image) in cut.images(most, words).into_iter().enumerate() {
@@ -216,7 +216,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
     }
 }
 
-/// How many images of a house's first start lose something, and how many there are.
+/// How many images of a store's first start lose something, and how many there are.
 fn losses(log: &[Op], pages: &[Page]) -> (usize, usize) {
     let (mut words, mut lost, mut images) = (Xorshift::new(3), 0, 0);
     each_power_cut(vec![], log, |cut| {

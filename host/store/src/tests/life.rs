@@ -142,7 +142,7 @@ async fn many_callers_share_the_writer() {
         callers.spawn(async move { store.execute(submit(number, 2)).await.unwrap() });
     }
     let verdicts = callers.join_all().await;
-    // The customer holds 300: exactly 150 fit, whoever they are.
+    // The customer holds 300: exactly 150 fit, any of them.
     assert_eq!(verdicts.iter().filter(|verdict| verdict.is_ok()).count(), 150);
     let customer = store.customer(&customer_id(0)).unwrap().unwrap();
     assert_eq!((customer.available, customer.reserved), (Credits::ZERO, Credits(300)));
@@ -207,7 +207,7 @@ async fn what_was_queued_is_done_before_closing() {
     store.close();
 }
 
-/// A disk breaks under a store with one customer; whoever asks is told, and a restart finds a whole state.
+/// A disk breaks under a store with one customer; every caller gets the error, and a restart finds a whole state.
 async fn broken_by(fault: DiskFault, reason: &str) {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();

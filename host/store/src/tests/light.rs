@@ -1,4 +1,4 @@
-//! Commands whose loss does no harm: answered before the disk, kept in order, durable soon.
+//! Deferred commands: acknowledged before the commit, kept in order, durable soon.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn begin() -> (Disk, Store) {
 }
 
 async fn work(mut writer: Writer) {
-    while writer.turn().await {}
+    while writer.run_batch().await {}
 }
 
 fn syncs(disk: &Disk) -> usize {

@@ -1,7 +1,7 @@
-//! What a busy house asks of its store, made up from a number: tasks that are submitted, repeated, advanced and
+//! The commands of a busy gateway, generated from a seed: tasks that are submitted, repeated, advanced and
 //! ended, money, keys, holds of requests, sweeps, and history that is dropped.
 //!
-//! Unlike the sequences that look for contradictions, these use each id once, as the house does, so that the
+//! Unlike the sequences that look for contradictions, these use each id once, as the gateway does, so that the
 //! doctor must find nothing.
 
 use gatehouse_model::{Status, TaskId, UnixMs};
@@ -20,7 +20,7 @@ impl Xorshift {
     }
 }
 
-/// The commands of one house, one after the other.
+/// The commands of one gateway, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Mix {
     words: Xorshift,

@@ -1,5 +1,5 @@
-//! The store against its promises: same answers as the storage in memory, whole batches or nothing, and a clear
-//! word when it cannot go on.
+//! The guarantees of the store: the same answers as the storage in memory, whole batches or nothing, and a clear
+//! error when it cannot continue.
 
 mod broken;
 mod crash;
@@ -25,7 +25,7 @@ use crate::layout::{self, Day};
 use crate::read::rows;
 use crate::store::Store;
 
-/// Everything there is, look-up tables included, from whoever keeps it.
+/// All rows of a storage, look-up tables included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dump {
     customers: Vec<Customer>,
@@ -142,7 +142,7 @@ fn key(name: &str) -> KeyId {
     KeyId(name.to_owned())
 }
 
-/// A task id born that many minutes after the start, told apart by `number`.
+/// A task id created that many minutes after the start, told apart by `number`.
 fn minute(minutes: u64, number: u128) -> TaskId {
     TaskId::from_bits((u128::from(START.0 + minutes * 60_000) << 80) | number)
 }

@@ -7,7 +7,7 @@ use gatehouse_model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One change. Moments are told by whoever sends it; the rules read no clock.
+/// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// Makes an API key.
@@ -47,7 +47,7 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
-    /// Drops the history of finished tasks born before a day; a day in which a live task was born stays.
+    /// Drops the history of finished tasks created before a day; a day in which a live task was created stays.
     DropHistory {
         /// Days since the epoch.
         before_day: u32,
@@ -161,7 +161,7 @@ pub struct Change {
     pub phase: Phase,
     /// A new state and its version.
     pub state: Option<(u32, Vec<u8>)>,
-    /// The build that carries the task on, when it is not the one before.
+    /// The version that continues the task, when it changes.
     pub digest: Option<Digest>,
     /// The provider customer that made it.
     #[serde(rename = "seat")]
@@ -210,6 +210,6 @@ pub enum Applied {
         /// Send the command again.
         more: bool,
     },
-    /// The task as it now stands, after [`Command::Advance`] or [`Command::Finish`].
+    /// The task after [`Command::Advance`] or [`Command::Finish`].
     Task(Box<Task>),
 }

@@ -4,12 +4,12 @@ use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
 
 use crate::ledger::hold::HoldId;
 
-/// Why a command changed nothing. Expected in normal work; the storage are untouched and the batch goes on.
+/// Why a command changed nothing. Expected in normal work; the storage is unchanged and the batch goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
     /// A customer of that id is open already.
-    #[error("customer {0} exists already")]
+    #[error("account {0} exists already")]
     CustomerExists(CustomerId),
     /// The task has ended.
     #[error("the task has already ended: {}", .0.as_str())]
@@ -46,7 +46,7 @@ pub enum Rejection {
         problem: String,
     },
     /// No customer of that id.
-    #[error("no customer {0}")]
+    #[error("no account {0}")]
     NoCustomer(CustomerId),
     /// No open hold of that id: never made, or resolved already.
     #[error("no open hold for {0}")]
@@ -58,7 +58,7 @@ pub enum Rejection {
     #[error("no task {0}")]
     NoTask(TaskId),
     /// The sum does not fit.
-    #[error("the amount does not fit into the storage")]
+    #[error("the amount does not fit into the ledger")]
     Overflow,
     /// More is to be settled than was held.
     #[error("cannot settle {cost} credits of a hold of {held}")]
@@ -76,7 +76,7 @@ pub enum Rejection {
         /// What is left of the quota.
         remaining: Credits,
     },
-    /// The task has moved on since the command was thought of.
+    /// The task has moved on since the command was made.
     #[error("the task has moved on to revision {current}")]
     Stale {
         /// Its revision.

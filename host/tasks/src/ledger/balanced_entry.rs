@@ -1,6 +1,6 @@
 //! A ledger row together with the balances it leads to, worked out in full before anything is written.
 //!
-//! The only place that makes [`JournalEntry`] values and changes balances.
+//! The only file that makes [`JournalEntry`] values and changes balances.
 
 use gatehouse_model::{Credits, Customer, Key, UnixMs};
 
@@ -110,7 +110,7 @@ impl BalancedEntry {
         mut entry: JournalEntry,
         head: LedgerHead,
     ) -> Result<Self, Rejection> {
-        // Until here the row carries the chain before it, for want of its own.
+        // Until here the entry holds the chain of the entry before it.
         entry.chain = entry.link(head.chain);
         move_balances(&mut customer, &entry.movement).ok_or(Rejection::Overflow)?;
         if let Some(key) = &mut key {

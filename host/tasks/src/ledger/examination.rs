@@ -1,6 +1,6 @@
-//! The doctor's eyes: re-sums the ledger and compares it with every balance, hold and task.
+//! The examination behind `gatehouse doctor`: re-sums the ledger and compares it with every balance, hold and task.
 //!
-//! Fed row by row, so that storage of any size can be examined from one snapshot. It trusts no row: sums run in
+//! Fed row by row, so that a store of any size can be examined from one snapshot. It trusts no row: sums run in
 //! 128 bits, and what contradicts something else becomes a finding instead of a stop.
 
 use std::collections::BTreeMap;

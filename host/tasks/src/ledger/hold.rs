@@ -1,7 +1,7 @@
 //! Money reserved for one request.
 //!
-//! A hold is a row with an owner and an end, never a counter. An open hold is in the storage; it leaves them when
-//! it is settled or released, and because it is then gone, it cannot be resolved a second time.
+//! A hold is a row with an owner and an end, never a counter. An open hold has a row; settling or releasing it
+//! removes the row, so it cannot be resolved a second time.
 
 use std::fmt;
 

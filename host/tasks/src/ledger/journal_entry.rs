@@ -1,6 +1,6 @@
 //! The ledger's rows: append-only, gap-free, hash-chained, each summing to zero.
 //!
-//! Four places hold money: a customer's `available`, `reserved` and `spent`, and the world outside. A
+//! Four accounts hold money: a customer's `available`, `reserved` and `spent`, and `external`, all that is outside. A
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 
@@ -22,7 +22,7 @@ pub enum EntryKind {
     Settle,
 }
 
-/// How much each place gained or lost. The four always sum to zero.
+/// How much each of them gained or lost. The four always sum to zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Movement {
     /// Change of what is free.
@@ -31,7 +31,7 @@ pub struct Movement {
     pub reserved: Credits,
     /// Change of what is settled.
     pub spent: Credits,
-    /// Change of the world outside: minus what was paid in.
+    /// Change of what is outside: minus what was paid in.
     pub external: Credits,
 }
 
@@ -127,7 +127,7 @@ impl EntryKind {
     }
 }
 
-/// Where the ledger stands.
+/// The present end of the ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LedgerHead {
     /// The number of the next row.

@@ -1,7 +1,7 @@
-//! The rows a command may read and write, whoever keeps them.
+//! The rows that a command may read and write, independent of the store.
 //!
-//! [`LedgerStorage`] is row access and nothing more: no rule lives behind it, so that two keepers cannot disagree about
-//! what is true. A keeper answers from its own writes within one batch, and keeps its own look-up indexes.
+//! [`LedgerStorage`] is row access and nothing more: it holds no rule, so two implementations cannot disagree
+//! about rules. An implementation reads its own writes within one batch, and maintains its own indexes.
 
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
@@ -56,11 +56,11 @@ pub trait LedgerStorage {
     fn live(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
     /// The task of that id, if it has ended and is still in history.
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
-    /// The live task born first.
+    /// The live task created first.
     fn oldest_live(&self) -> Result<Option<TaskId>, Self::Error>;
     /// Keeps a live task, and lists it under its owner.
     fn put_live(&mut self, task: &Task) -> Result<(), Self::Error>;
-    /// Moves a task from the live ones into the history of the day of its birth.
+    /// Moves a task from the live ones into the history of the day of its creation.
     fn put_finished(&mut self, task: &Task) -> Result<(), Self::Error>;
     /// Drops the history of all days before `day`; how many days that were.
     fn drop_history(&mut self, day: u32) -> Result<u32, Self::Error>;
@@ -94,7 +94,7 @@ pub trait LedgerStorage {
         limit: usize,
     ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
 
-    /// Where the ledger stands.
+    /// The present end of the ledger.
     fn head(&self) -> Result<LedgerHead, Self::Error>;
     /// Appends a row, made for the present head.
     fn append(&mut self, entry: &JournalEntry) -> Result<(), Self::Error>;

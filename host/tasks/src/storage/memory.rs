@@ -1,4 +1,4 @@
-//! LedgerStorage in memory: for tests and simulations, and as the yardstick other keepers are compared with.
+//! Ledger storage in memory: for tests and simulations, and the reference for other implementations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -10,7 +10,7 @@ use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage};
 
-/// LedgerStorage that are never written down. Cannot fail.
+/// Rows in memory. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryLedgerStorage {
     customers: BTreeMap<CustomerId, Customer>,
@@ -36,12 +36,12 @@ impl MemoryLedgerStorage {
         self.keys.values()
     }
 
-    /// All live tasks, by birth.
+    /// All live tasks, by creation.
     pub fn live_tasks(&self) -> impl Iterator<Item = &Task> {
         self.live.values()
     }
 
-    /// All ended tasks still in history, by birth.
+    /// All ended tasks still in history, by creation.
     pub fn finished_tasks(&self) -> impl Iterator<Item = &Task> {
         self.history.values().flat_map(BTreeMap::values)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! submitted -> pending -> processing -> completed | failed      only to the right, any step may be skipped
 //! ```
-//! Every change names the revision it is based on; whoever comes second is told where the task stands now and
+//! Every change names the revision it is based on; the second of two changes is rejected with the present revision and
 //! changes nothing. So overlapping polls, a timeout and a cancel cannot end a task, or its hold, twice.
 
 use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs};

@@ -1,4 +1,4 @@
-//! Small verdicts about a task that depend on nothing but the task and the time.
+//! Decisions about a task that depend on nothing but the task and the time.
 
 use gatehouse_model::{Call, FailureKind, Replay, Task, TaskFailure, UnixMs};
 
@@ -38,13 +38,13 @@ pub fn is_overdue(task: &Task, now: UnixMs) -> bool {
     !task.status.is_final() && now >= task.deadline
 }
 
-/// The fault of a task older than its limit; the spec gives the words.
+/// The failure of a task older than its limit; the spec gives the words.
 #[must_use]
 pub fn timed_out() -> TaskFailure {
     TaskFailure { kind: FailureKind::Timeout, message: "Task timeout".into() }
 }
 
-/// The fault of a task whose call was ambiguous and may not be sent again.
+/// The failure of a task whose call was ambiguous and may not be sent again.
 #[must_use]
 pub fn lost_answer() -> TaskFailure {
     TaskFailure {

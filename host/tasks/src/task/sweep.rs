@@ -25,7 +25,7 @@ pub(crate) fn holds<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize
     for hold in &expired {
         match resolution(storage, hold, None, String::new(), now) {
             Ok(entry) => entry.write(storage)?,
-            // Only damaged storage refuse a release (its customer or key is gone). Money is not moved on a guess:
+            // Only a damaged storage rejects a release (its customer or key is gone). Money is not moved on a guess:
             // the hold stays for the doctor to find, and the others are released.
             Err(Stop::Rejected(_)) => continue,
             Err(broken) => return Err(broken),
@@ -37,7 +37,7 @@ pub(crate) fn holds<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize
 }
 
 pub(crate) fn drop_history<B: LedgerStorage>(storage: &mut B, before_day: u32) -> Ruling<Applied, B> {
-    // A live task is listed in the day of its birth and will end there, so that day is still needed.
+    // A live task is listed in the day of its creation and will end there, so that day is still needed.
     let needed = storage.oldest_live()?.map_or(u32::MAX, |task| task.timestamp().day());
     Ok(Applied::Dropped(storage.drop_history(before_day.min(needed))?))
 }

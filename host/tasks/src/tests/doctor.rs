@@ -1,4 +1,4 @@
-//! The doctor finds what was tampered with, and calls it by its name.
+//! The examination finds changed rows and names them.
 
 use gatehouse_model::{Credits, Customer, Digest, Key, Status, Task};
 

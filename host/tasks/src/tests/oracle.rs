@@ -1,4 +1,4 @@
-//! A tiny second opinion: the same commands on plain maps of numbers, written without looking at the rules.
+//! The oracle: the same commands on plain maps of numbers, written independently of the rules.
 
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
-use crate::NoSlot;
-use crate::accounts::Sign;
+use crate::pool::accounts::HealthSignal;
+use crate::pool::accounts::NoPermit;
 
 /// Accounts as `name: settings` lines under one provider.
 fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
@@ -16,18 +16,18 @@ fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
     upstream_with(&text, Arc::clone(clock), Arc::new(SystemResolver))
 }
 
-fn name(upstream: &Upstream) -> Result<String, NoSlot> {
-    upstream.enter("p", None).map(|(_, slot)| slot.account().to_owned())
+fn name(upstream: &Upstream) -> Result<String, NoPermit> {
+    upstream.acquire_account("p", None).map(|(_, permit)| permit.account().to_owned())
 }
 
 #[test]
 fn places_run_out_and_come_back() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 2")]);
-    let (first, _) = upstream.enter("p", None).unwrap();
-    let (second, _) = upstream.enter("p", Some("a")).unwrap();
-    assert_eq!(upstream.enter("p", None).unwrap_err(), NoSlot::Busy);
-    assert_eq!(upstream.enter("p", Some("a")).unwrap_err(), NoSlot::Busy);
-    assert!(upstream.acquire("p", "a").is_ok(), "a job in flight needs no further place");
+    let (first, _) = upstream.acquire_account("p", None).unwrap();
+    let (second, _) = upstream.acquire_account("p", Some("a")).unwrap();
+    assert_eq!(upstream.acquire_account("p", None).unwrap_err(), NoPermit::Busy);
+    assert_eq!(upstream.acquire_account("p", Some("a")).unwrap_err(), NoPermit::Busy);
+    assert!(upstream.acquire_call("p", "a").is_ok(), "a job in flight needs no further place");
     drop(first);
     assert!(name(&upstream).is_ok());
     drop(second);
@@ -38,7 +38,7 @@ fn a_job_of_an_earlier_process_has_its_place_whatever_the_limit() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 1")]);
     let places = [upstream.resume("p", "a").unwrap(), upstream.resume("p", "a").unwrap()];
     assert!(upstream.resume("p", "gone").is_none() && upstream.resume("q", "a").is_none());
-    assert_eq!(name(&upstream), Err(NoSlot::Busy));
+    assert_eq!(name(&upstream), Err(NoPermit::Busy));
     drop(places);
     assert!(name(&upstream).is_ok());
 }
@@ -46,8 +46,8 @@ fn a_job_of_an_earlier_process_has_its_place_whatever_the_limit() {
 #[test]
 fn what_is_not_configured_is_unknown() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "")]);
-    assert_eq!(upstream.enter("q", None).unwrap_err(), NoSlot::Unknown);
-    assert_eq!(upstream.enter("p", Some("b")).unwrap_err(), NoSlot::Unknown);
+    assert_eq!(upstream.acquire_account("q", None).unwrap_err(), NoPermit::Unknown);
+    assert_eq!(upstream.acquire_account("p", Some("b")).unwrap_err(), NoPermit::Unknown);
     assert!(upstream.knows("p") && !upstream.knows("q"));
 }
 
@@ -57,7 +57,7 @@ fn a_lower_priority_number_goes_first() {
         &TestClock::skipping_pauses_at(0),
         &[("spare", "priority = 5"), ("first", "priority = 1\nconcurrency = 1")],
     );
-    let (held, _) = upstream.enter("p", None).unwrap();
+    let (held, _) = upstream.acquire_account("p", None).unwrap();
     assert_eq!(held.account(), "first");
     assert_eq!(name(&upstream).unwrap(), "spare");
     drop(held);
@@ -79,7 +79,7 @@ fn a_rate_names_the_moment_of_the_next_call() {
     let clock = TestClock::skipping_pauses_at(1000);
     let upstream = pool(&clock, &[("a", "rate_per_second = 2.0")]);
     assert!(name(&upstream).is_ok() && name(&upstream).is_ok());
-    let Err(NoSlot::Until(moment)) = name(&upstream) else { panic!("two calls a second are enough") };
+    let Err(NoPermit::Until(moment)) = name(&upstream) else { panic!("two calls a second are enough") };
     assert_eq!(moment, UnixMs(1500));
     clock.advance_ms(500);
     assert!(name(&upstream).is_ok());
@@ -90,8 +90,12 @@ fn too_many_calls_pause_the_account() {
     for (asked, pause) in [(Some(7), 7000), (Some(0), 1000), (Some(86_400), 600_000)] {
         let clock = TestClock::skipping_pauses_at(1000);
         let upstream = pool(&clock, &[("a", "")]);
-        upstream.enter("p", None).unwrap().1.judge(Sign::TooMany(asked));
-        assert_eq!(name(&upstream), Err(NoSlot::Until(UnixMs(1000 + pause))), "{asked:?}");
+        upstream
+            .acquire_account("p", None)
+            .unwrap()
+            .1
+            .report(HealthSignal::RateLimited(asked.map(Duration::from_secs)));
+        assert_eq!(name(&upstream), Err(NoPermit::Until(UnixMs(1000 + pause))), "{asked:?}");
         clock.advance_ms(pause);
         assert!(name(&upstream).is_ok());
     }
@@ -102,11 +106,15 @@ fn pauses_without_a_number_grow_until_a_call_goes_well() {
     let clock = TestClock::skipping_pauses_at(1000);
     let upstream = pool(&clock, &[("a", "")]);
     let mut pauses = vec![];
-    for sign in
-        [Sign::TooMany(None), Sign::TooMany(None), Sign::TooMany(None), Sign::Well, Sign::TooMany(None)]
-    {
-        upstream.enter("p", None).unwrap().1.judge(sign);
-        if let Err(NoSlot::Until(moment)) = name(&upstream) {
+    for signal in [
+        HealthSignal::RateLimited(None),
+        HealthSignal::RateLimited(None),
+        HealthSignal::RateLimited(None),
+        HealthSignal::Healthy,
+        HealthSignal::RateLimited(None),
+    ] {
+        upstream.acquire_account("p", None).unwrap().1.report(signal);
+        if let Err(NoPermit::Until(moment)) = name(&upstream) {
             let pause = moment.since(clock.now()).as_millis() as u64;
             pauses.push(pause);
             clock.advance_ms(pause);
@@ -121,13 +129,13 @@ fn pauses_without_a_number_grow_until_a_call_goes_well() {
 fn an_account_in_trouble_is_passed_over_while_another_is_whole() {
     let clock = TestClock::skipping_pauses_at(0);
     let upstream = pool(&clock, &[("a", "priority = 1"), ("b", "priority = 2\nconcurrency = 1")]);
-    upstream.enter("p", Some("a")).unwrap().1.judge(Sign::Trouble);
-    let (held, _) = upstream.enter("p", None).unwrap();
+    upstream.acquire_account("p", Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
+    let (held, _) = upstream.acquire_account("p", None).unwrap();
     assert_eq!(held.account(), "b");
     // Rather wait for the whole one than fail at the other.
-    assert_eq!(name(&upstream), Err(NoSlot::Busy));
+    assert_eq!(name(&upstream), Err(NoPermit::Busy));
     // What is bound to it still goes there.
-    assert_eq!(upstream.enter("p", Some("a")).unwrap().0.account(), "a");
+    assert_eq!(upstream.acquire_account("p", Some("a")).unwrap().0.account(), "a");
     drop(held);
     clock.advance_ms(300_000);
     assert_eq!(name(&upstream).unwrap(), "a");
@@ -136,7 +144,7 @@ fn an_account_in_trouble_is_passed_over_while_another_is_whole() {
 #[test]
 fn a_lone_account_in_trouble_is_still_used() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "")]);
-    upstream.enter("p", None).unwrap().1.judge(Sign::Trouble);
+    upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::AccountRefused);
     assert_eq!(name(&upstream).unwrap(), "a");
 }
 
@@ -145,15 +153,15 @@ fn failures_open_the_breaker_and_one_trial_closes_it() {
     let clock = TestClock::skipping_pauses_at(0);
     let upstream = pool(&clock, &[("a", "")]);
     for _ in 0..5 {
-        upstream.enter("p", None).unwrap().1.judge(Sign::Failing);
+        upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::Failing);
     }
-    let Err(NoSlot::Until(moment)) = name(&upstream) else { panic!("five failures open it") };
+    let Err(NoPermit::Until(moment)) = name(&upstream) else { panic!("five failures open it") };
     clock.advance_ms(moment.0);
-    let (_place, trial) = upstream.enter("p", None).unwrap();
-    assert_eq!(name(&upstream), Err(NoSlot::Until(clock.now().plus(Duration::from_secs(1)))));
+    let (_place, trial) = upstream.acquire_account("p", None).unwrap();
+    assert_eq!(name(&upstream), Err(NoPermit::Until(clock.now().plus(Duration::from_secs(1)))));
     // A trial that told nothing makes room for the next.
     drop(trial);
-    upstream.enter("p", None).unwrap().1.judge(Sign::Well);
+    upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::Healthy);
     assert!(name(&upstream).is_ok());
 }
 
@@ -161,7 +169,7 @@ fn failures_open_the_breaker_and_one_trial_closes_it() {
 fn an_open_breaker_sends_calls_to_the_spare() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
     for _ in 0..5 {
-        upstream.enter("p", None).unwrap().1.judge(Sign::Failing);
+        upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::Failing);
     }
     assert_eq!(name(&upstream).unwrap(), "b");
 }

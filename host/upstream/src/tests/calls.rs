@@ -7,8 +7,8 @@ use gatehouse_model::{Body, Header, Outage, Part, Reply};
 use super::*;
 
 async fn call(upstream: &Upstream, call: &Call, blobs: &dyn Blobs) -> Result<Reply, Outage> {
-    let (_place, slot) = upstream.enter("p", None).unwrap();
-    upstream.call(&slot, call, blobs, NEVER).await
+    let (_place, permit) = upstream.acquire_account("p", None).unwrap();
+    upstream.call(&permit, call, blobs, NEVER).await
 }
 
 fn text(reply: &Reply) -> &str {
@@ -24,7 +24,7 @@ fn header(name: &str, value: &str) -> Header {
 
 #[tokio::test]
 async fn the_credential_goes_into_its_slot_and_nowhere_else() {
-    for (auth, slot, expected, target) in [
+    for (auth, permit, expected, target) in [
         ("", "authorization", Some(format!("Bearer {SECRET}")), "/v1/a?b=c".to_owned()),
         ("auth = { header = \"x-key\" }", "x-key", Some(SECRET.to_owned()), "/v1/a?b=c".to_owned()),
         ("auth = { query = \"key\" }", "authorization", None, format!("/v1/a?b=c&key={SECRET}")),
@@ -35,7 +35,7 @@ async fn the_credential_goes_into_its_slot_and_nowhere_else() {
         let reply = call(&upstream, &get(path("/a?b=c")), &Memory::default()).await.unwrap();
         assert_eq!((reply.status, text(&reply)), (200, "ok"));
         let seen = server.only();
-        assert_eq!(seen.header(slot), expected.as_deref(), "{auth}");
+        assert_eq!(seen.header(permit), expected.as_deref(), "{auth}");
         assert_eq!((seen.method.as_str(), seen.target.as_str()), ("GET", target.as_str()), "{auth}");
         let leaks = seen.headers.values().filter(|value| value.to_str().unwrap().contains(SECRET)).count();
         assert_eq!(leaks, usize::from(expected.is_some()), "{auth}");

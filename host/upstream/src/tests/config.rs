@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::Auth;
+use crate::request::auth::Auth;
 
 const FULL: &str = r#"
 [providers.bfl]
@@ -64,7 +64,7 @@ fn a_full_file_is_understood() {
     );
     let upstream = build(FULL, "k").unwrap();
     assert!(upstream.knows("bfl") && upstream.knows("local"));
-    assert_eq!(upstream.acquire("local", "main").unwrap().account(), "main");
+    assert_eq!(upstream.acquire_call("local", "main").unwrap().account(), "main");
 }
 
 #[test]

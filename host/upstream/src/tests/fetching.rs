@@ -3,7 +3,7 @@
 use tokio::io::AsyncWriteExt;
 
 use super::*;
-use crate::{FetchError, Origins, Policy};
+use crate::fetch::{FetchError, Origins, Policy};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -24,7 +24,10 @@ use gatehouse_model::{BlobId, Call, Clock as _, Payload, Replay, Secret, Target,
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{Blobs, Config, OpenBlob, Resolve, SecretRef, SystemResolver, Upstream};
+use crate::client::resolve::{Resolve, SystemResolver};
+use crate::config::settings::{Config, SecretRef};
+use crate::request::blobs::{Blobs, OpenBlob};
+use crate::upstream::Upstream;
 
 pub(crate) const SECRET: &str = "sk-upstream-secret";
 pub(crate) const NEVER: UnixMs = UnixMs(u64::MAX);

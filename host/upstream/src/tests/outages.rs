@@ -4,11 +4,11 @@ use gatehouse_model::Outage;
 use tokio::io::AsyncWriteExt;
 
 use super::*;
-use crate::NoSlot;
+use crate::pool::accounts::NoPermit;
 
 async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
-    let (_place, slot) = upstream.enter("p", None).unwrap();
-    upstream.call(&slot, call, &Memory::default(), deadline).await.map(|reply| reply.status)
+    let (_place, permit) = upstream.acquire_account("p", None).unwrap();
+    upstream.call(&permit, call, &Memory::default(), deadline).await.map(|reply| reply.status)
 }
 
 /// A port that was open a moment ago.
@@ -130,8 +130,8 @@ async fn answers_tell_the_account_what_to_do() {
         for _ in 0..calls {
             assert_eq!(outcome(&upstream, &get(path("/")), NEVER).await, Ok(status));
         }
-        let expected = then.map(|ms| NoSlot::Until(clock.now().plus(Duration::from_millis(ms))));
-        assert_eq!(upstream.enter("p", None).err(), expected, "{status}");
+        let expected = then.map(|ms| NoPermit::Until(clock.now().plus(Duration::from_millis(ms))));
+        assert_eq!(upstream.acquire_account("p", None).err(), expected, "{status}");
     }
 }
 
@@ -144,6 +144,6 @@ async fn five_server_errors_or_outages_open_the_breaker() {
         for _ in 0..5 {
             let _ = outcome(&upstream, &get(path("/")), NEVER).await;
         }
-        assert!(matches!(upstream.enter("p", None), Err(NoSlot::Until(_))), "{base}");
+        assert!(matches!(upstream.acquire_account("p", None), Err(NoPermit::Until(_))), "{base}");
     }
 }

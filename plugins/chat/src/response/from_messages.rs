@@ -1,6 +1,6 @@
-//! Whole answers of a Messages provider, output_bytes for a chat client.
+//! Whole answers of a Messages provider, written for a chat client.
 //!
-//! Thinking is output_bytes as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte. A
+//! Thinking is written as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte. A
 //! client that sends these back lets the provider continue its thinking through a tool loop.
 
 use gatehouse_sdk::{Answered, Context, TextFailure};
@@ -136,7 +136,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Texts output_bytes one after the other.
+/// Texts written one after the other.
 fn joined(texts: &[JsonString<'_>]) -> String {
     format!("\"{}\"", texts.iter().map(|text| text.inner()).collect::<String>())
 }

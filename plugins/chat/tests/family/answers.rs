@@ -67,7 +67,7 @@ fn tokens_in_every_dialect() {
 }
 
 #[test]
-fn what_a_clone_leaves_out_is_filled_in() {
+fn adds_members_a_server_leaves_out() {
     let bare = json!({"choices": [{"message": {"content": "hi"}}]});
     let (body, usage, written) = read(Protocol::Chat, &bare);
     assert_eq!((usage, written), (None, 2));
@@ -83,7 +83,7 @@ fn what_a_clone_leaves_out_is_filled_in() {
 }
 
 #[test]
-fn everything_the_model_wrote_is_counted() {
+fn counts_all_output_bytes() {
     let call = json!({"id": "c", "type": "function", "function": {"name": "fn", "arguments": "{\"a\":1}"}});
     let message = json!({"role": "assistant", "content": "\u{e9}", "reasoning_content": "abc", "refusal": "no", "tool_calls": [call]});
     let mut body = chat(json!(null));
@@ -162,7 +162,7 @@ fn calls_and_thinking() {
 }
 
 #[test]
-fn an_answer_that_makes_no_sense_is_the_providers_fault() {
+fn an_unreadable_answer_is_a_provider_failure() {
     for body in ["", "  ", "<html>502</html>", "[]", "{", "data: {}\n\n"] {
         for protocol in [Protocol::Chat, Protocol::Messages] {
             let rejection = answer(protocol, 200, body).unwrap_err();

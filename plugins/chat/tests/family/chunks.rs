@@ -54,7 +54,7 @@ fn the_standard_stream_with_tokens_asked_for() {
 }
 
 #[test]
-fn tokens_nobody_asked_for_are_for_the_host_alone() {
+fn unrequested_token_counts_go_to_the_host_only() {
     let heard = heard(false, &[START, TEXT, STOP, COUNT, "[DONE]"]);
     let chunks = heard.chunks();
     assert_eq!(chunks.len(), 3);
@@ -63,7 +63,7 @@ fn tokens_nobody_asked_for_are_for_the_host_alone() {
 }
 
 #[test]
-fn tokens_in_other_places_become_one_last_chunk() {
+fn token_counts_of_any_chunk_become_the_last_chunk() {
     let counting = |count: u64, line: &str| {
         let mut chunk: Value = serde_json::from_str(line).unwrap();
         chunk["usage"] = json!({"prompt_tokens": 9, "completion_tokens": count});
@@ -96,7 +96,7 @@ fn tokens_in_other_places_become_one_last_chunk() {
 }
 
 #[test]
-fn the_role_is_said_once() {
+fn sends_the_role_once() {
     let said = json!({"role": "assistant", "content": "a"});
     assert_eq!(deltas(&[said.clone(), said.clone()]), [said.clone(), json!({"content": "a"})]);
     assert_eq!(deltas(&[json!({"content": "a"}), json!({"content": "b"})]), [said, json!({"content": "b"})]);
@@ -125,7 +125,7 @@ fn a_call_is_named_once_and_counted() {
     };
     let null = || Value::Null;
     for (given, expected) in [
-        // As it should be: only the type is said again.
+        // The standard form: only the type is repeated.
         (
             vec![call(json!(0), json!("a"), json!("f"), ""), call(json!(0), null(), null(), "{}")],
             vec![opens(0, "a", "f", ""), goes_on(0, "{}")],
@@ -181,7 +181,7 @@ fn a_call_is_named_once_and_counted() {
 }
 
 #[test]
-fn a_name_that_comes_late_is_said() {
+fn sends_a_late_tool_name() {
     let given = [
         json!({"role": "assistant", "tool_calls": [{"index": 0, "id": "a", "type": "function"}]}),
         json!({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": ""}}]}),
@@ -193,7 +193,7 @@ fn a_name_that_comes_late_is_said() {
 }
 
 #[test]
-fn what_is_no_part_of_the_answer_is_passed_over() {
+fn skips_events_that_are_not_part_of_the_answer() {
     let idle = |name: Option<&str>, data: &str| Sse { event: name.map(str::to_owned), data: data.to_owned() };
     let mut events = vec![
         idle(None, ""),
@@ -211,7 +211,7 @@ fn what_is_no_part_of_the_answer_is_passed_over() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_not_a_whole_one() {
+fn a_stream_that_ends_early_fails() {
     for lines in
         [vec![], vec!["[DONE]"], vec![START, TEXT], vec![START, TEXT, "[DONE]"], vec![COUNT, "[DONE]"]]
     {
@@ -226,7 +226,7 @@ fn a_stream_that_ends_early_is_not_a_whole_one() {
 }
 
 #[test]
-fn every_answer_must_end() {
+fn every_answer_needs_a_finish_reason() {
     let of = |index: u64, finish: &str| {
         START.replace("\"index\":0", &format!("\"index\":{index}")).replace(r#""finish_reason":null"#, finish)
     };
@@ -242,7 +242,7 @@ fn every_answer_must_end() {
 }
 
 #[test]
-fn a_delta_that_is_missing_is_an_empty_one() {
+fn a_missing_delta_is_empty() {
     let bare = r#"{"id":"c1","choices":[{"index":0,"finish_reason":"stop"}]}"#;
     let null = r#"{"id":"c1","choices":[{"index":0,"delta":null,"finish_reason":"stop"}]}"#;
     for line in [bare, null] {
@@ -255,7 +255,7 @@ fn a_delta_that_is_missing_is_an_empty_one() {
 }
 
 #[test]
-fn errors_stop_it_after_what_came_before() {
+fn an_error_comes_after_the_events_before_it() {
     for (line, obstacle) in [
         (r#"{"error":{"message":"x","type":"server_error"}}"#, Obstacle::Upstream),
         (r#"{"error":{"message":"x","code":429}}"#, Obstacle::RateLimited),

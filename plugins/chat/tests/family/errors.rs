@@ -1,4 +1,4 @@
-//! What a provider's errors become: whose trouble it is, and what of it a client reads.
+//! A provider's errors: the obstacle of each, and the message a client reads.
 
 use gatehouse_sdk::{Obstacle, Protocol};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn becomes(status: u16, body: &Value, obstacle: Obstacle, message: &str) {
 }
 
 #[test]
-fn words_about_the_request_are_kept() {
+fn keeps_messages_about_the_request() {
     let long = "prompt is too long: 208904 tokens > 200000 maximum";
     becomes(400, &anthropic("invalid_request_error", long), Obstacle::Invalid, long);
     becomes(
@@ -54,7 +54,7 @@ fn words_about_the_request_are_kept() {
 }
 
 #[test]
-fn the_operators_account_is_nobodys_business() {
+fn hides_errors_of_the_operators_account() {
     let secret = "Incorrect API key provided: sk-abcdefghijkl. Your organization org-123456789.";
     for status in [401, 402, 403] {
         becomes(status, &openai("invalid_request_error", json!("x"), secret), Obstacle::Account, NEUTRAL);
@@ -78,7 +78,7 @@ fn the_operators_account_is_nobodys_business() {
 }
 
 #[test]
-fn a_model_the_provider_does_not_have_is_a_wrong_table() {
+fn an_unknown_model_is_a_wrong_table() {
     let words = "the provider does not serve this model at present";
     becomes(404, &anthropic("not_found_error", &format!("model: {UPSTREAM}")), Obstacle::Upstream, words);
     becomes(
@@ -103,7 +103,7 @@ fn a_model_the_provider_does_not_have_is_a_wrong_table() {
 }
 
 #[test]
-fn the_providers_own_trouble_is_not_described() {
+fn hides_the_providers_own_failures() {
     for status in [500, 502, 503, 504, 529, 302, 408, 418] {
         let failed = format!("the provider failed (HTTP {status})");
         becomes(status, &anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream, &failed);
@@ -129,7 +129,7 @@ fn the_providers_own_trouble_is_not_described() {
 }
 
 #[test]
-fn an_error_inside_a_success_is_one() {
+fn reads_an_error_inside_an_answer_of_200() {
     for (body, obstacle) in [
         (openai("invalid_request_error", Value::Null, "bad"), Obstacle::Invalid),
         (openai("insufficient_quota", Value::Null, "bad"), Obstacle::Account),
@@ -153,7 +153,7 @@ fn an_error_inside_a_success_is_one() {
 }
 
 #[test]
-fn kept_words_name_the_public_model_and_no_account() {
+fn kept_messages_name_the_public_model_and_no_account() {
     let said = format!(
         "Rate limit reached for {UPSTREAM} in organization org-abc123def on tokens per min (TPM), key (sk-abcdefgh123)."
     );

@@ -101,7 +101,7 @@ fn a_text_in_whole_chunks() {
 }
 
 #[test]
-fn tokens_nobody_asked_for_are_for_the_host_alone() {
+fn unrequested_token_counts_go_to_the_host_only() {
     let heard = heard(false, &whole(text(0, "a").to_vec(), "max_tokens"));
     assert!(heard.chunks().iter().all(|chunk| chunk.get("usage").is_none()));
     assert_eq!(heard.deltas().last(), Some(&json!({"delta": {}, "finish": "length"})));
@@ -109,7 +109,7 @@ fn tokens_nobody_asked_for_are_for_the_host_alone() {
 }
 
 #[test]
-fn the_latest_of_each_count_stands() {
+fn the_latest_of_each_count_wins() {
     let mut lines = whole(text(0, "a").to_vec(), "end_turn");
     let last = lines.len() - 2;
     lines[last]["usage"] = json!({"output_tokens": 2});
@@ -155,7 +155,7 @@ fn calls_are_counted_over_calls_and_named_once() {
 }
 
 #[test]
-fn a_call_left_open_is_whole_only_if_the_model_meant_to_call() {
+fn an_open_call_is_complete_only_with_the_tool_use_reason() {
     let tool = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}});
     assert_eq!(deltas(vec![start(0, tool.clone())]), [opens(0, "t", "f"), goes_on(0, "{}")]);
     let cut = heard(false, &whole(vec![start(0, tool)], "max_tokens")).deltas();
@@ -163,7 +163,7 @@ fn a_call_left_open_is_whole_only_if_the_model_meant_to_call() {
 }
 
 #[test]
-fn thinking_is_read_as_it_comes_and_handed_out_signed() {
+fn streams_thinking_and_sends_it_signed_at_the_end() {
     let blocks = vec![
         start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
         delta(0, json!({"type": "thinking_delta", "thinking": "h\n"})),
@@ -190,7 +190,7 @@ fn thinking_is_read_as_it_comes_and_handed_out_signed() {
 }
 
 #[test]
-fn what_is_newer_than_this_is_passed_over() {
+fn skips_unknown_events() {
     let mut blocks = text(0, "a").to_vec();
     blocks.extend([
         json!({"type": "ping"}),
@@ -208,7 +208,7 @@ fn what_is_newer_than_this_is_passed_over() {
     events.insert(2, Sse { event: Some("ping".into()), data: " ".into() });
     events.push(Sse { event: None, data: "[DONE]".into() });
     for event in &mut events {
-        // Padding, and names that clones leave out.
+        // Padding, and names that some servers leave out.
         event.data = event.data.replace("}", " }");
         event.event = None;
     }
@@ -216,7 +216,7 @@ fn what_is_newer_than_this_is_passed_over() {
 }
 
 #[test]
-fn a_refusal_without_a_word() {
+fn a_refusal_without_text() {
     let lines = whole(vec![start(0, json!({"type": "text", "text": ""})), stop(0)], "refusal");
     let expected =
         [json!({"role": "assistant", "content": ""}), json!({"delta": {}, "finish": "content_filter"})];
@@ -224,7 +224,7 @@ fn a_refusal_without_a_word() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_not_a_whole_one() {
+fn a_stream_that_ends_early_fails() {
     let lines = whole(text(0, "a").to_vec(), "end_turn");
     for known in 0..5 {
         let heard = heard(false, &lines[..known]);
@@ -241,7 +241,7 @@ fn a_stream_that_ends_early_is_not_a_whole_one() {
 }
 
 #[test]
-fn errors_stop_it_after_what_came_before() {
+fn an_error_comes_after_the_events_before_it() {
     for (kind, obstacle) in [
         ("overloaded_error", Obstacle::Upstream),
         ("api_error", Obstacle::Upstream),

@@ -2,16 +2,16 @@
 //! and as the built component under the host's limits, which must agree to the byte.
 
 mod answers;
+mod checks;
 mod chunks;
 mod errors;
 mod events;
-mod judging;
 mod manifest;
-mod passing;
+mod pass_through;
 mod properties;
 mod thinking;
-mod translating;
-mod unfolding;
+mod to_messages;
+mod whole_answers;
 
 use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
@@ -65,14 +65,14 @@ fn asked(protocol: Protocol, rules: Value, fields: Value) -> TextRequest {
     written(protocol, rules, &body(fields).to_string())
 }
 
-fn prepared(inquiry: TextRequest) -> Prepared<Vec<u8>> {
-    let said = inquiry.body.clone();
-    both().prepare::<Chat>(&inquiry).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
+fn prepared(text_request: TextRequest) -> Prepared<Vec<u8>> {
+    let said = text_request.body.clone();
+    both().prepare::<Chat>(&text_request).unwrap_or_else(|refusal| panic!("{said}: {refusal:?}"))
 }
 
-fn refusal(inquiry: TextRequest) -> (String, String) {
-    let said = inquiry.body.clone();
-    match both().prepare::<Chat>(&inquiry) {
+fn refusal(text_request: TextRequest) -> (String, String) {
+    let said = text_request.body.clone();
+    match both().prepare::<Chat>(&text_request) {
         Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
         other => panic!("{said}: {other:?}"),
     }
@@ -85,13 +85,13 @@ fn text_of(call: &Call) -> &str {
     }
 }
 
-/// What goes to the provider.
+/// The body of the call.
 fn sent(protocol: Protocol, rules: Value, fields: Value) -> Value {
     serde_json::from_str(text_of(&prepared(asked(protocol, rules, fields)).call))
         .expect("a call carries JSON")
 }
 
-/// The state of a request that was opened.
+/// The state of a prepared request.
 fn state(protocol: Protocol, fields: Value) -> Vec<u8> {
     prepared(asked(protocol, json!({}), fields)).state
 }
@@ -104,7 +104,7 @@ fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, TextF
     both().answer::<Chat>(&state(protocol, json!({})), &reply(status, body))
 }
 
-/// A whole stream: what the client reads, and what the host is told.
+/// A whole stream: what the client and the host read.
 #[derive(Debug, Default, PartialEq)]
 struct Heard {
     data: Vec<String>,

@@ -29,14 +29,14 @@ fn every_self_test_holds_with_both_protocols() {
 
 #[test]
 fn another_surface_is_not_served() {
-    let inquiry =
+    let text_request =
         TextRequest { surface: "messages.create".into(), ..asked(Protocol::Chat, json!({}), json!({})) };
-    assert!(matches!(both().prepare::<Chat>(&inquiry), Err(Refusal::NotFound(_))));
+    assert!(matches!(both().prepare::<Chat>(&text_request), Err(Refusal::NotFound(_))));
 }
 
-/// A field that is published is one that is judged: a value no field takes is refused by name.
+/// Every published field is checked: a value that no field accepts is refused by name.
 #[test]
-fn what_is_published_is_what_is_judged() {
+fn every_published_field_is_checked() {
     let schema: Value = serde_json::from_slice(&Chat::about().surfaces[0].schema).expect("JSON");
     let fields: BTreeSet<&String> = schema["properties"].as_object().expect("properties").keys().collect();
     assert_eq!(fields.len(), 36);

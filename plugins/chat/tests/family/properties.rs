@@ -1,4 +1,4 @@
-//! What holds for every input: pieces of a stream do not matter, bytes are kept, nothing panics.
+//! Properties of every input: the pieces of a stream do not matter, bytes are kept, nothing panics.
 
 use chat::Chat;
 use gatehouse_sdk::{Protocol, Relay, Sse, run};
@@ -237,7 +237,7 @@ fn nothing_follows_the_end() {
 }
 
 #[test]
-fn deep_and_long_bodies_are_taken_or_refused() {
+fn accepts_or_refuses_deep_and_long_bodies() {
     let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
     let user = r#"[{"role":"user","content":"x"}]"#;
     for field in ["messages", "tools", "anything", "temperature"] {

@@ -65,7 +65,7 @@ fn budgets_of_a_model_that_does_not() {
 }
 
 #[test]
-fn the_alias_thinks_by_four_fifths_or_adapts() {
+fn the_alias_thinks_with_80_percent_or_adaptively() {
     let fields = json!({"model": alias(), "max_tokens": 10_000});
     assert_eq!(depth(json!({}), fields.clone()), (budget(8000), Value::Null));
     assert_eq!(depth(json!({"thinking": ["enabled"]}), fields.clone()).0, budget(8000));
@@ -75,7 +75,7 @@ fn the_alias_thinks_by_four_fifths_or_adapts() {
     let off = depth(json!({}), json!({"model": alias(), "reasoning_effort": "none"}));
     assert_eq!(off, (Value::Null, Value::Null));
     assert_eq!(depth(json!({}), json!({"model": alias(), "max_tokens": 1279})).0, budget(1024));
-    // A name that merely ends so is nobody's alias here.
+    // A name that only ends like an alias is no alias.
     assert_eq!(depth(json!({}), json!({"model": "other-thinking"})).0, Value::Null);
     let said = refusal(asked(Protocol::Messages, json!({"thinking": []}), json!({"model": alias()})));
     assert_eq!(said.1, "`model`: this model does not think, use its name without `-thinking`");
@@ -98,7 +98,7 @@ fn thinking_excludes_sampling_and_forced_calls() {
     assert_eq!(depth(json!({"thinking": ["enabled"]}), forced).0, Value::Null);
 }
 
-/// A tool loop under way; `said` is over the model's turn.
+/// A tool loop; `said` has further members of the model's message.
 fn in_a_loop(said: Value) -> Value {
     let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let mut turn = json!({"role": "assistant", "content": null, "tool_calls": [call]});
@@ -109,7 +109,7 @@ fn in_a_loop(said: Value) -> Value {
 }
 
 #[test]
-fn a_loop_without_its_thinking_goes_on_without() {
+fn a_tool_loop_without_thinking_continues_without() {
     let enabled = json!({"thinking": ["enabled"]});
     let bare = json!({"reasoning_effort": "high", "messages": in_a_loop(json!({}))});
     assert_eq!(depth(enabled.clone(), bare.clone()).0, Value::Null);
@@ -124,7 +124,7 @@ fn a_loop_without_its_thinking_goes_on_without() {
 }
 
 #[test]
-fn thinking_goes_round_byte_for_byte() {
+fn thinking_blocks_return_byte_for_byte() {
     let thinking = r#"{"type":"thinking","thinking":"h\u006d \/ \u00e9","signature":"c2ln+/=","new": 1.50}"#;
     let redacted = r#"{"type":"redacted_thinking","data":"ZGF0YQ\u003d"}"#;
     let provided = format!(
@@ -152,7 +152,7 @@ fn thinking_goes_round_byte_for_byte() {
 }
 
 #[test]
-fn the_place_in_a_stream_is_not_sent_back() {
+fn the_stream_index_is_not_sent_back() {
     let blocks = json!([{"index": 0, "type": "thinking", "thinking": "hm", "signature": "s"}]);
     let sent = sent(
         Protocol::Messages,

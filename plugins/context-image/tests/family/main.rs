@@ -1,9 +1,9 @@
 //! The family as the host meets it: every script runs natively and as the built component.
 
-mod judging;
+mod checks;
 mod polling;
 mod references;
-mod sending;
+mod submission;
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn sent() -> Script {
     accepted(json!({})).start().expect_call(|call| assert_eq!(call.method, "POST"))
 }
 
-/// Taken by the provider; the family waits for the first poll.
+/// Accepted by the provider; the family waits for the first poll.
 fn taken() -> Script {
     sent()
         .reply(200, json!({"id": "5f0c", "polling_url": POLLING_URL, "cost": null}))
@@ -57,7 +57,7 @@ fn polled() -> Script {
 }
 
 #[test]
-fn the_manifest_keeps_its_promises() {
+fn the_self_tests_hold() {
     check_family::<ContextImage>();
     assert_eq!(COMPONENT.family(), "context-image");
 }

@@ -26,7 +26,7 @@ fn again(script: Script, status: u16, body: Value) -> Script {
 }
 
 #[test]
-fn a_poll_goes_where_the_provider_said() {
+fn polls_the_url_of_the_provider() {
     let script = taken().timer().expect_call(|call| {
         assert_eq!(call.provider, "bfl");
         assert_eq!(call.target, Target::Url(POLLING_URL.to_owned()));
@@ -36,7 +36,7 @@ fn a_poll_goes_where_the_provider_said() {
 }
 
 #[test]
-fn a_ready_picture_is_handed_over() {
+fn completes_with_the_image() {
     for (format, mime) in [("png", "image/png"), ("jpeg", "image/jpeg"), ("webp", "image/webp")] {
         let script = accepted(json!({"output_format": format}))
             .start()
@@ -60,7 +60,7 @@ fn a_ready_picture_is_handed_over() {
 }
 
 #[test]
-fn an_unfinished_task_tells_its_progress() {
+fn reports_progress() {
     let tell = |body: Value, after: u64, expected: u8| {
         let script = polled()
             .later(Duration::from_secs(after))
@@ -85,7 +85,7 @@ fn an_unfinished_task_tells_its_progress() {
     tell(with(json!("half")), 3, 47);
     tell(with(Value::Null), 8, 95);
     tell(with(Value::Null), 600, 95);
-    // A word from newer endpoints, or one nobody knows: it runs until the host's deadline.
+    // A status of newer endpoints, or an unknown one: the task runs until the host's deadline.
     tell(status("Reasoning"), 0, 19);
     tell(status("Failed"), 0, 19);
 }
@@ -99,7 +99,7 @@ fn progress_never_falls() {
 }
 
 #[test]
-fn the_longer_it_takes_the_rarer_it_is_asked() {
+fn polls_less_often_over_time() {
     let waits = |elapsed: u64, expected: u64| {
         let script = polled()
             .later(Duration::from_secs(elapsed - 2))
@@ -115,7 +115,7 @@ fn the_longer_it_takes_the_rarer_it_is_asked() {
 }
 
 #[test]
-fn moderation_names_the_side() {
+fn moderation_names_input_or_output() {
     let end = |body: Value, message: &str| {
         play(&polled().reply(200, body).expect_fail(Blame::Moderation, message));
     };
@@ -141,7 +141,7 @@ fn answers_that_end_the_task() {
 }
 
 #[test]
-fn an_unknown_task_is_asked_for_five_times_more() {
+fn polls_an_unknown_task_five_times_more() {
     for (code, body) in [
         (404, status("Task not found")),
         (200, status("Task not found")),
@@ -161,7 +161,7 @@ fn an_unknown_task_is_asked_for_five_times_more() {
 }
 
 #[test]
-fn nonsense_is_asked_for_eight_times_more() {
+fn polls_eight_times_more_after_unreadable_answers() {
     let html = || Reply { status: 200, headers: vec![], body: Body::Inline(b"<html>".to_vec()) };
     let missing = json!({"id": "5f0c", "status": "Ready", "result": {}});
     let mut script = polled();
@@ -181,7 +181,7 @@ fn nonsense_is_asked_for_eight_times_more() {
 }
 
 #[test]
-fn one_clear_answer_forgives_the_nonsense_before_it() {
+fn a_clear_answer_resets_the_count() {
     let mut script = polled();
     for _ in 0..8 {
         script = again(script, 503, json!({}));
@@ -209,7 +209,7 @@ fn lost_polls_and_429_are_asked_again_until_the_deadline() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_copied_gets_three_fresh_links() {
+fn polls_for_three_new_links_after_a_lost_image() {
     let mut script = polled().reply(200, ready()).expect_done(|_| ());
     for wait in [2, 4, 8] {
         let mut fresh = ready();

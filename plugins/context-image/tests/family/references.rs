@@ -1,4 +1,4 @@
-//! Edits: the references are looked at first, and kept, so that the provider depends on nobody else.
+//! Edits: the host probes and keeps the references first, so the provider depends on no other server.
 
 use context_image::SURFACE;
 use gatehouse_sdk::{Blame, Facts, MediaKind, Probe, Submission};
@@ -86,7 +86,7 @@ fn base64_and_blobs_are_looked_at_too() {
 }
 
 #[test]
-fn nine_megapixels_are_the_most() {
+fn limits_pixels_to_nine_megapixels() {
     let fields = json!({"image_urls": [DAY, NIGHT]});
     let at_most = asked(fields.clone(), &[DAY, NIGHT])
         .probed([Ok(picture(4096, 1024, "blob:1")), Ok(picture(4096, 1024, "blob:2"))])
@@ -103,7 +103,7 @@ fn nine_megapixels_are_the_most() {
 }
 
 #[test]
-fn what_cannot_be_used_fails_before_anything_is_sent() {
+fn unusable_references_fail_before_the_submission() {
     let end = |found: Result<Facts, &'static str>, message: &str| {
         let script = asked(json!({"image_urls": [DAY, NIGHT]}), &[DAY, NIGHT])
             .probed([Ok(picture(9, 9, "blob:1")), found])
@@ -121,7 +121,7 @@ fn what_cannot_be_used_fails_before_anything_is_sent() {
 }
 
 #[test]
-fn a_cancelled_task_ends_while_nothing_is_sent() {
+fn cancels_before_the_submission() {
     let cancelled = "cancelled before it was sent";
     play(&accepted(json!({})).cancel().expect_fail(Blame::Request, cancelled));
     let looking = asked(json!({"image_urls": [DAY]}), &[DAY]).cancel();

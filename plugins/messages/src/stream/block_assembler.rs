@@ -69,8 +69,8 @@ impl BlockAssembler {
             Piece::Thinking(text) => (Kind::Thinking, text),
             Piece::Call { index, id, name, arguments } => (self.tool(index, id, name), arguments),
         };
-        if let Kind::Tool(place) = kind
-            && self.tools[place].closed
+        if let Kind::Tool(position) = kind
+            && self.tools[position].closed
         {
             return if text.trim().is_empty() { Ok(()) } else { Err(does_not_fit()) };
         }
@@ -111,30 +111,30 @@ impl BlockAssembler {
     fn tool(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Kind {
         let id = id.filter(|id| !id.is_empty());
         let known = self.tools.iter().rposition(|tool| index.is_none() || tool.index == index);
-        let same = known.filter(|place| match (&self.tools[*place].id, id) {
+        let same = known.filter(|position| match (&self.tools[*position].id, id) {
             (Some(known), Some(id)) => known == id || name.is_none_or(str::is_empty),
             _ => true,
         });
-        let place = same.unwrap_or_else(|| {
+        let position = same.unwrap_or_else(|| {
             self.tools.push(Tool { index, ..Tool::default() });
             self.tools.len() - 1
         });
-        let tool = &mut self.tools[place];
+        let tool = &mut self.tools[position];
         if tool.id.is_none() {
             tool.id = id.map(str::to_owned);
         }
         if let Some(name) = name.filter(|_| tool.name.is_empty()) {
             name.clone_into(&mut tool.name);
         }
-        Kind::Tool(place)
+        Kind::Tool(position)
     }
 
     /// Opens the queued blocks, as far as the open one is complete.
     fn advance(&mut self, chunk: &mut Chunk) {
         while let Some(next) = self.queue.first() {
-            let named = !matches!(next.kind, Kind::Tool(place) if self.tools[place].name.is_empty());
+            let named = !matches!(next.kind, Kind::Tool(position) if self.tools[position].name.is_empty());
             let done = match self.open {
-                Some(Kind::Tool(place)) => self.tools[place].json.is_complete(),
+                Some(Kind::Tool(position)) => self.tools[position].json.is_complete(),
                 Some(Kind::Text | Kind::Thinking) | None => true,
             };
             if !(named && done) {
@@ -153,9 +153,9 @@ impl BlockAssembler {
         let content_block = match block.kind {
             Kind::Text => ContentBlock::Text { text: "" },
             Kind::Thinking => ContentBlock::Thinking { thinking: "", signature: "" },
-            Kind::Tool(place) => {
-                let tool = &self.tools[place];
-                id = ids::tool(tool.id.as_deref(), &self.message, place);
+            Kind::Tool(position) => {
+                let tool = &self.tools[position];
+                id = ids::tool(tool.id.as_deref(), &self.message, position);
                 name = tool.name.as_str();
                 input = empty();
                 ContentBlock::ToolUse { id: &id, name, input: &input }
@@ -176,8 +176,8 @@ impl BlockAssembler {
         let delta = match kind {
             Kind::Text => Delta::Text { text },
             Kind::Thinking => Delta::Thinking { thinking: text },
-            Kind::Tool(place) => {
-                self.tools[place].json.read(text);
+            Kind::Tool(position) => {
+                self.tools[position].json.read(text);
                 Delta::InputJson { partial_json: text }
             }
         };
@@ -186,11 +186,11 @@ impl BlockAssembler {
 
     fn close(&mut self, chunk: &mut Chunk) {
         let Some(kind) = self.open else { return };
-        if let Kind::Tool(place) = kind {
-            if self.tools[place].json.is_blank() {
+        if let Kind::Tool(position) = kind {
+            if self.tools[position].json.is_blank() {
                 self.grow(kind, "{}", chunk);
             }
-            self.tools[place].closed = true;
+            self.tools[position].closed = true;
         }
         self.open = None;
         chunk.send.push(Event::ContentBlockStop { index: self.index }.sse());

@@ -118,13 +118,13 @@ impl FromChat {
                     blocks.push(Piece::Text(&text), chunk)?;
                 }
             }
-            for (place, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
+            for (position, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
                 let function = call.function.unwrap_or_default();
                 let arguments = function.arguments.map(|text| text.0).unwrap_or_default();
                 count_bytes(chunk, &arguments);
                 blocks.push(
                     Piece::Call {
-                        index: call.index.or_else(|| is_whole.then_some(place)),
+                        index: call.index.or_else(|| is_whole.then_some(position)),
                         id: call.id.as_ref().map(|id| id.0.as_ref()),
                         name: function.name.as_ref().map(|name| name.0.as_ref()),
                         arguments: &arguments,

@@ -38,8 +38,8 @@ pub(crate) fn events(message: &UniqueObject<'_>) -> Result<Vec<Sse>, TextFailure
     });
     let prepared = object(prepared.chain([("usage", usage.as_str())]));
     event(&mut out, "message_start", &[("message", &prepared)]);
-    for (place, fields) in blocks.iter().enumerate() {
-        block(&place.to_string(), fields, &mut out);
+    for (index, fields) in blocks.iter().enumerate() {
+        block(&index.to_string(), fields, &mut out);
     }
     let why = ["stop_reason", "stop_sequence", "stop_details", "container"];
     let why = message.iter().filter(|(name, _)| why.contains(name));

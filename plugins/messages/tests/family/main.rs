@@ -1,15 +1,15 @@
-//! The family as the host meets it: requests opened, answers read, streams relayed, each natively through the SDK's
+//! The family as the host calls it: requests prepared, answers read, streams relayed, each natively through the SDK's
 //! own entry points and by the built component under the host's limits, which must agree to the byte.
 
-mod answering;
-mod chatting;
-mod failing;
-mod judging;
-mod passing;
+mod answers;
+mod block_assembly;
+mod chat_requests;
+mod checks;
+mod errors;
+mod pass_through;
 mod properties;
 mod streaming;
-mod unfolding;
-mod weaving;
+mod whole_messages;
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ fn cx() -> Context {
 }
 
 /// A request by the public model over a route of that protocol and those rules.
-fn inquiry(body: &str, protocol: Protocol, rules: Value) -> TextRequest {
+fn text_request(body: &str, protocol: Protocol, rules: Value) -> TextRequest {
     TextRequest {
         surface: SURFACE.to_owned(),
         body: body.to_owned(),
@@ -66,7 +66,7 @@ fn body(fields: Value) -> Value {
 }
 
 fn prepare(body: &Value, protocol: Protocol, rules: Value) -> Result<Prepared<Vec<u8>>, Refusal> {
-    both().prepare::<Messages>(&inquiry(&body.to_string(), protocol, rules))
+    both().prepare::<Messages>(&text_request(&body.to_string(), protocol, rules))
 }
 
 /// What is sent of a good request.
@@ -170,7 +170,7 @@ fn play_until(state: &[u8], events: &[Sse], sizes: &[usize]) -> (Played, Option<
         }
     }
     let _ = both().relay::<Messages>(state, &batches);
-    // Once more and further than a host goes: what comes after the end changes nothing.
+    // More than a host does: events after the end change nothing.
     let mut relay = run::relay::<Messages>(&cx(), state);
     let mut played = Played::default();
     for batch in batches {
@@ -192,7 +192,7 @@ fn play(state: &[u8], events: &[Sse]) -> Played {
 }
 
 #[test]
-fn the_manifest_keeps_its_promises() {
+fn the_self_tests_hold() {
     let about = Messages::about();
     assert_eq!((about.family.as_str(), about.models.len(), about.providers.len()), ("messages", 0, 0));
     assert_eq!(about.surfaces[0].default_model.as_deref(), Some(MODEL));

@@ -1,11 +1,11 @@
-//! What holds for every input: chunking changes nothing, thinking keeps its bytes, nothing panics.
+//! Properties of every input: chunking changes nothing, thinking keeps its bytes, nothing panics.
 
 use gatehouse_sdk::{Protocol, Relay, Reply, Sse, run};
 use messages::Messages;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{body, cx, done, frames, inquiry, play_in, play_until, state, written};
+use crate::{body, cx, done, frames, play_in, play_until, state, text_request, written};
 
 /// JSON of any shape, with the words of both protocols in it.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -66,7 +66,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A stream of chat chunks: text, thoughts and up to three tools whose JSON comes in pieces, in any order.
+/// A stream of chat chunks: text, reasoning and up to three tools whose JSON comes in pieces, in any order.
 fn any_chat() -> impl Strategy<Value = Vec<Sse>> {
     let piece = prop_oneof![
         "[a-zé\"{}]{0,4}".prop_map(|text| json!({"content": text})),
@@ -111,7 +111,7 @@ fn any_messages() -> impl Strategy<Value = Vec<Sse>> {
 /// Everything the family is asked, with `text` in the place of what others write.
 fn ask_everything(text: &str) {
     for protocol in [Protocol::Messages, Protocol::Chat] {
-        let _ = run::prepare::<Messages>(&cx(), inquiry(text, protocol, json!({})));
+        let _ = run::prepare::<Messages>(&cx(), text_request(text, protocol, json!({})));
         for status in [200, 400, 404, 429] {
             let mut reply = Reply::new(status, &json!({}));
             reply.body = gatehouse_sdk::Body::Inline(text.as_bytes().to_vec());
@@ -154,7 +154,7 @@ proptest! {
             r#"[{{"role":"assistant","content":[{block}, {{"type":"redacted_thinking","data":"x"}}]}},{{"role":"user","content":"a"}}]"#
         );
         let text = format!(r#"{{"max_tokens":9,"messages":{turns}}}"#);
-        let prepared = run::prepare::<Messages>(&cx(), inquiry(&text, Protocol::Messages, json!({}))).expect("good");
+        let prepared = run::prepare::<Messages>(&cx(), text_request(&text, Protocol::Messages, json!({}))).expect("good");
         prop_assert!(written(&prepared.call).contains(&turns));
     }
 
@@ -166,7 +166,7 @@ proptest! {
         }
         let text = asked.to_string();
         for protocol in [Protocol::Messages, Protocol::Chat] {
-            if let Ok(prepared) = run::prepare::<Messages>(&cx(), inquiry(&text, protocol, json!({}))) {
+            if let Ok(prepared) = run::prepare::<Messages>(&cx(), text_request(&text, protocol, json!({}))) {
                 prop_assert!(serde_json::from_str::<Value>(&written(&prepared.call)).is_ok());
                 prop_assert!(prepared.input_bytes as usize <= text.len());
             }
@@ -182,7 +182,7 @@ proptest! {
             json!(text).to_string()
         };
         let asked = format!(r#"{{"max_tokens":9,"messages":[{{"role":"user","content":{quoted}}}]}}"#);
-        let prepared = run::prepare::<Messages>(&cx(), inquiry(&asked, Protocol::Messages, json!({}))).expect("good");
+        let prepared = run::prepare::<Messages>(&cx(), text_request(&asked, Protocol::Messages, json!({}))).expect("good");
         prop_assert_eq!(prepared.input_bytes as usize, text.len(), "{}", asked);
     }
 

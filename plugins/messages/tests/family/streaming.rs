@@ -52,7 +52,7 @@ fn every_event_keeps_its_bytes_but_for_the_model() {
 }
 
 #[test]
-fn counts_are_told_as_soon_as_they_are_known() {
+fn reports_counts_as_soon_as_they_are_known() {
     let state = state(Protocol::Messages, false);
     let first = play_in(&state, &whole()[..1], &[]).expect("good");
     assert_eq!(first.usage, Some(Usage { input: 12, output: 1, cached: 4, cache_write: 3 }));
@@ -69,7 +69,7 @@ fn counts_are_told_as_soon_as_they_are_known() {
 }
 
 #[test]
-fn frames_without_a_name_get_one() {
+fn names_events_without_a_name() {
     let bare: Vec<Sse> = whole().into_iter().map(|sse| Sse { event: None, ..sse }).collect();
     assert_eq!(relayed(&bare).sent, relayed(&whole()).sent);
 }
@@ -84,11 +84,11 @@ fn a_ping_never_precedes_the_first_block() {
 }
 
 #[test]
-fn a_block_the_limit_left_open_is_closed() {
+fn closes_a_block_the_limit_left_open() {
     let mut open = whole();
     open.remove(9);
     let mut expected = relayed(&whole());
-    // The novelty stands before the close that the ending brings.
+    // The new event comes before the stop that the end brings.
     expected.sent.swap(9, 10);
     let got = relayed(&open);
     assert_eq!(got.events(), expected.events());
@@ -113,7 +113,7 @@ fn a_stream_that_is_cut_has_no_end() {
 }
 
 #[test]
-fn what_does_not_read_ends_it() {
+fn an_unreadable_event_fails_the_stream() {
     let table = [
         "{",
         "7",
@@ -129,7 +129,7 @@ fn what_does_not_read_ends_it() {
 }
 
 #[test]
-fn a_refusal_without_a_word_passes() {
+fn passes_a_refusal_without_text() {
     let played = relayed(&events(&[
         START,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,

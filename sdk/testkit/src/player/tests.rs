@@ -1,4 +1,4 @@
-//! The kit itself: it plays a good script, and says what is wrong with a bad one.
+//! The kit itself: it runs a good script, and reports what is wrong with a bad one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{Script, picture};
 
-/// Does what its request says.
+/// Does what its request asks for.
 struct Puppet;
 
 impl Family for Puppet {
@@ -75,7 +75,7 @@ fn started(act: &str) -> Script {
 }
 
 #[test]
-fn a_good_script_plays() {
+fn runs_a_good_script() {
     let start = UnixMs(1_000_000);
     submitted("call")
         .at(start)
@@ -98,7 +98,7 @@ fn a_good_script_plays() {
 }
 
 #[test]
-fn a_bad_script_says_where_and_what() {
+fn reports_line_and_reason_of_a_bad_script() {
     let table: Vec<(Script, &str)> = vec![
         (submitted("call"), "no line expects it"),
         (submitted("call").expect_doomed("no"), "`expect_doomed`"),
@@ -110,13 +110,13 @@ fn a_bad_script_says_where_and_what() {
         ),
         (submitted("call").start(), "has not been expected by any line"),
         (submitted("call").expect_accepted(|_| ()).reply(200, json!({})), "`reply`"),
-        (submitted("doomed").expect_doomed("no").start(), "not its turn"),
+        (submitted("doomed").expect_doomed("no").start(), "unexpected here"),
         (started("call").expect_wait(|_| ()), "expected: expect_wait\n  came: Call("),
-        (started("call").expect_call(|_| ()).timer(), "not its turn"),
+        (started("call").expect_call(|_| ()).timer(), "unexpected here"),
         (started("call").expect_call(|call| assert_eq!(call.method, "PUT")), "line 4 of the script"),
         (started("call").expect_call(|_| ()).expect_progress(5), "expected progress: 5\n  came: 0"),
         (started("call").expect_call(|_| ()).expect_stage(Stage::Pending), "expected stage: Stage::Pending"),
-        (started("probe").expect_probe(|_| ()).probed([]), "not its turn"),
+        (started("probe").expect_probe(|_| ()).probed([]), "unexpected here"),
         (started("end").expect_fail(Blame::Upstream, "the end"), "expected blame: Blame::Upstream"),
         (submitted("random"), "answered in two ways"),
         (submitted("stranger"), "\"puppet-2\" is not in the manifest"),
@@ -130,13 +130,13 @@ fn a_bad_script_says_where_and_what() {
     for (number, (script, expected)) in table.into_iter().enumerate() {
         let panic = catch_unwind(AssertUnwindSafe(|| script.run_native::<Puppet>()))
             .expect_err(&format!("script {number} should fail with {expected:?}"));
-        let said = panic.downcast_ref::<String>().cloned().unwrap_or_default();
-        assert!(said.contains(expected), "script {number}: {said}");
+        let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+        assert!(message.contains(expected), "script {number}: {message}");
     }
 }
 
 #[test]
-fn findings_go_to_their_probes() {
+fn matches_findings_to_probes() {
     started("probe")
         .expect_probe(|probes| assert_eq!(probes.len(), 1))
         .probed([Ok(picture(4, 3, "blob:1"))])

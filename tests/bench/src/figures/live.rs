@@ -6,9 +6,9 @@ use std::time::Duration;
 use gatehouse_model::metric;
 
 use crate::arguments::Arguments;
-use crate::house::{Stand, request, watch};
+use crate::gateway::{BenchGateway, pause, request};
+use crate::image_provider::Jobs;
 use crate::load;
-use crate::provider::Jobs;
 use crate::report::{self, line, mebibytes, micros, millis};
 
 /// After that long nothing of the submissions is under way.
@@ -17,25 +17,26 @@ const SETTLED: Duration = Duration::from_secs(60);
 /// Submits the tasks, and then only watches.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(100_000);
-    let stand = Stand::start(arguments, 64, Jobs::Endless, arguments.pace).await;
-    watch(Duration::from_secs(1)).await;
-    let idle = stand.process().resident();
-    let load = stand.submit(count, request()).await;
+    let gateway = BenchGateway::start(arguments, 64, Jobs::Endless, arguments.pace).await;
+    pause(Duration::from_secs(1)).await;
+    let idle = gateway.process().resident();
+    let load = gateway.submit(count, request()).await;
     line("submissions accepted", load.rate());
     line("receipt p99", millis(load.quantile(0.99)));
-    stand.provider.wait_until(|asked| asked.submissions >= count).await;
-    // Each task has been polled once then (a wait is stretched by up to a quarter), and the crowd that came
-    // together has spread. With a longer pace none is due at all, and only the keeping of them is measured.
-    watch(arguments.pace.mul_f64(1.25).min(SETTLED)).await;
+    gateway.provider.wait_until(|counts| counts.submissions >= count).await;
+    // By then each task was polled once (a wait is stretched by up to a quarter) and the polls have spread. With a
+    // longer pace no poll is due, and the figure is that of idle tasks.
+    pause(arguments.pace.mul_f64(1.25).min(SETTLED)).await;
 
-    let (metrics, asked, before) = (stand.metrics().await, stand.provider.asked(), stand.process().cpu());
-    watch(arguments.window).await;
-    let cpu = stand.process().cpu().since(&before);
-    let polls = stand.provider.asked().polls - asked.polls;
-    let after = stand.metrics().await;
+    let (metrics, counts, before) =
+        (gateway.metrics().await, gateway.provider.counts(), gateway.process().cpu());
+    pause(arguments.window).await;
+    let cpu = gateway.process().cpu().since(&before);
+    let polls = gateway.provider.counts().polls - counts.polls;
+    let after = gateway.metrics().await;
     line("live tasks", format!("{:.0}", after.sum(metric::TASKS_LIVE)));
     line("memory when idle", mebibytes(idle));
-    line("memory above idle", mebibytes(stand.process().resident().saturating_sub(idle)));
+    line("memory above idle", mebibytes(gateway.process().resident().saturating_sub(idle)));
     line("polls", load::rate(polls, arguments.window));
     let share = cpu.whole().as_secs_f64() / arguments.window.as_secs_f64() * 100.0;
     line("CPU", format!("{share:.1} % of a core"));

@@ -1,18 +1,19 @@
-//! One call of the plugin in a fresh instance: a submission of 200 bytes, judged in this process by the
-//! gateway's own room of plugins with one thread. Its queue is kept full, as under load, so that what the
+//! One plugin call in a fresh instance: a submission of 200 bytes, checked in this process by the gateway's own
+//! plugin service with one thread. Its queue is kept full, as under load, so that what the
 //! thread's accounting shows is calls and not the waiting for the next one.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{Clock, Context, Pause, Submission, UnixMs};
+use gatehouse_harness::TestClock;
+use gatehouse_model::{Context, Submission, UnixMs};
 use gatehouse_runtime::{Config, PluginService, Version};
 use tokio::task::JoinSet;
 
 use crate::arguments::Arguments;
 use crate::process::Process;
-use crate::{house, load, report};
+use crate::{gateway, load, report};
 
 const NOW: UnixMs = UnixMs(1_767_225_600_000);
 /// Calls that wait at once.
@@ -23,26 +24,26 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let each = arguments.count(100_000).div_ceil(CALLERS);
     let folder = tempfile::tempdir().expect("a folder");
     let config = Config { threads: 1, ..Config::new(folder.path().to_owned()) };
-    let families = PluginService::open(config, Arc::new(Standing)).expect("a room of plugins");
-    families.install(&component()).expect("the component loads");
-    let version = families.registry().family("context-image").expect("what was just installed");
-    call_from_all(&families, &version, each.min(50)).await;
+    let service = PluginService::open(config, TestClock::at(NOW.0)).expect("a plugin service");
+    service.install(&component()).expect("the component loads");
+    let version = service.registry().family("context-image").expect("what was just installed");
+    call_from_all(&service, &version, each.min(50)).await;
     let process = Process::of(std::process::id());
     let (before, started) = (process.cpu(), Instant::now());
-    call_from_all(&families, &version, each).await;
+    call_from_all(&service, &version, each).await;
     let took = started.elapsed();
     let cpu = process.cpu().since(&before);
     report::line("plugin calls, one thread", load::rate(CALLERS * each, took));
     report::cpu("each call with its callers", &cpu, CALLERS * each);
 }
 
-async fn call_from_all(families: &PluginService, version: &Arc<Version>, each: usize) {
+async fn call_from_all(service: &PluginService, version: &Arc<Version>, each: usize) {
     let mut callers = JoinSet::new();
     for _ in 0..CALLERS {
-        let (families, version) = (families.clone(), Arc::clone(version));
+        let (service, version) = (service.clone(), Arc::clone(version));
         callers.spawn(async move {
             for _ in 0..each {
-                call(&families, &version).await;
+                call(&service, &version).await;
             }
         });
     }
@@ -57,35 +58,21 @@ pub(super) fn component() -> Vec<u8> {
     std::fs::read(path).expect("the component that was just built")
 }
 
-async fn call(families: &PluginService, version: &Arc<Version>) {
+async fn call(service: &PluginService, version: &Arc<Version>) {
     let context = Context {
         now: NOW,
         seed: 7,
         task: None,
         accepted_at: NOW,
         deadline: NOW.plus(Duration::from_secs(1800)),
-        settings: families.settings(version.family()),
+        settings: service.settings(version.family()),
     };
     let submission = Submission {
         surface: "images.generate".to_owned(),
-        body: house::request().into(),
+        body: gateway::request().into(),
         parent: None,
         blobs: Vec::new(),
     };
-    let accepted =
-        families.submit(version, context, submission).await.expect("no fault").expect("no refusal");
+    let accepted = service.submit(version, context, submission).await.expect("no fault").expect("no refusal");
     assert!(accepted.doomed.is_none(), "{accepted:?}");
-}
-
-/// Plugins are told a time; which one does not matter here.
-struct Standing;
-
-impl Clock for Standing {
-    fn now(&self) -> UnixMs {
-        NOW
-    }
-
-    fn pause(&self, _: Duration) -> Pause {
-        Box::pin(std::future::pending())
-    }
 }

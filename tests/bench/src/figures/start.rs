@@ -5,27 +5,27 @@ use std::time::{Duration, Instant};
 use gatehouse_harness::send;
 
 use crate::arguments::Arguments;
-use crate::house::{Stand, watch};
+use crate::gateway::{BenchGateway, pause};
+use crate::image_provider::Jobs;
 use crate::process::Process;
-use crate::provider::Jobs;
 use crate::report::{line, mebibytes, millis};
 
 /// Restarts it over and over.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(20);
-    let mut stand = Stand::start(arguments, 1, Jobs::Endless, Duration::from_secs(30)).await;
+    let mut gateway = BenchGateway::start(arguments, 1, Jobs::Endless, Duration::from_secs(30)).await;
     let (mut ready, mut used, mut resident) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..count {
-        let code = stand.house.terminate().await;
+        let code = gateway.harness.terminate().await;
         assert_eq!(code, Some(0), "a clean end");
         let started = Instant::now();
-        stand.house.restart().await;
-        let answer = send(stand.house.public, "GET", "/readyz", &[], "").await;
+        gateway.harness.restart().await;
+        let answer = send(gateway.harness.public, "GET", "/readyz", &[], "").await;
         assert_eq!(answer.status, 200, "ready");
         ready.push(started.elapsed());
-        let process = Process::of(stand.house.pid());
+        let process = Process::of(gateway.harness.pid());
         used.push(process.cpu().whole());
-        watch(Duration::from_millis(500)).await;
+        pause(Duration::from_millis(500)).await;
         resident.push(process.resident());
     }
     ready.sort_unstable();

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::disk;
-use crate::house::{Stand, request, watch};
+use crate::gateway::{BenchGateway, pause, request};
+use crate::image_provider::Jobs;
 use crate::load;
-use crate::provider::Jobs;
 use crate::report::{self, line, millis};
 
 /// Requests that warm everything up.
@@ -19,19 +19,19 @@ const NEVER: Duration = Duration::from_secs(3600);
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(20_000);
     let sync = disk::measure();
-    let stand = Stand::start(arguments, 64, Jobs::Endless, NEVER).await;
-    stand.submit(WARM, request()).await;
-    stand.provider.wait_until(|asked| asked.submissions >= WARM).await;
-    watch(Duration::from_millis(500)).await;
+    let gateway = BenchGateway::start(arguments, 64, Jobs::Endless, NEVER).await;
+    gateway.submit(WARM, request()).await;
+    gateway.provider.wait_until(|counts| counts.submissions >= WARM).await;
+    pause(Duration::from_millis(500)).await;
 
-    let (metrics, before, started) = (stand.metrics().await, stand.process().cpu(), Instant::now());
-    let load = stand.submit(count, request()).await;
-    stand.provider.wait_until(|asked| asked.submissions >= WARM + count).await;
+    let (metrics, before, started) = (gateway.metrics().await, gateway.process().cpu(), Instant::now());
+    let load = gateway.submit(count, request()).await;
+    gateway.provider.wait_until(|counts| counts.submissions >= WARM + count).await;
     let handed = started.elapsed();
     // The last replies are on their way to the store.
-    watch(Duration::from_millis(500)).await;
-    let cpu = stand.process().cpu().since(&before);
-    let after = stand.metrics().await;
+    pause(Duration::from_millis(500)).await;
+    let cpu = gateway.process().cpu().since(&before);
+    let after = gateway.metrics().await;
     let sync_after = disk::measure();
 
     line("submissions accepted", load.rate());

@@ -1,4 +1,4 @@
-//! Swaps of a plugin through the operators' door, under 200 submissions a second: how long each takes, and what
+//! Swaps of a plugin through the admin API, under 200 submissions a second: how long each takes, and what
 //! clients see of it.
 
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::arguments::Arguments;
 use crate::figures::plugin::component;
-use crate::house::{Stand, request, watch};
-use crate::provider::Jobs;
+use crate::gateway::{BenchGateway, pause, request};
+use crate::image_provider::Jobs;
 use crate::report::{line, millis};
 
 const CLIENTS: u32 = 4;
@@ -27,23 +27,25 @@ type Sent = (Instant, Duration);
 /// Installs builds that differ by a mark alone, one after the other.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(10);
-    let stand = Stand::start(arguments, 1, Jobs::Instant, Duration::from_secs(1)).await;
+    let gateway = BenchGateway::start(arguments, 1, Jobs::Instant, Duration::from_secs(1)).await;
     let plugin = component();
     let over = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..CLIENTS)
-        .map(|number| tokio::spawn(submit(stand.caller.clone(), PACE * number / CLIENTS, Arc::clone(&over))))
+        .map(|number| {
+            tokio::spawn(submit(gateway.caller.clone(), PACE * number / CLIENTS, Arc::clone(&over)))
+        })
         .collect();
     let file = tempfile::NamedTempFile::new().expect("a file");
     let mut swaps = Vec::new();
-    watch(CALM).await;
+    pause(CALM).await;
     for number in 0..count {
         // A custom section changes the digest and nothing else.
         let mark = u8::try_from(number % 256).expect("a byte");
         std::fs::write(file.path(), [plugin.as_slice(), &[0, 3, 1, b'b', mark]].concat()).expect("a file");
         let started = Instant::now();
-        stand.house.command(&["plugin", "install", &file.path().display().to_string()]).await;
+        gateway.harness.command(&["plugin", "install", &file.path().display().to_string()]).await;
         swaps.push((started, started.elapsed()));
-        watch(CALM).await;
+        pause(CALM).await;
     }
     over.store(true, Ordering::SeqCst);
     let mut sent = Vec::new();
@@ -65,12 +67,12 @@ pub(crate) async fn measure(arguments: &Arguments) {
         let figures = [50, 99, 100].map(|share| millis(at(share))).join("  ");
         line(&format!("{} receipts {name}, p50 p99 max", took.len()), figures);
     }
-    stand.house.expect_sound_ledger().await;
+    gateway.harness.expect_sound_ledger().await;
 }
 
 async fn submit(caller: Caller, late: Duration, over: Arc<AtomicBool>) -> Vec<Sent> {
     let body: Value = serde_json::from_str(&request()).expect("a literal request");
-    watch(late).await;
+    pause(late).await;
     let mut pace = interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut sent = Vec::new();

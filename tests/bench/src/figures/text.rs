@@ -11,27 +11,27 @@ use hyper::Request;
 use serde_json::json;
 
 use crate::arguments::{Arguments, Protocol};
-use crate::house::{Stand, watch};
+use crate::gateway::{BenchGateway, pause};
+use crate::image_provider::Jobs;
 use crate::load::Load;
-use crate::provider::Jobs;
 use crate::report::{self, line, mebibytes, micros};
-use crate::writer::{EVENTS, Writer};
+use crate::text_provider::{EVENTS, TextProvider};
 
 /// Connections when nobody says how many: alone, and in company.
 const CONNECTIONS: [usize; 2] = [1, 16];
 const WARM: usize = 500;
 
 /// A provider of text and a gateway in front of it.
-pub(super) struct Desk {
-    pub(super) stand: Stand,
-    pub(super) writer: Writer,
+pub(super) struct TextSetup {
+    pub(super) gateway: BenchGateway,
+    pub(super) provider: TextProvider,
     client: Protocol,
 }
 
-impl Desk {
+impl TextSetup {
     pub(super) async fn start(arguments: &Arguments, closed: bool) -> Self {
-        let writer = Writer::start(closed).await;
-        let (protocol, origin) = (arguments.provider.word(), writer.address);
+        let provider = TextProvider::start(closed).await;
+        let (protocol, origin) = (arguments.provider.word(), provider.address);
         let more = format!(
             "[server.limits]\nrequests_per_key = 20000\nconnections_per_ip = 20000\nconnections = 20000\n\n\
              [plugins]\nstreams = 4096\n\n\
@@ -40,22 +40,22 @@ impl Desk {
              [models.bench]\nprovider = \"writer\"\nprotocol = \"{protocol}\"\nupstream = \"bench\"\n\
              prices = {{ input = \"2\", output = \"5\" }}\n"
         );
-        let stand = Stand::with(arguments, 1, Jobs::Endless, Duration::from_secs(3600), &more).await;
-        Self { stand, writer, client: arguments.client }
+        let gateway = BenchGateway::with(arguments, 1, Jobs::Endless, Duration::from_secs(3600), &more).await;
+        Self { gateway, provider, client: arguments.client }
     }
 
     /// Sends `body` through the gateway.
     pub(super) async fn through(&self, connections: usize, count: usize, body: &Bytes) -> Load {
-        self.load(self.stand.house.public, connections, count, body).await
+        self.load(self.gateway.harness.public, connections, count, body).await
     }
 
     /// Sends it to the provider itself.
     async fn beside(&self, connections: usize, count: usize, body: &Bytes) -> Load {
-        self.load(self.writer.address, connections, count, body).await
+        self.load(self.provider.address, connections, count, body).await
     }
 
     async fn load(&self, address: SocketAddr, connections: usize, count: usize, body: &Bytes) -> Load {
-        let (body, bearer, path) = (body.clone(), self.stand.caller.bearer(), self.client.path());
+        let (body, bearer, path) = (body.clone(), self.gateway.caller.bearer(), self.client.path());
         let make = move |_| {
             Request::post(path)
                 .header("host", "gate.test")
@@ -97,18 +97,18 @@ pub(crate) async fn streamed(arguments: &Arguments) {
 
 async fn rounds(arguments: &Arguments, usual: usize, body: &Bytes, streamed: bool) {
     let count = arguments.count(usual);
-    let desk = Desk::start(arguments, false).await;
+    let setup = TextSetup::start(arguments, false).await;
     let alone = arguments.connections(0);
     let wanted: &[usize] = if alone == 0 { &CONNECTIONS } else { &[alone] };
     for &connections in wanted {
-        desk.through(connections, WARM, body).await;
-        desk.beside(connections, WARM, body).await;
-        watch(Duration::from_millis(500)).await;
-        let before = desk.stand.process().cpu();
-        let through = desk.through(connections, count, body).await;
-        watch(Duration::from_millis(500)).await;
-        let cpu = desk.stand.process().cpu().since(&before);
-        let beside = desk.beside(connections, count, body).await;
+        setup.through(connections, WARM, body).await;
+        setup.beside(connections, WARM, body).await;
+        pause(Duration::from_millis(500)).await;
+        let before = setup.gateway.process().cpu();
+        let through = setup.through(connections, count, body).await;
+        pause(Duration::from_millis(500)).await;
+        let cpu = setup.gateway.process().cpu().since(&before);
+        let beside = setup.beside(connections, count, body).await;
         line("connections", connections);
         line("requests through the gateway", through.rate());
         report::cpu("each request", &cpu, count);
@@ -121,28 +121,28 @@ async fn rounds(arguments: &Arguments, usual: usize, body: &Bytes, streamed: boo
             }
         }
     }
-    desk.stand.house.expect_sound_ledger().await;
+    setup.gateway.harness.expect_sound_ledger().await;
 }
 
 /// Requests with a body of 4 MiB, nearly all of it one text.
 pub(crate) async fn large(arguments: &Arguments) {
     let count = arguments.count(200);
-    let desk = Desk::start(arguments, false).await;
+    let setup = TextSetup::start(arguments, false).await;
     let connections = arguments.connections(2);
-    desk.through(connections, 100, &body(false)).await;
-    watch(Duration::from_millis(500)).await;
-    let idle = desk.stand.process().resident();
+    setup.through(connections, 100, &body(false)).await;
+    pause(Duration::from_millis(500)).await;
+    let idle = setup.gateway.process().resident();
     let words: String = "the sea was \"calm\" that night,\n".chars().cycle().take(4_000_000).collect();
     let large = json!({ "model": "bench", "max_tokens": 256, "stream": false,
         "messages": [{ "role": "user", "content": words }] });
     let large = Bytes::from(large.to_string());
-    let before = desk.stand.process().cpu();
-    let load = desk.through(connections, count, &large).await;
-    let cpu = desk.stand.process().cpu().since(&before);
+    let before = setup.gateway.process().cpu();
+    let load = setup.through(connections, count, &large).await;
+    let cpu = setup.gateway.process().cpu().since(&before);
     line("bytes in each request", large.len());
     line("requests through the gateway", load.rate());
     line("answer p50", report::millis(load.quantile(0.5)));
     report::cpu("each request", &cpu, count);
     line("memory when idle", mebibytes(idle));
-    line("memory at most, above idle", mebibytes(desk.stand.process().peak().saturating_sub(idle)));
+    line("memory at most, above idle", mebibytes(setup.gateway.process().peak().saturating_sub(idle)));
 }

@@ -1,8 +1,8 @@
 //! API keys: where they are read from, why they are refused, how long they are cached.
 
-use gatehouse_harness::TestSeed;
 use std::sync::atomic::Ordering;
 
+use gatehouse_harness::TestSeed;
 use gatehouse_model::{ApiKey, UnixMs};
 
 use crate::tests::{TestEdge, secs};

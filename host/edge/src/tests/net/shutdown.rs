@@ -1,9 +1,9 @@
 //! Shutdown: requests under way finish, idle connections end, endless requests are aborted.
 
-use gatehouse_harness::{Connection, TestClock, TestSeed};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_harness::{Connection, TestClock, TestSeed};
 use tokio::net::TcpStream;
 
 use crate::tests::{LIVE, NOW, TestEdge, secs};

@@ -1,4 +1,4 @@
-//! The delivery origin: the files, behind signed links that die. Speaks like the blob store it stands for.
+//! The delivery origin: result files behind signed links that expire, with the replies of a blob store.
 
 use std::io;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Handler for DeliveryEndpoint {
 }
 
 impl DeliveryEndpoint {
-    /// The job a path belongs to, its picture, and what goes wrong with this download.
+    /// The job of a path, its picture, and the fault of this download.
     fn find(&self, path: &str) -> Option<(String, Picture, Option<FileFault>)> {
         let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
         let mut jobs = self.0.jobs();
@@ -104,7 +104,7 @@ fn xml(status: StatusCode, code: &str, message: &str, detail: &str) -> Response<
 fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
     let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
     let cut = stream::once(async {
-        // The server writes out what it has only when it finds nothing more to do.
+        // The server writes its buffer only when it has nothing else to do.
         tokio::task::yield_now().await;
         Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose"))
     });

@@ -1,7 +1,6 @@
 //! Signs delivery links and checks them, in the shape of the blob store the real provider keeps files in.
 //!
-//! A link says until when it lives (`se`); the signature binds path and end. Anything else in the query is
-//! decoration that real links carry.
+//! `se` is the end of a link's life; the signature binds path and end. The other parameters are those of real links.
 
 use std::io;
 
@@ -13,7 +12,7 @@ use url::form_urlencoded;
 
 use crate::common::clock::iso;
 
-/// Why a link is not honoured.
+/// Why a link is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LinkError {
     /// `se`, as the link says it.
@@ -22,7 +21,7 @@ pub(crate) enum LinkError {
     Forged,
 }
 
-/// The key links are signed with, new with every start.
+/// The signing key, new at each start.
 pub(crate) struct Signer([u8; 32]);
 
 impl Signer {

@@ -1,6 +1,6 @@
-//! The submit origin: takes jobs, tells credits. Knows nothing of results.
+//! The submit origin: accepts jobs, tells credits. Has no results.
 //!
-//! The order of judgement is the provider's: key, JSON, schema, images, then the account (and the markers).
+//! Checks in the provider's order: key, JSON, schema, images, then the account and the markers.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const MAX_BODY_BYTES: usize = 112 << 20;
 /// The submit listener.
 pub(crate) struct SubmitEndpoint(pub(crate) Arc<Provider>);
 
-/// A model and what it costs, in the provider's credits.
+/// A model and its price in the provider's credits.
 #[derive(Clone, Copy)]
 struct PricedModel {
     model: &'static str,
@@ -43,7 +43,7 @@ impl PricedModel {
     }
 }
 
-/// What the client is told of an accepted job.
+/// The reply to an accepted job.
 struct Receipt {
     id: String,
     cost: f64,
@@ -193,7 +193,7 @@ fn random_seed() -> Result<Number, Refusal> {
     getrandom::u32().map(Number::from).map_err(|_| Refusal::broken())
 }
 
-/// What upsampling makes of a prompt.
+/// The prompt after upsampling.
 fn prompt_used(order: &SubmitRequest) -> String {
     if order.upsampling {
         format!("{}, finely detailed, soft natural light, balanced composition", order.prompt)
@@ -223,7 +223,7 @@ fn picture(endpoint: PricedModel, order: &SubmitRequest, seed: &Number, seen: &[
     Picture { width, height, format: order.format, digest: digest.finalize().into() }
 }
 
-/// The body with its images replaced by what is known of them.
+/// The body for the record: each image replaced by its facts.
 fn record(mut body: Value, seen: &[InputImage]) -> Value {
     for image in seen {
         body[image.field] = image.record.clone();

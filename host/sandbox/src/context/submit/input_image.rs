@@ -1,5 +1,5 @@
-//! Looks at input images as the provider does: base64 and `data:` URIs are decoded down to the pixels, so that
-//! a broken or foreign file is refused at once; URLs are believed, as the parent module says.
+//! Inspects input images: base64 and `data:` URIs are decoded to pixels, so a broken or unknown file is refused at
+//! once. URLs count as reachable and are not fetched.
 
 use std::io::Cursor;
 
@@ -23,7 +23,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An input image that was looked at.
+/// An inspected input image.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InputImage {
     pub(crate) field: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct InputImage {
     pub(crate) height: u32,
     /// Of the bytes, or of the URL.
     pub(crate) digest: [u8; 32],
-    /// What stands in the record instead of the image.
+    /// The record of the image in the job table.
     pub(crate) record: Value,
 }
 
@@ -41,7 +41,7 @@ impl InputImage {
     }
 }
 
-/// Looks at all images, or lists what is wrong with them. Takes long for large ones.
+/// Inspects all images, or lists the errors. Takes long for large images.
 pub(crate) fn inspect(
     images: &[(&'static str, String)],
     samples: &str,

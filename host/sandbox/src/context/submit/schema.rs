@@ -1,7 +1,7 @@
-//! The submit body's schema, judged as the provider's framework (pydantic v2 in its lax mode) judges it:
-//! which values are taken, and the exact list of field_errors otherwise. Unknown keys are ignored.
+//! The schema of the submit body, with the checks of the provider's framework (pydantic v2 in lax mode): all field
+//! errors come together, lax values are converted, unknown keys are ignored.
 //!
-//! Sees texts only; whether an input image is one is found out by `input`.
+//! Image fields are checked as texts only; `input_image` decodes them.
 
 use serde_json::{Map, Number, Value, json};
 use url::Url;
@@ -27,7 +27,7 @@ pub(crate) struct SubmitRequest {
     pub(crate) webhook_url: Option<String>,
 }
 
-/// Judges a body; all field_errors are reported together.
+/// Checks a body; all errors are reported together.
 pub(crate) fn check(body: &Value) -> Result<SubmitRequest, Vec<Value>> {
     let Value::Object(fields) = body else { return Err(vec![not_an_object(body)]) };
     let mut fields = Fields { fields, field_errors: Vec::new() };
@@ -49,13 +49,13 @@ pub(crate) fn check(body: &Value) -> Result<SubmitRequest, Vec<Value>> {
     Ok(SubmitRequest { prompt, images, seed, ratio, format, upsampling, tolerance, webhook_url })
 }
 
-/// The field_error of a body that is JSON, or text, but not an object.
+/// The error of a body that is JSON, or text, but not an object.
 pub(crate) fn not_an_object(body: &Value) -> Value {
     let msg = "Input should be a valid dictionary or object to extract fields from";
     field_error("model_attributes_type", json!(["body"]), msg, body, None)
 }
 
-/// A body being judged.
+/// A body under check.
 struct Fields<'a> {
     fields: &'a Map<String, Value>,
     field_errors: Vec<Value>,
@@ -207,7 +207,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A whole float as an integer, or the field_error it is.
+/// A whole float as an integer, or its error.
 fn whole(float: f64) -> Result<i64, (&'static str, &'static str)> {
     if float.fract() != 0.0 {
         let msg = "Input should be a valid integer, got a number with a fractional part";

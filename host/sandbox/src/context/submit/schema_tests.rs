@@ -1,4 +1,4 @@
-//! Every field of the submit body: what is taken, and the exact field_error otherwise.
+//! Every field of the submit body: accepted values and exact errors.
 
 use super::*;
 use crate::context::refusal::brief;

@@ -1,4 +1,4 @@
-//! The seventeen sizes the model makes, and which of them a request gets.
+//! The seventeen sizes of the model, and the choice of one for a request.
 
 /// The model's own list: about one megapixel each, from 3:7 to 7:3.
 pub(crate) const SIZES: [(u32, u32); 17] = [
@@ -21,7 +21,7 @@ pub(crate) const SIZES: [(u32, u32); 17] = [
     (1568, 672),
 ];
 
-/// What a request without a ratio and without an image gets.
+/// The size without a ratio and without an image.
 pub(crate) const DEFAULT: (u32, u32) = (1024, 1024);
 
 /// The size whose ratio is nearest to `width:height`, measured on the ratio itself as the model's own code

@@ -1,47 +1,47 @@
-//! What a simulated model says: something that shows what it was given, then words of the stock.
+//! The text of an answer: it repeats parts of the request, so that a test sees what arrived, then random words.
 
-use super::seed::Seed;
-use super::words;
+use crate::text::answer::seed::Seed;
+use crate::text::answer::words;
 
-/// What there is to speak of.
+/// The parts of a request that the text repeats.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnswerInput {
-    /// The last thing the user wrote, without its markers.
+    /// The last text of the user, without its markers.
     pub(crate) text: String,
-    /// Results of tools in the last turn.
+    /// Results of tools since the last answer.
     pub(crate) results: Vec<String>,
-    /// Images of the last turn, e.g. `image/png 12x7`.
+    /// Images since the last answer, e.g. `image/png 12x7`.
     pub(crate) images: Vec<String>,
-    /// The answer continues words that stand already.
+    /// The answer continues a text of the request.
     pub(crate) continues: bool,
-    /// Questions so far, this one included.
+    /// Messages of the user, the last one included.
     pub(crate) turns: usize,
-    /// Exactly so many words.
+    /// The exact number of words, where a marker asks for it.
     pub(crate) words: Option<u64>,
 }
 
-/// The whole answer.
-pub(crate) fn speak(asked: &AnswerInput, seed: &mut Seed) -> String {
+/// Writes the text.
+pub(crate) fn write(input: &AnswerInput, seed: &mut Seed) -> String {
     let mut parts = Vec::new();
-    if asked.continues {
+    if input.continues {
         parts.push(" and so it goes on:".to_owned());
     }
-    for image in &asked.images {
+    for image in &input.images {
         parts.push(format!("saw {image}"));
     }
-    for result in &asked.results {
+    for result in &input.results {
         parts.push(format!("the tool said: {}", words::first(result, 12).0));
     }
-    if !asked.text.trim().is_empty() {
-        parts.push(format!("you wrote: {}", words::first(asked.text.trim(), 24).0));
+    if !input.text.trim().is_empty() {
+        parts.push(format!("you wrote: {}", words::first(input.text.trim(), 24).0));
     }
-    if asked.turns > 1 {
-        parts.push(format!("(turn {})", asked.turns));
+    if input.turns > 1 {
+        parts.push(format!("(turn {})", input.turns));
     }
     let more = 6 + u64::try_from(seed.below(14)).unwrap_or(0);
     parts.push(words::prose(seed, more));
     let text = parts.join(" ");
-    match asked.words {
+    match input.words {
         None => text,
         Some(wanted) => match wanted.checked_sub(words::count(&text)) {
             Some(0) => text,
@@ -51,7 +51,8 @@ pub(crate) fn speak(asked: &AnswerInput, seed: &mut Seed) -> String {
     }
 }
 
-/// Where the earliest of `stops` begins, and which it is.
-pub(crate) fn stopped<'a>(text: &str, stops: &[&'a str]) -> Option<(usize, &'a str)> {
-    stops.iter().filter_map(|stop| Some((text.find(stop)?, *stop))).min_by_key(|(at, _)| *at)
+/// The earliest of `stops`: its position and its text.
+pub(crate) fn stopped<'a>(text: &str, stops: &'a [String]) -> Option<(usize, &'a str)> {
+    let found = stops.iter().filter_map(|stop| Some((text.find(stop)?, stop.as_str())));
+    found.min_by_key(|(at, _)| *at)
 }

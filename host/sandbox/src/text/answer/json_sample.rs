@@ -1,7 +1,7 @@
-//! Values that fit a JSON Schema: what a simulated model passes to a tool or answers as structured output.
+//! Values that fit a JSON Schema: arguments of tool calls and structured output.
 //!
-//! Knows the keywords such schemas are written with (`type`, `properties`, `enum`, `const`, `items`, `anyOf`,
-//! bounds); anything else is left open. Depth is bounded, so that a schema cannot ask for ever.
+//! Knows the common keywords (`type`, `properties`, `enum`, `const`, `items`, `anyOf`, bounds) and ignores others.
+//! Depth is bounded, so that a schema cannot recurse without end.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Chance that can be repeated: numbers drawn from a digest of the request.
+//! Repeatable random numbers, drawn from a digest of the request.
 
 use sha2::{Digest, Sha256};
 

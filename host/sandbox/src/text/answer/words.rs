@@ -1,4 +1,4 @@
-//! Words: what tokens are here, and the stock that answers are made of.
+//! Words: they count as tokens, and answers are made of a fixed stock of them.
 
 use super::seed::Seed;
 

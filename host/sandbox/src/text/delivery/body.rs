@@ -1,4 +1,4 @@
-//! A reply's body that does one step after the other, and knows whether it was heard to its end.
+//! The body of a reply that runs its steps one after the other, and records whether the client took all of it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,48 +13,48 @@ use crate::common::connection::ResetSwitch;
 use crate::common::server::Body;
 use crate::text::provider::RequestGuard;
 
-struct Speaker {
+struct StreamBodyState {
     steps: VecDeque<Step>,
     guard: RequestGuard,
     reset_switch: ResetSwitch,
 }
 
-/// The body. When it is dropped before its last step, the client has left.
-pub(crate) fn body(steps: Vec<Step>, guard: RequestGuard, reset_switch: ResetSwitch) -> Body {
-    let speaker = Speaker { steps: steps.into(), guard, reset_switch };
-    let frames = stream::unfold(speaker, |mut speaker| async {
-        let frame = speaker.next().await?;
-        Some((frame, speaker))
+/// The body. A drop before its last step means that the client left.
+pub(crate) fn stream_body(steps: Vec<Step>, guard: RequestGuard, reset_switch: ResetSwitch) -> Body {
+    let state = StreamBodyState { steps: steps.into(), guard, reset_switch };
+    let frames = stream::unfold(state, |mut state| async {
+        let frame = state.next().await?;
+        Some((frame, state))
     });
     BodyExt::boxed_unsync(StreamBody::new(frames))
 }
 
-impl Speaker {
+impl StreamBodyState {
     async fn next(&mut self) -> Option<io::Result<Frame<bytes::Bytes>>> {
         loop {
             let Some(step) = self.steps.pop_front() else {
-                self.guard.over();
+                self.guard.finish();
                 return None;
             };
-            // The server writes out what it has only when it finds nothing more to do.
+            // The server writes its buffer only when it has nothing else to do.
             tokio::task::yield_now().await;
             match step {
                 Step::Abort => {
-                    self.guard.over();
+                    self.guard.finish();
                     return Some(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose")));
                 }
                 Step::Bytes(bytes) => {
                     self.guard.sent(bytes.len());
-                    // A body of a known length is not asked again after its last byte.
+                    // The server does not poll a body of known length after its last byte.
                     if self.steps.is_empty() {
-                        self.guard.over();
+                        self.guard.finish();
                     }
                     return Some(Ok(Frame::data(bytes)));
                 }
                 Step::Hold => self.guard.provider.clone().hold().await,
                 Step::Pause(span) => clock::pause(span).await,
                 Step::Reset(bytes) => {
-                    self.guard.over();
+                    self.guard.finish();
                     self.reset_switch.arm();
                     return Some(Ok(Frame::data(bytes)));
                 }

@@ -1,4 +1,4 @@
-//! How a reply leaves: its plan, the steps of its body with the faults in it, and the writes those are split into.
+//! Sends replies: the plan, the steps of the body with its faults, and the split into writes.
 
 mod body;
 pub(crate) mod reply;

@@ -1,4 +1,4 @@
-//! What a protocol plans to reply: an answer with its events and faults, or an error. Plain data.
+//! A planned reply: an answer with its events and faults, or a body in one piece. Plain data.
 
 use http::StatusCode;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use crate::text::answer::seed::Seed;
 use crate::text::faults::Faults;
 use crate::text::record::Usage;
 
-/// What an event is to the stream's trouble.
+/// How the faults of a stream treat an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
-    /// A piece of the answer: these are counted.
+    /// A piece of the answer. Faults count these.
     Delta,
-    /// The one after which nothing comes.
+    /// The last event.
     End,
     /// All others.
     Frame,
@@ -24,32 +24,32 @@ pub(crate) struct Event {
     pub(crate) name: Option<&'static str>,
     /// One line.
     pub(crate) data: String,
-    pub(crate) part: EventKind,
+    pub(crate) kind: EventKind,
 }
 
 impl Event {
     /// The same event with spaces before its last brace.
-    pub(crate) fn padded(&self, spaces: usize) -> Self {
-        let mut padded = self.clone();
-        if let Some(end) = padded.data.rfind('}') {
-            padded.data.insert_str(end, &" ".repeat(spaces));
+    pub(crate) fn padded(mut self, spaces: usize) -> Self {
+        if let Some(end) = self.data.rfind('}') {
+            self.data.insert_str(end, &" ".repeat(spaces));
         }
-        padded
+        self
     }
 }
 
-/// Everything a wire has to say to one request.
+/// The reply to an accepted request.
 pub(crate) struct ReplyPlan {
     /// The answer in one piece.
     pub(crate) whole: Value,
     /// The same answer as events.
     pub(crate) events: Vec<Event>,
-    /// What an error looks like inside a stream, and as a body.
+    /// An error inside a stream.
     pub(crate) error: Event,
+    /// The same error as a body.
     pub(crate) error_body: Value,
-    /// An event no client can know.
+    /// An event no client knows.
     pub(crate) odd: Event,
-    /// A stream was asked for.
+    /// The request asks for a stream.
     pub(crate) streams: bool,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) usage: Usage,
@@ -57,9 +57,9 @@ pub(crate) struct ReplyPlan {
     pub(crate) seed: Seed,
 }
 
-/// A reply that is no answer.
+/// A reply in one piece, without faults: an error, or a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ErrorReply {
+pub(crate) struct WholeReply {
     pub(crate) status: StatusCode,
     pub(crate) mime: &'static str,
     pub(crate) body: String,

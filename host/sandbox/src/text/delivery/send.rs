@@ -1,4 +1,4 @@
-//! Sends an answer the way its markers want it: whole or streamed, on time or not, unbroken or not.
+//! Sends a reply: head, content type and encoding as the markers demand, and the body whose steps `steps` made.
 
 use std::io::{self, Write as _};
 
@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderName, HeaderValue, Response, header};
 
-use super::body::body;
-use super::reply::{ErrorReply, ReplyPlan};
+use super::body::stream_body;
+use super::reply::{ReplyPlan, WholeReply};
 use super::steps::{self, Step};
 use crate::common::connection::ResetSwitch;
 use crate::common::server::{Body, CloseConnection, HandlerResult, whole};
@@ -16,7 +16,7 @@ use crate::text::markers::Marker;
 use crate::text::provider::RequestGuard;
 
 /// Sends an answer.
-pub(crate) async fn deliver(
+pub(crate) async fn send_answer(
     guard: RequestGuard,
     reset_switch: ResetSwitch,
     plan: ReplyPlan,
@@ -25,8 +25,8 @@ pub(crate) async fn deliver(
     if faults.has(Marker::SlowStart) {
         guard.provider.hold().await;
     }
-    guard.answered(200);
-    guard.billed(plan.usage);
+    guard.status(200);
+    guard.bill(plan.usage);
     let streams = (plan.streams || faults.has(Marker::StreamForJson))
         && !faults.has(Marker::JsonForStream)
         && !faults.has(Marker::ErrorBody);
@@ -35,36 +35,36 @@ pub(crate) async fn deliver(
         (true, false) => "text/event-stream; charset=utf-8",
         (false, true) => "text/html; charset=utf-8",
     };
-    let said = if faults.has(Marker::ErrorBody) { &plan.error_body } else { &plan.whole };
-    let said = Bytes::from(said.to_string());
-    let mut all = if streams { steps::stream(&plan) } else { steps::whole(&plan, said.clone()) };
+    let body = if faults.has(Marker::ErrorBody) { &plan.error_body } else { &plan.whole };
+    let body_bytes = Bytes::from(body.to_string());
+    let mut all = if streams { steps::stream(&plan) } else { steps::whole(&plan, body_bytes.clone()) };
     let mut response = Response::new(());
     if faults.has(Marker::Gzip) {
         all = vec![Step::Bytes(gzip(&all).map_err(|_| CloseConnection)?)];
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     } else if !streams && !faults.has(Marker::Cut) {
-        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(said.len()));
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(body_bytes.len()));
     }
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(mime));
     add(response.headers_mut(), &plan.headers);
-    Ok(response.map(|()| body(all, guard, reset_switch)))
+    Ok(response.map(|()| stream_body(all, guard, reset_switch)))
 }
 
-/// Sends a refusal.
-pub(crate) fn refuse(mut guard: RequestGuard, refused: ErrorReply) -> Response<Body> {
-    guard.answered(refused.status.as_u16());
-    guard.sent(refused.body.len());
-    guard.over();
-    let mut response = Response::new(whole(refused.body));
-    *response.status_mut() = refused.status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(refused.mime));
-    add(response.headers_mut(), &refused.headers);
+/// Sends a reply in one piece.
+pub(crate) fn send_whole(mut guard: RequestGuard, reply: WholeReply) -> Response<Body> {
+    guard.status(reply.status.as_u16());
+    guard.sent(reply.body.len());
+    guard.finish();
+    let mut response = Response::new(whole(reply.body));
+    *response.status_mut() = reply.status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.mime));
+    add(response.headers_mut(), &reply.headers);
     response
 }
 
 fn add(to: &mut http::HeaderMap, headers: &[(&'static str, String)]) {
     for (name, value) in headers {
-        let value = HeaderValue::from_str(value).expect("wires write headers of letters and digits");
+        let value = HeaderValue::from_str(value).expect("protocols write headers of visible ASCII");
         to.append(HeaderName::from_static(name), value);
     }
 }

@@ -1,4 +1,4 @@
-//! Where a stream of bytes is cut into writes: anywhere, also inside a character and between CR and LF.
+//! Splits a stream of bytes into writes: at any byte, also inside a character and between CR and LF.
 
 use bytes::Bytes;
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_fall_where_they_hurt() {
+    fn splits_inside_characters_and_line_ends() {
         let text = Bytes::from("data: \u{1f30a}\u{706f}\r\n\r\n".repeat(400));
         let pieces = Split::Anywhere.cut(text, &mut Seed::of(b"kite"));
         assert!(crosses(&pieces, |_, next| next & 0xc0 == 0x80), "inside a character");

@@ -1,4 +1,4 @@
-//! From what a wire wants to say to what leaves: frames, the markers' trouble, and where it is cut.
+//! The steps of a body: framed events, the faults of the markers, and the split into writes.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::text::markers::Marker;
 /// Bytes a huge line is filled up with.
 const HUGE: usize = 1 << 20;
 
-/// One thing a body does.
+/// One step of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Breaks off, the connection closed.
+    /// Closes the connection inside the body.
     Abort,
     Bytes(Bytes),
-    /// Waits until the sandbox lets go.
+    /// Waits until the sandbox releases held answers.
     Hold,
     Pause(Duration),
     /// Half of these bytes, then a reset.
@@ -37,18 +37,18 @@ pub(crate) fn stream(plan: &ReplyPlan) -> Vec<Step> {
         return steps;
     }
     for event in &plan.events {
-        if event.part == EventKind::End && faults.has(Marker::NoEnd) {
+        if event.kind == EventKind::End && faults.has(Marker::NoEnd) {
             continue;
         }
         if faults.has(Marker::Comments) && seed.below(2) == 0 {
             steps.push(Step::Bytes(line_end(plan, ": keep-alive\n\n").into()));
         }
-        let is_delta = event.part == EventKind::Delta;
+        let is_delta = event.kind == EventKind::Delta;
         if is_delta && deltas == 0 && faults.has(Marker::OddEvent) {
             steps.push(Step::Bytes(frame(plan, &plan.odd)));
         }
         let bytes = match is_delta && deltas == 0 && faults.has(Marker::HugeLine) {
-            true => frame(plan, &event.padded(HUGE)),
+            true => frame(plan, &event.clone().padded(HUGE)),
             false => frame(plan, event),
         };
         if is_delta && faults.due(Marker::Reset, deltas) {
@@ -116,7 +116,7 @@ fn cut(plan: &ReplyPlan, steps: Vec<Step>) -> Vec<Step> {
     out
 }
 
-/// An event as it stands on the wire.
+/// An event in wire format.
 fn frame(plan: &ReplyPlan, event: &Event) -> Bytes {
     let name = event.name.map_or_else(String::new, |name| format!("event: {name}\n"));
     line_end(plan, &format!("{name}data: {}\n\n", event.data)).into()

@@ -4,8 +4,8 @@
 use gatehouse_model::Outage;
 
 use super::*;
-use crate::Slot;
-use crate::address::reserved;
+use crate::client::address::reserved;
+use crate::pool::accounts::CallPermit;
 
 /// What good answers are; no row of the table holds it with this port.
 const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 99));
@@ -14,8 +14,8 @@ const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 99));
 async fn no_way_leads_to_an_address_that_is_not_public() {
     let stage = Stage::set().await;
     let upstream = stage.upstream(&patterned(), "");
-    // One slot for all: what is tried here would close the account to further ones.
-    let slot = upstream.acquire("p", "main").unwrap();
+    // One permit for all: what is tried here would close the account to further ones.
+    let permit = upstream.acquire_call("p", "main").unwrap();
     let rows = read(include_str!("addresses.table"), 3);
     let mut wrong = vec![];
     let mut checked = 0;
@@ -28,7 +28,7 @@ async fn no_way_leads_to_an_address_that_is_not_public() {
         };
         assert_eq!(reserved(address).is_none(), is_public, "{}: {}", row[0], row[2]);
         assert!(!is_public || !is_inside(address), "{}: two judges differ", row[0]);
-        let ways = Ways { stage: &stage, upstream: &upstream, slot: &slot, address };
+        let ways = Ways { stage: &stage, upstream: &upstream, permit: &permit, address };
         let found = ways.all().await;
         checked += found.len();
         for (way, found, expected) in found {
@@ -71,7 +71,7 @@ impl Way {
 struct Ways<'a> {
     stage: &'a Stage,
     upstream: &'a Upstream,
-    slot: &'a Slot,
+    permit: &'a CallPermit,
     address: IpAddr,
 }
 
@@ -132,7 +132,8 @@ impl Ways<'_> {
     }
 
     async fn call(&self, url: String) -> String {
-        let outcome = self.upstream.call(self.slot, &get(Target::Url(url)), &Memory::default(), NEVER).await;
+        let outcome =
+            self.upstream.call(self.permit, &get(Target::Url(url)), &Memory::default(), NEVER).await;
         let dials = self.stage.dials.taken();
         match outcome {
             Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),

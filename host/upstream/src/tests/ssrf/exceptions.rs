@@ -41,8 +41,8 @@ async fn operators_open_what_they_name_and_nothing_else() {
 }
 
 async fn call(stage: &Stage, upstream: &Upstream, url: &str) -> String {
-    let slot = upstream.acquire("p", "main").unwrap();
-    let outcome = upstream.call(&slot, &get(Target::Url(url.to_owned())), &Memory::default(), NEVER).await;
+    let permit = upstream.acquire_call("p", "main").unwrap();
+    let outcome = upstream.call(&permit, &get(Target::Url(url.to_owned())), &Memory::default(), NEVER).await;
     let dials = stage.dials.taken();
     match outcome {
         Ok(reply) if reply.status == 200 => format!("reaches {}", listed(&dials)),
@@ -70,13 +70,13 @@ async fn a_real_listener_on_loopback_is_reached_by_its_name_alone() {
     let more = format!("origins = {pattern}\nmedia_origins = {pattern}");
     let text = provider("https://api.test", &more);
     let upstream = upstream_with(&text, TestClock::skipping_pauses_at(1_000_000), resolver);
-    let slot = upstream.acquire("p", "main").unwrap();
+    let permit = upstream.acquire_call("p", "main").unwrap();
     let policy = Policy::new(RESULT, 1000, PATIENCE);
     for host in ["loop", "mapped", "zero", "mixed"] {
         let url = format!("https://{host}.cdn.test:{port}/");
         let refused = upstream.fetch(&url, &policy).await.err();
         assert_eq!(refused, Some(FetchError::NotPublic(format!("{host}.cdn.test"))), "{url}");
-        let call = upstream.call(&slot, &get(Target::Url(url)), &Memory::default(), NEVER).await;
+        let call = upstream.call(&permit, &get(Target::Url(url)), &Memory::default(), NEVER).await;
         assert_eq!(call.err(), Some(Outage::Unreachable), "{host}");
     }
     // The listener's first visitor is the one that was meant: a connection made before would stand before it.

@@ -5,13 +5,13 @@
 
 mod addresses;
 mod exceptions;
-mod stage;
+mod scenario;
 mod table;
 
-use self::stage::{Stage, listed, rounds};
+use self::scenario::{Stage, listed, rounds};
 use self::table::{assert_all, read};
 use super::*;
-use crate::{FetchError, Origins, Policy};
+use crate::fetch::{FetchError, Origins, Policy};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A name inside the provider's pattern that answers as each test wants.

@@ -1,0 +1,6 @@
+//! The driver with its real parts: store, runtime, upstream, media, a real plugin and a simulated provider.
+
+mod submissions;
+mod support;
+mod text_timeouts;
+mod version_pinning;

@@ -1,0 +1,111 @@
+//! A driver on a data folder, its plugins, and a customer with a key.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+
+use gatehouse_build::{build_plugin, plugins_target_dir};
+use gatehouse_driver::{Config, Driver, Parts};
+use gatehouse_harness::TestSeed;
+use gatehouse_media::MediaStore;
+use gatehouse_model::{ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pepper, Secret, Seed, UnixMs};
+use gatehouse_runtime::{Limits, PluginService};
+use gatehouse_sandbox::Sandbox;
+use gatehouse_store::Store;
+use gatehouse_tasks::Command;
+use gatehouse_upstream::{SystemResolver, Upstream};
+use serde_json::{Value, json};
+
+/// What the customer has at first.
+const DEPOSIT: Credits = Credits(100_000_000);
+
+/// The most an image task may keep between its steps.
+pub(crate) const STATE_KIB: usize = 16;
+
+/// One process: a driver and its parts, open on a folder.
+pub(crate) struct Process {
+    pub(crate) store: Store,
+    pub(crate) plugins: PluginService,
+    pub(crate) driver: Driver,
+}
+
+impl Process {
+    pub(crate) async fn start(data: &Path, providers: Value, config: Config, clock: Arc<dyn Clock>) -> Self {
+        let seed: Arc<dyn Seed> = Arc::new(TestSeed::counting_from(clock.now().0 << 20));
+        let store =
+            Store::open(&data.join("core.redb"), &gatehouse_store::Config::default()).expect("a store");
+        let mut plugins = gatehouse_runtime::Config::new(data.to_owned());
+        let pace = json!({"pace": {"shortest_ms": 5, "longest_ms": 20}});
+        plugins.settings.insert("context-image".to_owned(), pace);
+        let state_kib = u32::try_from(STATE_KIB).ok().and_then(NonZeroU32::new).expect("above zero");
+        let limits = Limits { state_kib, ..Limits::default() };
+        plugins.limits_by_family.insert("context-image".to_owned(), limits);
+        // A canary would keep the version before it loaded.
+        plugins.canary.window_s = 0;
+        let plugins = PluginService::open(plugins, Arc::clone(&clock)).expect("a runtime");
+        let providers = serde_json::from_value(json!({"providers": providers})).expect("a configuration");
+        let secret = |_: &_| Ok(Secret::new("sandbox-key".to_owned()));
+        let resolver = Arc::new(SystemResolver);
+        let upstream = Upstream::new(&providers, &secret, Arc::clone(&clock), Arc::clone(&seed), resolver)
+            .expect("upstream");
+        let media = MediaStore::open(
+            gatehouse_media::Config::default(),
+            data,
+            Pepper::new([7; 32]),
+            upstream.clone(),
+            Arc::clone(&clock),
+            Arc::clone(&seed),
+        )
+        .expect("media");
+        let parts =
+            Parts { store: store.clone(), plugins: plugins.clone(), upstream, media, config, clock, seed };
+        let driver = Driver::start(parts).await.expect("a driver");
+        Self { store, plugins, driver }
+    }
+}
+
+/// The component of one of the repository's plugins.
+pub(crate) fn component(plugin: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(plugin);
+    let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
+    let wasm = build_plugin(&folder, &target).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::read(wasm).expect("a component")
+}
+
+/// The configuration of the simulated image provider.
+pub(crate) fn image_provider(sandbox: &Sandbox) -> Value {
+    let at = sandbox.context();
+    json!({"bfl": {
+        "base_url": at.submit, "origins": [at.poll], "media_origins": [at.delivery],
+        "auth": {"header": "x-key"}, "accounts": {"main": {"secret": {"env": "KEY"}}},
+    }})
+}
+
+/// Adds a customer with credit; gives its key.
+pub(crate) async fn customer(store: &Store, at: UnixMs) -> Arc<Key> {
+    let customer = CustomerId::from("acme");
+    let secret = ApiKey::mint(&TestSeed::counting_from(3));
+    let key = Key {
+        id: secret.id(),
+        customer: customer.clone(),
+        name: "test".to_owned(),
+        digest: secret.digest(&Pepper::new([7; 32])),
+        created: at,
+        quota: None,
+        used: Credits::ZERO,
+        models: Vec::new(),
+        networks: Vec::new(),
+        expires: None,
+        revoked: None,
+        chat_format: ChatFormat::Wrapped,
+    };
+    let commands = [
+        Command::AddCustomer { id: customer.clone(), at },
+        Command::Deposit { customer, amount: DEPOSIT, memo: String::new(), at },
+        Command::AddKey { key: Box::new(key.clone()) },
+    ];
+    for command in commands {
+        store.execute(command).await.expect("a store").expect("allowed");
+    }
+    Arc::new(key)
+}

@@ -1,0 +1,152 @@
+//! Signed links to results, and what they open.
+//!
+//! `/v1/media/<id>.<ext>?expires=<unix s>&signature=<hex>`: the signature covers name and expiry under the
+//! installation's pepper, so a link needs no look-up, cannot be guessed or prolonged, and says by itself where its
+//! object is.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use gatehouse_model::{Media, MediaId, UnixMs};
+use object_store::path::Path;
+use url::Url;
+
+use crate::links::range;
+use crate::probe::facts;
+use crate::storage::media_store::MediaStore;
+
+const PURPOSE: &[u8] = b"media-link";
+const PATH: &str = "/v1/media/";
+
+/// A result being read.
+pub struct MediaFile {
+    /// Its type.
+    pub mime: &'static str,
+    /// Its whole length.
+    pub length: u64,
+    /// The part that `body` holds, end exclusive; all of it unless a range was asked for.
+    pub range: Range<u64>,
+    /// A range was asked for, and this is it.
+    pub partial: bool,
+    /// The bytes, in pieces of at most 256 KiB.
+    pub body: BoxStream<'static, std::io::Result<Bytes>>,
+}
+
+/// Why a link is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MediaRefusal {
+    /// Wrong signature, or no such file.
+    #[error("no such file")]
+    NotFound,
+    /// The link has ended.
+    #[error("the link has expired")]
+    Expired,
+    /// The range lies outside the file of this length.
+    #[error("the range lies outside the file's {0} bytes")]
+    BadRange(u64),
+    /// The media store failed.
+    #[error("the media store failed")]
+    Broken,
+}
+
+/// A link whose signature is right.
+pub(crate) struct Checked {
+    pub(crate) path: Path,
+    pub(crate) mime: &'static str,
+    pub(crate) expires: UnixMs,
+}
+
+impl MediaStore {
+    /// The link to a result; `base` is the public address without a slash at its end.
+    #[must_use]
+    pub fn link(&self, base: &str, media: &Media) -> String {
+        let name = name(media.id, &media.mime);
+        let expires = media.expires.seconds();
+        let signature = hex(&self.0.pepper.sign(&[PURPOSE, name.as_bytes(), expires.to_string().as_bytes()]));
+        format!("{base}{PATH}{name}?expires={expires}&signature={signature}")
+    }
+
+    /// Opens a link by its parts, as in its URL; `range` is the request's `Range` header.
+    ///
+    /// # Errors
+    /// See [`MediaRefusal`]; a wrong signature and a file that is gone look alike.
+    pub async fn open_link(
+        &self,
+        name: &str,
+        expires: &str,
+        signature: &str,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        let link = self.check_link(name, expires, signature).ok_or(MediaRefusal::NotFound)?;
+        if self.0.clock.now() >= link.expires {
+            return Err(MediaRefusal::Expired);
+        }
+        let broken = |error| {
+            tracing::error!(%error, name, "a result cannot be read");
+            MediaRefusal::Broken
+        };
+        let length =
+            self.0.objects.length(&link.path).await.map_err(broken)?.ok_or(MediaRefusal::NotFound)?;
+        let part =
+            range::part(range, length).map_err(|range::Unsatisfiable| MediaRefusal::BadRange(length))?;
+        let (partial, range) = (part.is_some(), part.unwrap_or(0..length));
+        let body = self.0.objects.read_part(&link.path, range.clone()).await.map_err(broken)?;
+        Ok(MediaFile { mime: link.mime, length, range, partial, body })
+    }
+
+    /// The object a URL opens when it is one of our own links: the signature says so, whatever the host. So a
+    /// client may feed a result back without the gateway fetching from itself.
+    pub(crate) fn own_link(&self, url: &Url) -> Option<Checked> {
+        let name = url.path().strip_prefix(PATH)?;
+        let value = |wanted: &str| url.query_pairs().find(|(key, _)| key == wanted).map(|(_, value)| value);
+        let link = self.check_link(name, &value("expires")?, &value("signature")?)?;
+        (self.0.clock.now() < link.expires).then_some(link)
+    }
+
+    fn check_link(&self, name: &str, expires: &str, signature: &str) -> Option<Checked> {
+        let signature = unhex(signature)?;
+        if !self.0.pepper.verifies(&[PURPOSE, name.as_bytes(), expires.as_bytes()], &signature) {
+            return None;
+        }
+        // Signed, so made here; still read strictly, since it becomes a path.
+        let (id, extension) = name.split_once('.')?;
+        let id: MediaId = id.parse().ok()?;
+        let mime = facts::type_of_extension(extension)?;
+        let expires = UnixMs(expires.parse::<u64>().ok()?.checked_mul(1000)?);
+        Some(Checked { path: path(&format!("{id}.{extension}"), expires), mime, expires })
+    }
+}
+
+/// A result's file name.
+pub(crate) fn name(id: MediaId, mime: &str) -> String {
+    format!("{id}.{}", facts::extension(mime))
+}
+
+/// Where a result is: below the day its link ends, so that whole days can be dropped.
+pub(crate) fn path(name: &str, expires: UnixMs) -> Path {
+    let file = format!("{}-{name}", expires.seconds());
+    Path::from_iter(["media".to_owned(), expires.day().to_string(), file])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Lower-case hex of a signature's length, nothing else: one link has one spelling.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs: &[[u8; 2]; 32] = text.as_bytes().as_chunks::<2>().0.try_into().ok()?;
+    if text.len() != 64 {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,154 @@
+//! Answers a plugin's probe: fetches or opens the media and returns the facts.
+//!
+//! Every failure is a text that a client may read; nothing here is an error of the gateway but a store
+//! that fails.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_model::{BlobId, Facts, Finding, Probe};
+use gatehouse_upstream::{FetchError, Origins, Policy};
+use url::Url;
+
+use crate::ingest::data_url;
+use crate::ingest::extract::NewBlob;
+use crate::probe::facts::facts;
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
+use crate::storage::task_blobs::TaskBlobs;
+
+/// Bytes of a blob that are looked at; a larger one has the facts of its beginning.
+const LOOKED_AT: usize = 64 * 1024 * 1024;
+
+/// Characters of an unusable source that its finding repeats.
+const SHOWN: usize = 100;
+
+/// What a probe found, and the blob it kept if it was asked to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// For the plugin.
+    pub finding: Finding,
+    /// A new blob; it becomes the task's when the caller says so.
+    pub kept: Option<BlobId>,
+}
+
+/// Why there are no facts.
+enum Miss {
+    /// For the client.
+    Unusable(String),
+    /// For the operator.
+    Store(Error),
+}
+
+impl MediaStore {
+    /// Looks at one piece of media.
+    ///
+    /// # Errors
+    /// Only when the store fails; everything else is part of the finding.
+    pub async fn probe(&self, probe: &Probe, blobs: &TaskBlobs) -> Result<Probed, Error> {
+        let source = probe.source.as_str();
+        let outcome = match source.strip_prefix("blob:") {
+            Some(name) => self.look_at_blob(name, blobs).await.map(|facts| (facts, None)),
+            None => self.look_at(source, probe.keep, blobs).await,
+        };
+        let (found, kept) = match outcome {
+            Ok((facts, kept)) => (Ok(facts), kept),
+            Err(Miss::Unusable(reason)) => (Err(reason), None),
+            Err(Miss::Store(error)) => return Err(error),
+        };
+        Ok(Probed { finding: Finding { source: source.to_owned(), found }, kept })
+    }
+
+    async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, Miss> {
+        let gone = || Miss::Unusable("it is not a file of this task".to_owned());
+        let id: BlobId = name.parse().map_err(|_| gone())?;
+        let blob = blobs.read(id).await?.ok_or_else(gone)?;
+        let bytes = beginning(blob.body).await?;
+        Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..facts(&bytes) })
+    }
+
+    async fn look_at(
+        &self,
+        source: &str,
+        keep: bool,
+        blobs: &TaskBlobs,
+    ) -> Result<(Facts, Option<BlobId>), Miss> {
+        let bytes = self.bytes_of(source).await?;
+        if !keep {
+            return Ok((facts(&bytes), None));
+        }
+        let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
+        self.keep(std::slice::from_ref(&blob)).await?;
+        blobs.add(blob.id);
+        Ok((blob.facts, Some(blob.id)))
+    }
+
+    async fn bytes_of(&self, source: &str) -> Result<Bytes, Miss> {
+        if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+            let payload = data_url::uri_payload(source.as_bytes());
+            let payload = payload.ok_or_else(|| unusable("a data: URI must be data:<type>;base64,<data>"))?;
+            return self.decoded(payload, "the data: URI does not hold valid base64");
+        }
+        match Url::parse(source) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url).await,
+            Ok(url) if url.has_host() => Err(unusable(&no_source(source))),
+            _ => self.decoded(source.as_bytes(), &no_source(source)),
+        }
+    }
+
+    fn decoded(&self, text: &[u8], otherwise: &str) -> Result<Bytes, Miss> {
+        let max = self.0.config.max_blob();
+        if text.len() as u64 / 4 * 3 > max + 3 {
+            return Err(Miss::Unusable(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
+        }
+        let bytes = data_url::decode(text).filter(|bytes| !bytes.is_empty());
+        bytes.map(Bytes::from).ok_or_else(|| unusable(otherwise))
+    }
+
+    async fn fetched(&self, url: &Url) -> Result<Bytes, Miss> {
+        let max = self.0.config.max_probe();
+        if let Some(own) = self.own_link(url) {
+            let gone = || unusable("could not be fetched: the link no longer works");
+            let found = self.0.objects.read(&own.path).await?.ok_or_else(gone)?;
+            if found.length > max {
+                return Err(not_fetched(&FetchError::TooLarge(max)));
+            }
+            return Ok(beginning(found.body).await?);
+        }
+        let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
+        let policy = Policy::new(Origins::User, max, timeout);
+        let fetched = self.0.upstream.fetch(url.as_str(), &policy).await.map_err(|why| not_fetched(&why))?;
+        fetched.collect().await.map_err(|why| not_fetched(&why))
+    }
+}
+
+impl From<Error> for Miss {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn no_source(source: &str) -> String {
+    let shown: String = source.chars().take(SHOWN).collect();
+    format!("expected an http(s) URL, a data: URI or base64, got {shown:?}")
+}
+
+fn unusable(reason: &str) -> Miss {
+    Miss::Unusable(reason.to_owned())
+}
+
+fn not_fetched(why: &FetchError) -> Miss {
+    Miss::Unusable(format!("could not be fetched: {why}"))
+}
+
+/// All of it, unless it is larger than what is ever looked at.
+async fn beginning(mut body: BoxStream<'static, std::io::Result<Bytes>>) -> Result<Bytes, Error> {
+    let mut bytes = BytesMut::new();
+    while bytes.len() < LOOKED_AT
+        && let Some(piece) = body.next().await
+    {
+        bytes.extend_from_slice(&piece?);
+    }
+    Ok(bytes.freeze())
+}

@@ -1,0 +1,146 @@
+//! The handle of the crate, and the storage of blobs.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_model::{BlobId, Clock, Pepper, Seed};
+use gatehouse_upstream::{OpenBlob, Upstream};
+use object_store::ObjectStore;
+use object_store::path::Path;
+
+use crate::config::Config;
+use crate::ingest::extract;
+use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
+use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
+use crate::storage::objects::Error;
+use crate::storage::objects::{Objects, Reading};
+use crate::storage::writer::Writer;
+
+/// Requests up to this size are processed in place; larger ones on a blocking thread.
+const EXTRACT_IN_PLACE: usize = 1024 * 1024;
+
+/// All media of the gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct MediaStore(pub(crate) Arc<MediaState>);
+
+pub(crate) struct MediaState {
+    pub(crate) config: Config,
+    pub(crate) objects: Objects,
+    pub(crate) pepper: Pepper,
+    pub(crate) upstream: Upstream,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seed: Arc<dyn Seed>,
+}
+
+impl MediaStore {
+    /// Opens the store. `data` is the gateway's data folder; links are signed under `pepper`.
+    ///
+    /// # Errors
+    /// When the configured URL is of no known kind or cannot be written.
+    pub fn open(
+        config: Config,
+        data: &FilePath,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Result<Self, Error> {
+        let objects = Objects::open(config.url.as_deref(), data)?;
+        Ok(Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed })))
+    }
+
+    /// The same over an object store that is open already, wherever it keeps its bytes.
+    #[must_use]
+    pub fn over(
+        objects: Arc<dyn ObjectStore>,
+        config: Config,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Self {
+        let objects = Objects { store: objects, root: None };
+        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed }))
+    }
+
+    /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
+    ///
+    /// # Errors
+    /// When a file is too large or there are too many.
+    pub async fn extract(&self, json: Bytes) -> Result<Extracted, ExtractError> {
+        if json.len() <= EXTRACT_IN_PLACE {
+            return self.extract_now(&json);
+        }
+        let here = self.clone();
+        // A failed join means the runtime is going down.
+        tokio::task::spawn_blocking(move || here.extract_now(&json))
+            .await
+            .unwrap_or(Err(ExtractError::Interrupted))
+    }
+
+    fn extract_now(&self, json: &Bytes) -> Result<Extracted, ExtractError> {
+        extract::extract(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
+    }
+
+    /// Writes the extracted blobs; durable when it returns.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing needs to be taken back.
+    pub async fn keep(&self, blobs: &[NewBlob]) -> Result<(), Error> {
+        let write = |blob: &NewBlob| {
+            let (path, bytes) = (blob_path(blob.id), blob.bytes.clone());
+            async move { self.0.objects.write(&path, bytes).await }
+        };
+        try_join_all(blobs.iter().map(write)).await.map(|_| ())
+    }
+
+    /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
+    pub async fn drop_blobs(&self, blobs: &[BlobId]) {
+        for &id in blobs {
+            if let Err(error) = self.0.objects.delete(&blob_path(id)).await {
+                tracing::warn!(%id, %error, "a blob was not deleted; the sweep will try again");
+            }
+        }
+    }
+
+    /// Opens any blob; whose it is has been asked before.
+    pub(crate) async fn open_blob(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
+        let Some(Reading { length, mut body }) = self.0.objects.read(&blob_path(id)).await? else {
+            return Ok(None);
+        };
+        // Its type is not on record: the first piece shows it and is then put back in front.
+        let first = body.next().await.transpose()?.unwrap_or_default();
+        let mime = sniff(&first[..first.len().min(SNIFFED)]).unwrap_or(UNKNOWN).to_owned();
+        let body = futures_util::stream::iter([Ok(first)]).chain(body).boxed();
+        Ok(Some(OpenBlob { mime, length, body }))
+    }
+
+    /// Keeps a stream as a new blob. The stream's own error is returned as it came.
+    pub(crate) async fn save_blob(
+        &self,
+        mut body: BoxStream<'_, std::io::Result<Bytes>>,
+    ) -> std::io::Result<BlobId> {
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        let mut writer = Writer::new(&self.0.objects, blob_path(id));
+        while let Some(piece) = body.next().await {
+            let written = match piece {
+                Ok(piece) => writer.write(&piece).await.map_err(std::io::Error::other),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = written {
+                writer.abort().await;
+                return Err(error);
+            }
+        }
+        writer.finish().await.map_err(std::io::Error::other)?;
+        Ok(id)
+    }
+}
+
+/// Where a blob is: its id contains the day of its creation.
+pub(crate) fn blob_path(id: BlobId) -> Path {
+    Path::from_iter(["blobs".to_owned(), id.timestamp().day().to_string(), id.to_string()])
+}

@@ -1,0 +1,173 @@
+//! Where the bytes are: an object store, for now a local folder. Whole objects are written, read, listed and deleted
+//! here; what comes in pieces is written by `writer`.
+
+use std::io::{self, SeekFrom};
+use std::ops::Range;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{
+    GetOptions, GetRange, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload,
+};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use url::Url;
+
+/// Bytes of one piece when an object is read.
+const PIECE: usize = 256 * 1024;
+
+/// The media store cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A kind of URL that this build does not know.
+    #[error("media.url: expected a folder or a file:// URL, got {0:?}")]
+    UnknownUrl(String),
+    /// The folder cannot be made.
+    #[error("media.url: the folder {folder} cannot be used: {source}")]
+    Folder {
+        /// Which folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The store failed.
+    #[error("the media store failed: {0}")]
+    Store(#[from] object_store::Error),
+    /// Reading or writing failed.
+    #[error("the media store failed: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The object store and, when it is local, its folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Objects {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// An object, or a part of it, being read.
+pub(crate) struct Reading {
+    pub(crate) length: u64,
+    pub(crate) body: BoxStream<'static, io::Result<Bytes>>,
+}
+
+impl Objects {
+    /// Opens the configured location, or `media` in the data folder.
+    pub(crate) fn open(url: Option<&str>, data: &FilePath) -> Result<Self, Error> {
+        let root = match url {
+            None => data.join("media"),
+            Some(text) => folder(text).ok_or_else(|| Error::UnknownUrl(text.to_owned()))?,
+        };
+        let broken = |source| Error::Folder { folder: root.clone(), source };
+        std::fs::create_dir_all(&root).map_err(broken)?;
+        // Receipts promise that what they refer to survives a crash, hence fsync.
+        let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true).with_automatic_cleanup(true);
+        Ok(Self { store: Arc::new(store), root: Some(root) })
+    }
+
+    /// Writes a whole object; it is there, and durable, or it is not.
+    pub(crate) async fn write(&self, path: &Path, bytes: Bytes) -> Result<(), Error> {
+        self.store.put(path, PutPayload::from_bytes(bytes)).await?;
+        Ok(())
+    }
+
+    /// The length of an object; `None` when there is none.
+    pub(crate) async fn length(&self, path: &Path) -> Result<Option<u64>, Error> {
+        match self.store.head(path).await {
+            Ok(meta) => Ok(Some(meta.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens a whole object; `None` when there is none.
+    pub(crate) async fn read(&self, path: &Path) -> Result<Option<Reading>, Error> {
+        match self.store.get(path).await {
+            Ok(found) => {
+                let length = found.meta.size;
+                let body = pieces(found.payload, 0..length).await?;
+                Ok(Some(Reading { length, body }))
+            }
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens a part of an object that is known to be there and as long.
+    pub(crate) async fn read_part(
+        &self,
+        path: &Path,
+        part: Range<u64>,
+    ) -> Result<BoxStream<'static, io::Result<Bytes>>, Error> {
+        if part.is_empty() {
+            return Ok(stream::empty().boxed());
+        }
+        let range = Some(GetRange::Bounded(part.clone()));
+        let found = self.store.get_opts(path, GetOptions { range, ..GetOptions::default() }).await?;
+        pieces(found.payload, part).await
+    }
+
+    /// Deletes an object; one that is gone already is no error.
+    pub(crate) async fn delete(&self, path: &Path) -> Result<(), Error> {
+        match self.store.delete(path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The days there are objects of, below `folder`.
+    pub(crate) async fn days(&self, folder: &str) -> Result<Vec<(u32, Path)>, Error> {
+        let listing = self.store.list_with_delimiter(Some(&Path::from(folder))).await?;
+        let day = |path: Path| path.filename()?.parse().ok().map(|day: u32| (day, path.clone()));
+        Ok(listing.common_prefixes.into_iter().filter_map(day).collect())
+    }
+
+    /// Every object below `folder`.
+    pub(crate) fn list(&self, folder: &Path) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+        self.store.list(Some(folder))
+    }
+}
+
+fn folder(text: &str) -> Option<PathBuf> {
+    match Url::parse(text) {
+        Ok(url) if url.scheme() == "file" => url.to_file_path().ok(),
+        Ok(_) => None,
+        Err(_) => (!text.is_empty()).then(|| PathBuf::from(text)),
+    }
+}
+
+async fn pieces(
+    payload: GetResultPayload,
+    part: Range<u64>,
+) -> Result<BoxStream<'static, io::Result<Bytes>>, Error> {
+    match payload {
+        GetResultPayload::Stream(stream) => Ok(stream.map(|piece| piece.map_err(io::Error::other)).boxed()),
+        GetResultPayload::File(file, _) => {
+            let mut file = tokio::fs::File::from_std(file);
+            file.set_max_buf_size(PIECE);
+            file.seek(SeekFrom::Start(part.start)).await?;
+            Ok(stream::try_unfold((file, part.end - part.start), next_piece).boxed())
+        }
+    }
+}
+
+async fn next_piece(
+    (mut file, left): (tokio::fs::File, u64),
+) -> io::Result<Option<(Bytes, (tokio::fs::File, u64))>> {
+    if left == 0 {
+        return Ok(None);
+    }
+    let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE);
+    let mut piece = BytesMut::with_capacity(wanted);
+    let mut limited = (&mut file).take(wanted as u64);
+    while piece.len() < wanted {
+        if limited.read_buf(&mut piece).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(Some((piece.freeze(), (file, left - wanted as u64))))
+}

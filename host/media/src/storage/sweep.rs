@@ -1,0 +1,84 @@
+//! Deletes blobs and results that have expired. Object keys contain their time, so no index is needed; tasks that end
+//! delete their blobs themselves, and this catches what a crash left behind.
+
+use std::time::Duration;
+
+use futures_util::stream::StreamExt;
+use gatehouse_model::{BlobId, UnixMs};
+use object_store::path::Path;
+
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
+
+/// How long a result outlives its link, for downloads under way.
+const GRACE: Duration = Duration::from_secs(3600);
+/// How long a blob may live: longer than any task.
+const BLOB_LIFE: Duration = Duration::from_secs(26 * 3600);
+/// Days after which a day's folder holds nothing but what broken uploads left.
+const LEFTOVER_DAYS: u32 = 2;
+
+/// What a sweep deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Results.
+    pub media: u64,
+    /// Blobs.
+    pub blobs: u64,
+}
+
+impl MediaStore {
+    /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours.
+    ///
+    /// # Errors
+    /// When the store fails; what was deleted before stays deleted.
+    pub async fn sweep(&self) -> Result<Swept, Error> {
+        let now = self.0.clock.now();
+        let media = self.sweep_folder("media", now, media_ends).await?;
+        let blobs = self.sweep_folder("blobs", now, blob_ends).await?;
+        Ok(Swept { media, blobs })
+    }
+
+    async fn sweep_folder(
+        &self,
+        folder: &str,
+        now: UnixMs,
+        ends: impl Fn(&str) -> Option<UnixMs>,
+    ) -> Result<u64, Error> {
+        let mut deleted = 0;
+        for (day, path) in self.0.objects.days(folder).await? {
+            if day > now.day() {
+                continue;
+            }
+            let mut objects = self.0.objects.list(&path);
+            while let Some(object) = objects.next().await.transpose()? {
+                let end = object.location.filename().and_then(&ends);
+                if end.is_some_and(|end| end <= now) {
+                    self.0.objects.delete(&object.location).await?;
+                    deleted += 1;
+                }
+            }
+            if day.saturating_add(LEFTOVER_DAYS) < now.day() {
+                self.clear_leftovers(&path).await?;
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Uploads that a crash interrupted leave files that no listing shows.
+    async fn clear_leftovers(&self, day: &Path) -> Result<(), Error> {
+        let Some(root) = &self.0.objects.root else { return Ok(()) };
+        match tokio::fs::remove_dir_all(root.join(day.as_ref())).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn media_ends(file: &str) -> Option<UnixMs> {
+    let seconds: u64 = file.split_once('-')?.0.parse().ok()?;
+    Some(UnixMs(seconds.checked_mul(1000)?).plus(GRACE))
+}
+
+fn blob_ends(file: &str) -> Option<UnixMs> {
+    Some(file.parse::<BlobId>().ok()?.timestamp().plus(BLOB_LIFE))
+}

@@ -1,0 +1,154 @@
+//! Cutting files out of requests: what is cut, what stays, and that nothing is lost.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use gatehouse_model::MediaKind;
+use proptest::prelude::*;
+
+use super::*;
+use crate::ingest::extract;
+use crate::ingest::extract::{ExtractError, Extracted};
+
+const MAX: u64 = 1024 * 1024;
+
+fn cut_text(json: &str) -> Result<Extracted, ExtractError> {
+    let clock = TestClock::skipping_pauses_at(NEW_YEAR);
+    extract::extract(&Bytes::copy_from_slice(json.as_bytes()), MAX, &*clock, &TestSeed::default())
+}
+
+fn uri(bytes: &[u8]) -> String {
+    format!("data:image/png;base64,{}", STANDARD.encode(bytes))
+}
+
+/// The request with every blob written back as a `data:` URI.
+fn restored(cut: &Extracted) -> String {
+    let mut json = String::from_utf8(cut.json.to_vec()).unwrap();
+    for blob in &cut.blobs {
+        let whole = format!("data:{};base64,{}", blob.facts.mime, STANDARD.encode(&blob.bytes));
+        json = json.replace(&format!("blob:{}", blob.id), &whole);
+    }
+    json
+}
+
+#[test]
+fn long_files_are_cut_however_they_are_written() {
+    let bytes = picture(40_000);
+    let base64 = STANDARD.encode(&bytes);
+    let wrapped: Vec<&str> =
+        base64.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    for text in [
+        uri(&bytes),
+        uri(&bytes).replace('/', "\\/"),
+        uri(&bytes).replace('+', "\\u002b"),
+        format!("DATA:;BASE64,{base64}"),
+        base64.clone(),
+        base64.trim_end_matches('=').to_owned(),
+        URL_SAFE_NO_PAD.encode(&bytes),
+        wrapped.join("\\n"),
+        wrapped.join("\\r\\n"),
+    ] {
+        let cut = cut_text(&format!(r#"{{"image":"{text}","n":1}}"#)).unwrap();
+        let [blob] = &cut.blobs[..] else { panic!("{}", &text[..60]) };
+        assert_eq!(blob.bytes, bytes, "{}", &text[..60]);
+        assert_eq!(cut.json, format!(r#"{{"image":"blob:{}","n":1}}"#, blob.id));
+        assert_eq!(blob.facts.blob, Some(format!("blob:{}", blob.id)));
+        assert_eq!(
+            (blob.facts.kind, blob.facts.width, blob.facts.height),
+            (MediaKind::Image, Some(3), Some(2))
+        );
+    }
+}
+
+#[test]
+fn everything_else_stays() {
+    let long = "a long story, ".repeat(4000);
+    let key = "k".repeat(40_000);
+    let signature = STANDARD.encode(vec![0x5a; 40_000]);
+    let svg = format!("data:image/svg+xml,{}", "<svg/>".repeat(8000));
+    for json in [
+        String::new(),
+        "{}".to_owned(),
+        format!(r#"{{"prompt":"{long}"}}"#),
+        format!(r#"{{"prompt":"{}"}}"#, "a".repeat(50_000)),
+        format!(r#"{{"signature":"{signature}"}}"#),
+        format!(r#"{{"image":"{svg}"}}"#),
+        format!(r#"{{"{key}":1}}"#),
+        format!(r#"{{"{}" : 1}}"#, uri(&picture(40_000))),
+        format!(r#"{{"image":"{}"}}"#, uri(&picture(2_000))),
+        format!(r#"{{"image":"{}"#, uri(&picture(40_000))),
+        format!("\u{feff}{long}"),
+    ] {
+        let cut = cut_text(&json).unwrap();
+        assert_eq!((cut.blobs.len(), cut.json), (0, Bytes::from(json)));
+    }
+}
+
+#[test]
+fn what_does_not_decode_is_known_to_be_no_picture() {
+    let broken = format!("data:image/png;base64,{}*", STANDARD.encode(picture(40_000)));
+    let cut = cut_text(&format!("[\"{broken}\"]")).unwrap();
+    assert_eq!(cut.blobs[0].facts.kind, MediaKind::Other);
+    assert_eq!(cut.blobs[0].facts.mime, "application/octet-stream");
+}
+
+#[test]
+fn limits_hold_on_both_sides() {
+    let largest = uri(&picture(usize::try_from(MAX).unwrap()));
+    assert_eq!(cut_text(&format!("[\"{largest}\"]")).unwrap().blobs.len(), 1);
+    let larger = uri(&picture(usize::try_from(MAX).unwrap() + 4));
+    assert_eq!(cut_text(&format!("[\"{larger}\"]")), Err(ExtractError::TooLarge(MAX)));
+    assert_eq!(ExtractError::TooLarge(MAX).to_string(), "an embedded file is larger than 1 MiB");
+    let one = format!("\"{}\"", uri(&picture(30_000)));
+    assert_eq!(cut_text(&format!("[{}]", vec![one.as_str(); 64].join(","))).unwrap().blobs.len(), 64);
+    assert_eq!(cut_text(&format!("[{}]", vec![one.as_str(); 65].join(","))), Err(ExtractError::TooMany(64)));
+}
+
+#[tokio::test]
+async fn large_requests_are_cut_the_same_way() {
+    let house = House::new(&[]);
+    let json = format!("[\"{0}\",\"{0}\"]", uri(&picture(700_000)));
+    let cut = house.media.extract(json.clone().into()).await.unwrap();
+    assert_eq!(cut.blobs.len(), 2);
+    assert_ne!(cut.blobs[0].id, cut.blobs[1].id);
+    assert_eq!(restored(&cut), json);
+}
+
+fn value() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        "[\"\\\\/:,{}a\u{e9}\n]{0,12}".prop_map(serde_json::Value::from),
+        any::<i64>().prop_map(serde_json::Value::from),
+        (24_600_usize..30_000).prop_map(|length| uri(&picture(length)).into()),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            proptest::collection::btree_map("[\"\\\\:a]{0,4}", inner, 0..4)
+                .prop_map(|fields| fields.into_iter().collect::<serde_json::Map<_, _>>().into()),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Extracted and written back, a request is the same, byte by byte; what is left is valid JSON.
+    #[test]
+    fn cutting_loses_nothing(value in value()) {
+        let json = value.to_string();
+        let cut = cut_text(&json).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&cut.json).unwrap();
+        prop_assert!(cut.json.len() < 32 * 1024 + 4096);
+        prop_assert_eq!(restored(&cut), json);
+    }
+
+    #[test]
+    fn broken_requests_do_no_harm(value in value(), at in any::<proptest::sample::Index>(), byte: u8) {
+        let mut json = value.to_string().into_bytes();
+        let at = at.index(json.len());
+        json[at] = byte;
+        let clock = TestClock::skipping_pauses_at(NEW_YEAR);
+        let _ = extract::extract(&Bytes::from(json.clone()), MAX, &*clock, &TestSeed::default());
+        json.truncate(at);
+        let _ = extract::extract(&Bytes::from(json), MAX, &*clock, &TestSeed::default());
+    }
+}

@@ -1,0 +1,158 @@
+//! The host's types for `wit/v1/upstream`: the calls of a plugin to a provider, and the replies.
+//!
+//! Calls and replies are journalled, so they are serialisable. Their bodies are shared: a clone copies no bytes.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// One header of a call or a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Lower-case in replies.
+    pub name: String,
+    /// As sent.
+    pub value: String,
+}
+
+impl Header {
+    /// Names no plugin may set: they carry credentials, the destination, the framing or what only the host
+    /// may say of itself. Any name that begins with `proxy-`, `sec-` or `x-forwarded-` is the host's too.
+    const HOSTS: [&str; 20] = [
+        "accept-encoding",
+        "api-key",
+        "authorization",
+        "connection",
+        "content-length",
+        "cookie",
+        "expect",
+        "forwarded",
+        "host",
+        "http2-settings",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "via",
+        "x-api-key",
+        "x-goog-api-key",
+        "x-key",
+        "x-real-ip",
+    ];
+
+    /// Whether a header of this name, in any case, is set by the host alone.
+    #[must_use]
+    pub fn is_hosts(name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        Self::HOSTS.contains(&name.as_str())
+            || ["proxy-", "sec-", "x-forwarded-"].iter().any(|lead| name.starts_with(lead))
+    }
+}
+
+/// Where a call goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// Below the provider's base URL; begins with a slash.
+    Path(String),
+    /// A full URL inside the provider's allowed origins.
+    Url(String),
+}
+
+/// Bytes in hand, or kept as a blob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Body {
+    /// The bytes.
+    Inline(Bytes),
+    /// `blob:<id>`.
+    Blob(String),
+}
+
+/// One part of a multipart form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Field name.
+    pub name: String,
+    /// File name, if it is a file.
+    pub filename: Option<String>,
+    /// Content type.
+    pub mime: Option<String>,
+    /// Content.
+    pub data: Body,
+}
+
+/// What a call carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Payload {
+    /// No body.
+    None,
+    /// JSON; strings that are exactly `blob:<id>` or `blob:<id>:base64` are spliced when it is sent.
+    Json(Bytes),
+    /// multipart/form-data.
+    Form(Vec<Part>),
+}
+
+/// Whether the same bytes may be sent again when it is unknown whether they arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Replay {
+    /// Harmless to repeat; not journalled.
+    Safe,
+    /// The provider recognises a repetition.
+    Token,
+    /// Never twice.
+    Once,
+}
+
+/// An upstream request a plugin asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The provider's name in the configuration.
+    pub provider: String,
+    /// GET, POST, ...
+    pub method: String,
+    /// Where to.
+    pub target: Target,
+    /// Extra headers; credentials are not among them.
+    pub headers: Vec<Header>,
+    /// What it carries.
+    pub body: Payload,
+    /// Time for the whole exchange.
+    pub timeout_ms: u32,
+    /// Repetition policy.
+    pub replay: Replay,
+    /// Keep the reply's body as a blob.
+    pub save_body: bool,
+}
+
+/// What a provider answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// HTTP status.
+    pub status: u16,
+    /// What is left after credentials, cookies and hop-by-hop headers are taken out.
+    pub headers: Vec<Header>,
+    /// The body.
+    pub body: Body,
+}
+
+impl Reply {
+    /// The first header of that lower-case name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|header| header.name == name).map(|header| header.value.as_str())
+    }
+}
+
+/// Why no reply came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Outage {
+    /// Nothing was sent.
+    Unreachable,
+    /// Sent, no answer in time.
+    Timeout,
+    /// Sent, the connection broke.
+    Broken,
+    /// The answer was too large.
+    TooLarge,
+    /// The host refused to make the call.
+    Refused,
+}

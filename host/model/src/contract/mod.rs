@@ -1,0 +1,6 @@
+//! The host's types for the plugin contract (`wit/v1`), one file a part of it.
+
+pub(crate) mod about;
+pub(crate) mod call;
+pub(crate) mod task_contract;
+pub(crate) mod text;

@@ -1,0 +1,130 @@
+//! The Messages API as a [`TextProtocol`]: routes, versions, keys, limits, headers.
+
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use serde_json::{Value, json};
+
+use super::errors::{self, Messages, invalid};
+use super::request::{self, Details, Route};
+use super::write;
+use crate::common::clock::iso;
+use crate::text::delivery::reply::{Event, EventKind};
+use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::markers::Protocol;
+use crate::text::record::Usage;
+use crate::text::refusal::Refusal;
+use crate::text::request_log::RequestLog;
+
+/// The known versions, older first.
+const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
+
+/// Names of a rate limit's headers (limit, remaining, reset), and the limit.
+const RATE_LIMITS: [([&str; 3], u32); 4] = [
+    (
+        [
+            "anthropic-ratelimit-requests-limit",
+            "anthropic-ratelimit-requests-remaining",
+            "anthropic-ratelimit-requests-reset",
+        ],
+        4000,
+    ),
+    (
+        [
+            "anthropic-ratelimit-tokens-limit",
+            "anthropic-ratelimit-tokens-remaining",
+            "anthropic-ratelimit-tokens-reset",
+        ],
+        4_800_000,
+    ),
+    (
+        [
+            "anthropic-ratelimit-input-tokens-limit",
+            "anthropic-ratelimit-input-tokens-remaining",
+            "anthropic-ratelimit-input-tokens-reset",
+        ],
+        4_000_000,
+    ),
+    (
+        [
+            "anthropic-ratelimit-output-tokens-limit",
+            "anthropic-ratelimit-output-tokens-remaining",
+            "anthropic-ratelimit-output-tokens-reset",
+        ],
+        800_000,
+    ),
+];
+
+impl TextProtocol for Messages {
+    type Route = Route;
+    type Details = Details;
+
+    const PROTOCOL: Protocol = Protocol::Messages;
+    const MAX_BODY_BYTES: usize = 32 << 20;
+    const REQUEST_ID: (&'static str, usize) = ("req_011", 21);
+    const ANSWER_ID: (&'static str, usize) = ("msg_01", 22);
+    const ERROR_EVENT: Option<&'static str> = Some("error");
+
+    fn own_key(headers: &HeaderMap) -> Option<&str> {
+        headers.get("x-api-key").map(|value| value.to_str().unwrap_or_default())
+    }
+
+    fn odd_event() -> Event {
+        let hint = json!({ "hint": { "of": ["nothing"] } });
+        write::event("content_block_hint", EventKind::Frame, hint)
+    }
+
+    fn route(head: &Parts) -> Result<Route, Refusal> {
+        let counting = match head.uri.path() {
+            "/v1/messages" => false,
+            "/v1/messages/count_tokens" => true,
+            _ => return Err(errors::not_found("Not found")),
+        };
+        if head.method != Method::POST {
+            return Err(errors::method());
+        }
+        let version = head.headers.get("anthropic-version");
+        let version = version.ok_or_else(|| invalid("anthropic-version: header is required"))?;
+        let version = version.to_str().unwrap_or_default();
+        let known = VERSIONS.iter().position(|known| *known == version);
+        let at = known
+            .ok_or_else(|| invalid(format!("anthropic-version: \"{version}\" is not a valid version")))?;
+        let betas = head.headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+        let betas = betas.flat_map(|value| value.split(',').map(|name| name.trim().to_owned())).collect();
+        Ok(Route { counting, newer: at == 1, betas })
+    }
+
+    fn check(route: &Route, body: &Value, account: usize) -> Result<Accepted<Self>, Refusal> {
+        let request::Request { model, question, stream, details } = request::check(body, route, account)?;
+        if route.counting {
+            return Ok(Accepted::Body(json!({ "input_tokens": details.prompt.tokens })));
+        }
+        let (model, choices) = (model.id, 1);
+        Ok(Accepted::Answer(Box::new(Checked { model, question, choices, stream, details })))
+    }
+
+    fn bill_input(request: &Checked<Self>, log: &mut RequestLog, now: u64) -> Usage {
+        request.details.prompt.bill(log, now)
+    }
+
+    fn write(answer: &Written<'_, Self>) -> (Value, Vec<Event>) {
+        (write::whole(answer), write::events(answer))
+    }
+
+    /// A client needs few of these headers; the gateway must pass on none of the rest.
+    fn headers(request_id: String, now: u64) -> Vec<(&'static str, String)> {
+        let reset = iso(now / 60_000 * 60_000 + 60_000);
+        let mut headers = vec![
+            ("request-id", request_id),
+            ("anthropic-organization-id", "5f0c2f3e-0000-4000-8000-5a4db0c50001".to_owned()),
+            ("anthropic-workspace-id", "wrkspc_01sandbox".to_owned()),
+            ("cf-ray", "8f0000000000sand-LIS".to_owned()),
+            ("set-cookie", "_cfuvid=sandbox-messages; path=/; HttpOnly".to_owned()),
+            ("via", "1.1 google".to_owned()),
+        ];
+        for (names, limit) in RATE_LIMITS {
+            let values = [limit.to_string(), (limit - 1).to_string(), reset.clone()];
+            headers.extend(names.into_iter().zip(values));
+        }
+        headers
+    }
+}

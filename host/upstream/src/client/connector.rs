@@ -1,0 +1,152 @@
+//! From a URL's host to a socket, with nothing unchecked in between: resolve, classify every address, connect
+//! to one that was classified, look at who answered, then TLS for the name.
+//!
+//! hyper-util's own connector skips the resolver for IP literals, so a filtering resolver would not do.
+
+use std::collections::HashSet;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::Uri;
+use rustls::pki_types::ServerName;
+use tokio_rustls::TlsConnector;
+
+use crate::client::address;
+use crate::client::connection::ClientConnection;
+use crate::client::dial::{Dial, Dialed, Stream};
+use crate::client::resolve::Resolve;
+
+/// Addresses of one name that are tried before giving up.
+const ATTEMPTS: usize = 4;
+
+/// Connects for one purpose (a provider's calls, users' media, ...).
+#[derive(Clone)]
+pub(crate) struct Connector(Arc<ConnectorState>);
+
+struct ConnectorState {
+    resolver: Arc<dyn Resolve>,
+    dial: Arc<dyn Dial>,
+    tls: TlsConnector,
+    private: Private,
+    timeout: Duration,
+}
+
+/// Hosts that may have private addresses because the operator wrote them out. Without a port: at the usual ports.
+pub(crate) type Private = HashSet<(String, Option<u16>)>;
+
+/// Why there is no connection. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error("the name does not resolve: {0}")]
+    Resolve(#[source] io::Error),
+    #[error("the name has no address")]
+    NoAddress,
+    #[error("{host} resolves to an address that is not public ({what})")]
+    NotPublic { host: String, what: &'static str },
+    #[error("no connection: {0}")]
+    Connect(#[source] io::Error),
+    #[error("no TLS session: {0}")]
+    Tls(#[source] io::Error),
+    #[error("no connection within {} ms", .0.as_millis())]
+    Timeout(Duration),
+    #[error("the URL names no host")]
+    NoHost,
+}
+
+impl Connector {
+    pub(crate) fn new(
+        resolver: Arc<dyn Resolve>,
+        dial: Arc<dyn Dial>,
+        tls: Arc<rustls::ClientConfig>,
+        private: Private,
+        timeout: Duration,
+    ) -> Self {
+        Self(Arc::new(ConnectorState { resolver, dial, tls: TlsConnector::from(tls), private, timeout }))
+    }
+}
+
+impl tower_service::Service<Uri> for Connector {
+    type Response = ClientConnection;
+    type Error = ConnectError;
+    type Future = BoxFuture<'static, Result<ClientConnection, ConnectError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let timeout = inner.timeout;
+            tokio::time::timeout(timeout, inner.connect(&uri))
+                .await
+                .map_err(|_| ConnectError::Timeout(timeout))?
+        })
+    }
+}
+
+impl ConnectorState {
+    async fn connect(&self, uri: &Uri) -> Result<ClientConnection, ConnectError> {
+        let https = uri.scheme_str() == Some("https");
+        let host = uri.host().ok_or(ConnectError::NoHost)?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
+        let addresses = self.addresses(host, port).await?;
+        let stream = self.first_to_answer(&addresses, port).await?;
+        if !https {
+            return Ok(ClientConnection::new(stream, false));
+        }
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| ConnectError::NoHost)?;
+        let stream = self.tls.connect(name, stream).await.map_err(ConnectError::Tls)?;
+        let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        Ok(ClientConnection::new(Box::new(stream), h2))
+    }
+
+    /// Every address of `host`, all of them allowed: one bad address among good ones is a trick, not an offer.
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, ConnectError> {
+        let addresses = match host.parse::<IpAddr>() {
+            Ok(literal) => vec![literal],
+            Err(_) => self.resolver.resolve(host).await.map_err(ConnectError::Resolve)?,
+        };
+        if addresses.is_empty() {
+            return Err(ConnectError::NoAddress);
+        }
+        if is_private_allowed(&self.private, host, port) {
+            return Ok(addresses);
+        }
+        match addresses.iter().find_map(|&address| address::reserved(address)) {
+            Some(what) => Err(ConnectError::NotPublic { host: host.to_owned(), what }),
+            None => Ok(addresses),
+        }
+    }
+
+    async fn first_to_answer(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+    ) -> Result<Box<dyn Stream>, ConnectError> {
+        let mut last = io::Error::other("no address was tried");
+        let tries = addresses.len().clamp(1, ATTEMPTS);
+        let share = self.timeout / u32::try_from(tries).expect("at most ATTEMPTS");
+        for &address in addresses.iter().take(ATTEMPTS) {
+            let wanted = SocketAddr::new(address, port);
+            match tokio::time::timeout(share, self.dial.dial(wanted)).await {
+                Ok(Ok(Dialed { stream, peer })) if peer.ip() == address => return Ok(stream),
+                Ok(Ok(_)) => last = io::Error::other("another address answered"),
+                Ok(Err(error)) => last = error,
+                Err(_) => last = io::ErrorKind::TimedOut.into(),
+            }
+        }
+        Err(ConnectError::Connect(last))
+    }
+}
+
+/// Whether the operator named this host, and this port with it.
+pub(crate) fn is_private_allowed(private: &Private, host: &str, port: u16) -> bool {
+    private.contains(&(host.to_owned(), Some(port)))
+        || (matches!(port, 80 | 443) && private.contains(&(host.to_owned(), None)))
+}

@@ -1,0 +1,95 @@
+//! One HTTP exchange over our own connector, and whether anything had been sent when it failed.
+
+use std::error::Error;
+use std::io;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::{Instant, timeout_at};
+
+use crate::client::connector::{ConnectError, Connector};
+
+/// A request's body.
+pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
+/// The client all rooms' traffic goes through.
+pub(crate) type Http = Client<Connector, Payload>;
+
+/// Why there is no response head.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExchangeError {
+    /// Nothing was sent.
+    #[error("{0}")]
+    NotSent(ConnectError),
+    /// Nothing was sent, for another reason.
+    #[error("no connection: {0}")]
+    NoConnection(String),
+    /// Something may have been sent, then time was over.
+    #[error("no answer in time")]
+    Timeout,
+    /// Something may have been sent, then the connection broke.
+    #[error("the connection broke: {0}")]
+    Broken(String),
+}
+
+/// A client over `connector`. Pooled connections are keyed by scheme and authority, so one client must
+/// serve one purpose only: its connector's rules hold for all that is pooled.
+pub(crate) fn client(connector: Connector) -> Http {
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .timer(TokioTimer::new())
+        .pool_idle_timeout(std::time::Duration::from_secs(30))
+        // Due tasks come in bursts; the caller finds no connection kept makes one, and over TLS that costs more than the call.
+        .pool_max_idle_per_host(128)
+        .http1_max_headers(128)
+        .http2_keep_alive_interval(std::time::Duration::from_secs(20))
+        .http2_adaptive_window(true)
+        .build(connector)
+}
+
+/// Sends `request` and waits for the head of the answer. The client itself tries again on a fresh connection
+/// when a pooled one turned out closed before the request was taken, and never otherwise.
+pub(crate) async fn send(
+    http: &Http,
+    mut request: Request<Payload>,
+    deadline: Instant,
+) -> Result<Response<Incoming>, ExchangeError> {
+    let connection = capture_connection(&mut request);
+    let sent = || connection.connection_metadata().is_some();
+    match timeout_at(deadline, http.request(request)).await {
+        Ok(Ok(response)) => Ok(response),
+        Err(_) if sent() => Err(ExchangeError::Timeout),
+        Err(_) => Err(ExchangeError::NoConnection("time was over before there was one".to_owned())),
+        Ok(Err(error)) if error.is_connect() || !sent() => Err(not_sent(error)),
+        Ok(Err(error)) => Err(ExchangeError::Broken(chain(&error))),
+    }
+}
+
+fn not_sent(error: hyper_util::client::legacy::Error) -> ExchangeError {
+    let text = chain(&error);
+    match error.source().and_then(|source| source.downcast_ref::<ConnectError>()) {
+        Some(ConnectError::NotPublic { host, what }) => {
+            ExchangeError::NotSent(ConnectError::NotPublic { host: host.clone(), what })
+        }
+        Some(ConnectError::Timeout(after)) => ExchangeError::NotSent(ConnectError::Timeout(*after)),
+        _ => ExchangeError::NoConnection(text),
+    }
+}
+
+/// An error with all its causes, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    text
+}

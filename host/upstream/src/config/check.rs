@@ -1,0 +1,184 @@
+//! The configuration made usable: every value checked, every secret resolved. What is wrong is told by its
+//! key, with what was expected and what came; a secret's value never is.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use gatehouse_model::{Secret, UnixMs};
+use http::{HeaderName, HeaderValue};
+use url::Url;
+
+use crate::config::origin::{Origin, Pattern};
+use crate::config::settings::{AccountConfig, FetchConfig, ProviderConfig, SecretRef};
+use crate::pool::accounts::Account;
+use crate::request::auth::Auth;
+
+/// A value that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {problem}")]
+pub struct ConfigError {
+    /// The configuration key, e.g. `providers.bfl.base_url`.
+    pub key: String,
+    /// What was expected and what came, or what to do.
+    pub problem: String,
+}
+
+/// Resolves a secret reference; the error says why not.
+pub(crate) type Secrets<'a> = &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>;
+
+/// A provider, checked.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) base: Url,
+    pub(crate) auth: Auth,
+    /// Where credentials may go; the base's own origin is the first.
+    pub(crate) origins: Vec<Pattern>,
+    pub(crate) media_origins: Vec<Pattern>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) total_timeout: Duration,
+    pub(crate) max_reply: u64,
+    pub(crate) max_saved: u64,
+    pub(crate) accounts: Vec<Account>,
+}
+
+const MIB: u64 = 1024 * 1024;
+
+/// Checks `[providers.<name>]`.
+pub(crate) fn provider(
+    name: &str,
+    config: &ProviderConfig,
+    secrets: Secrets<'_>,
+    now: UnixMs,
+) -> Result<Checked, ConfigError> {
+    let key = |field: &str| format!("providers.{name}.{field}");
+    let (base, own) = base(&config.base_url).map_err(|problem| error(key("base_url"), problem))?;
+    check_auth(&config.auth).map_err(|problem| error(key("auth"), problem))?;
+    let mut origins = vec![Pattern::Exact(own)];
+    origins.extend(patterns(&key("origins"), &config.origins)?);
+    let mut media_origins = patterns(&key("media_origins"), &config.media_origins)?;
+    if media_origins.is_empty() {
+        media_origins.clone_from(&origins);
+    }
+    if config.accounts.is_empty() {
+        let problem = format!("expected at least one account, e.g. [providers.{name}.accounts.main]");
+        return Err(error(key("accounts"), problem));
+    }
+    let accounts = config
+        .accounts
+        .iter()
+        .map(|(account, own)| self::account(name, config, account, own, secrets, now))
+        .collect::<Result<_, _>>()?;
+    Ok(Checked {
+        base,
+        auth: config.auth.clone(),
+        origins,
+        media_origins,
+        connect_timeout: span(key("connect_timeout_ms"), config.connect_timeout_ms)?,
+        total_timeout: span(key("total_timeout_ms"), config.total_timeout_ms)?,
+        max_reply: at_least_one(key("max_reply_mib"), config.max_reply_mib)? * MIB,
+        max_saved: at_least_one(key("max_saved_mib"), config.max_saved_mib)? * MIB,
+        accounts,
+    })
+}
+
+/// Hosts a user's media may come from although they are private: (host, port), `None` for the usual ports.
+pub(crate) fn private_hosts(config: &FetchConfig) -> Result<HashSet<(String, Option<u16>)>, ConfigError> {
+    let private = |entry: &String| {
+        // The parser would overlook white space and read on behind the host.
+        let is_plain =
+            !entry.contains(|c: char| c.is_whitespace() || c.is_control() || "/\\?#@*%".contains(c));
+        let url = Url::parse(&format!("http://{entry}/")).ok().filter(|_| is_plain);
+        let origin = url.as_ref().and_then(Origin::of).ok_or_else(|| {
+            let problem = format!("expected host or host:port, got {entry:?}");
+            error("fetch.allow_private".to_owned(), problem)
+        })?;
+        // The parser drops `:80` as the default, so the text itself says whether a port was meant.
+        let port = entry.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        Ok((origin.bare_host().to_owned(), port))
+    };
+    config.allow_private.iter().map(private).collect()
+}
+
+/// A time that is not zero.
+pub(crate) fn span(key: String, ms: u64) -> Result<Duration, ConfigError> {
+    if ms == 0 {
+        Err(error(key, "expected milliseconds above 0, got 0"))
+    } else {
+        Ok(Duration::from_millis(ms))
+    }
+}
+
+fn base(text: &str) -> Result<(Url, Origin), String> {
+    let url = Url::parse(text).map_err(|_| format!("expected an http(s) URL, got {text:?}"))?;
+    let origin = Origin::of(&url).ok_or_else(|| format!("expected an http(s) URL, got {text:?}"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("credentials do not belong in a URL; use accounts.<name>.secret".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("expected a URL without query and fragment, got {text:?}"));
+    }
+    Ok((url, origin))
+}
+
+fn check_auth(auth: &Auth) -> Result<(), String> {
+    match auth {
+        Auth::Bearer | Auth::None => Ok(()),
+        Auth::Header(name) if HeaderName::try_from(name.as_str()).is_ok() => Ok(()),
+        Auth::Header(name) => Err(format!("expected a header name, got {name:?}")),
+        Auth::Query(name) if !name.is_empty() => Ok(()),
+        Auth::Query(_) => Err("expected the name of a query parameter, got an empty one".to_owned()),
+    }
+}
+
+fn patterns(key: &str, texts: &[String]) -> Result<Vec<Pattern>, ConfigError> {
+    let read = |(at, text): (usize, &String)| {
+        Pattern::parse(text).map_err(|problem| error(format!("{key}[{at}]"), problem))
+    };
+    texts.iter().enumerate().map(read).collect()
+}
+
+fn account(
+    provider: &str,
+    all: &ProviderConfig,
+    name: &str,
+    own: &AccountConfig,
+    secrets: Secrets<'_>,
+    now: UnixMs,
+) -> Result<Account, ConfigError> {
+    let key = |field: &str| format!("providers.{provider}.accounts.{name}.{field}");
+    let secret = match (&own.secret, &all.auth) {
+        (_, Auth::None) => None,
+        (None, _) => {
+            let problem = "expected { env = \"NAME\" } or { file = \"path\" }, got nothing";
+            return Err(error(key("secret"), problem));
+        }
+        (Some(reference), _) => Some(secret(reference, secrets).map_err(|why| error(key("secret"), why))?),
+    };
+    let rate = own.rate_per_second.or(all.rate_per_second);
+    if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+        return Err(error(key("rate_per_second"), format!("expected a number above 0, got {rate}")));
+    }
+    let concurrency = at_least_one(key("concurrency"), own.concurrency.unwrap_or(all.concurrency))?;
+    let weight = at_least_one(key("weight"), own.weight.unwrap_or(1))?;
+    Ok(Account::new(name, secret, own.priority, weight, concurrency, rate, now))
+}
+
+fn secret(reference: &SecretRef, secrets: Secrets<'_>) -> Result<Secret<String>, String> {
+    let found = secrets(reference)?;
+    let text = found.expose().trim();
+    if text.is_empty() {
+        return Err("the secret is empty".to_owned());
+    }
+    if HeaderValue::from_str(text).is_err() {
+        return Err("the secret holds characters that cannot be sent".to_owned());
+    }
+    Ok(Secret::new(text.to_owned()))
+}
+
+fn at_least_one(key: String, value: u32) -> Result<u64, ConfigError> {
+    if value == 0 { Err(error(key, "expected 1 or more, got 0")) } else { Ok(u64::from(value)) }
+}
+
+pub(crate) fn error(key: String, problem: impl Into<String>) -> ConfigError {
+    ConfigError { key, problem: problem.into() }
+}

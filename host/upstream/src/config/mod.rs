@@ -1,0 +1,5 @@
+//! The configuration and its checked form.
+
+pub(crate) mod check;
+pub(crate) mod origin;
+pub(crate) mod settings;

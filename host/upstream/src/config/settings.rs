@@ -1,0 +1,141 @@
+//! The `[providers.*]` and `[fetch]` tables, as written. Owns their shape and defaults; what the values must
+//! satisfy is in `check`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gatehouse_model::Secret;
+use serde::Deserialize;
+
+use crate::request::auth::Auth;
+
+/// Everything an operator may say about what leaves.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Upstream APIs by the name plugins use.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// Fetching media.
+    pub fetch: FetchConfig,
+}
+
+/// One upstream API.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// Where its paths begin, e.g. `https://api.bfl.ai`.
+    pub base_url: String,
+    /// How an account's secret is put on a request.
+    #[serde(default)]
+    pub auth: Auth,
+    /// Further origins a call may name in full, credentials included: `https://*.bfl.ai` or an exact one.
+    #[serde(default)]
+    pub origins: Vec<String>,
+    /// Origins results may be fetched from, without credentials. Empty: the base and `origins`.
+    #[serde(default)]
+    pub media_origins: Vec<String>,
+    /// Calls under way at once for each account that does not say otherwise.
+    #[serde(default = "defaults::concurrency")]
+    pub concurrency: u32,
+    /// Calls a second for each account that does not say otherwise; absent: no limit.
+    #[serde(default)]
+    pub rate_per_second: Option<f64>,
+    /// Milliseconds to resolve, connect and shake hands.
+    #[serde(default = "defaults::connect_timeout_ms")]
+    pub connect_timeout_ms: u64,
+    /// Milliseconds a whole exchange may take, whatever the plugin asks for.
+    #[serde(default = "defaults::total_timeout_ms")]
+    pub total_timeout_ms: u64,
+    /// MiB of a reply that is handed to the plugin.
+    #[serde(default = "defaults::max_reply_mib")]
+    pub max_reply_mib: u32,
+    /// MiB of a reply that is kept as a blob.
+    #[serde(default = "defaults::max_saved_mib")]
+    pub max_saved_mib: u32,
+    /// Sets of credentials by name.
+    pub accounts: BTreeMap<String, AccountConfig>,
+}
+
+/// One set of credentials at a provider.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AccountConfig {
+    /// Where its secret is; only `auth = "none"` needs none.
+    pub secret: Option<SecretRef>,
+    /// Lower numbers are used first; the next one only while these cannot be.
+    pub priority: u32,
+    /// Share among accounts of equal priority; absent: 1.
+    pub weight: Option<u32>,
+    /// Calls under way at once.
+    pub concurrency: Option<u32>,
+    /// Calls a second.
+    pub rate_per_second: Option<f64>,
+}
+
+/// Where a secret is. The gateway resolves it; no secret stands in the configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SecretRef {
+    /// An environment variable.
+    Env(String),
+    /// A file; white space around its content is ignored.
+    File(PathBuf),
+    /// In hand already: for configurations made by the program itself.
+    #[serde(skip)]
+    Given(Secret<String>),
+}
+
+/// Fetching media that users or providers point to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FetchConfig {
+    /// `host` or `host:port` that may be fetched although its address is private or its port unusual.
+    pub allow_private: Vec<String>,
+    /// Milliseconds to resolve, connect and shake hands.
+    pub connect_timeout_ms: u64,
+    /// Bytes a second a fetch must bring on average once it is ten seconds old.
+    pub min_bytes_per_second: u64,
+    /// PEM file of root certificates trusted besides the built-in ones, for calls too.
+    pub extra_roots_file: Option<PathBuf>,
+}
+
+impl Default for FetchConfig {
+    fn default() -> Self {
+        Self {
+            allow_private: vec![],
+            connect_timeout_ms: defaults::connect_timeout_ms(),
+            min_bytes_per_second: 4096,
+            extra_roots_file: None,
+        }
+    }
+}
+
+impl Config {
+    /// Every secret that must be resolved, with the configuration key that wants it.
+    pub fn secrets(&self) -> impl Iterator<Item = (String, &SecretRef)> {
+        self.providers.iter().flat_map(|(provider, config)| {
+            config.accounts.iter().filter_map(move |(account, config)| {
+                let key = format!("providers.{provider}.accounts.{account}.secret");
+                config.secret.as_ref().map(|secret| (key, secret))
+            })
+        })
+    }
+}
+
+mod defaults {
+    pub(super) const fn concurrency() -> u32 {
+        64
+    }
+    pub(super) const fn connect_timeout_ms() -> u64 {
+        10_000
+    }
+    pub(super) const fn total_timeout_ms() -> u64 {
+        300_000
+    }
+    pub(super) const fn max_reply_mib() -> u32 {
+        8
+    }
+    pub(super) const fn max_saved_mib() -> u32 {
+        200
+    }
+}

@@ -1,0 +1,5 @@
+//! Provider accounts: permits, circuit breaker, rate.
+
+pub(crate) mod accounts;
+pub(crate) mod breaker;
+pub(crate) mod token_bucket;

@@ -1,0 +1,187 @@
+//! A plugin's call as an HTTP request: where it goes, what it says, what it carries.
+//!
+//! Everything a plugin could get wrong or try is refused here, before a connection is looked for.
+
+use bytes::Bytes;
+use gatehouse_model::{Body, Call, Part, Payload as Content, Secret, Target};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request};
+use url::Url;
+
+use crate::client::exchange::Payload;
+use crate::config::check::Checked;
+use crate::config::origin::Origin;
+use crate::headers;
+use crate::request::blobs;
+use crate::request::blobs::Blobs;
+use crate::request::body::{self, Piece};
+use crate::request::splice::splices;
+
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
+
+/// Why a call is not made. For the log; a plugin only learns that it was refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RequestError {
+    #[error("the method {0:?} is not one of GET, HEAD, POST, PUT, PATCH, DELETE")]
+    Method(String),
+    #[error("the path must begin with / and stay below the base URL")]
+    Path,
+    #[error("the URL is not inside the provider's origins ({0})")]
+    Origin(String),
+    #[error("not the plugin's to set: {0}")]
+    Header(String),
+    #[error("the credential's slot is taken")]
+    CredentialTaken,
+    #[error("a form field has an unusable type or name")]
+    Form,
+    #[error("{0:?} is not a blob of this task")]
+    Blob(String),
+    #[error("a blob could not be read: {0}")]
+    Broken(#[source] std::io::Error),
+}
+
+/// Makes the request. `boundary` must be unpredictable: it separates the parts of a form.
+pub(crate) async fn build(
+    provider: &Checked,
+    secret: Option<&Secret<String>>,
+    call: &Call,
+    blobs: &dyn Blobs,
+    boundary: u64,
+) -> Result<Request<Payload>, RequestError> {
+    let method = method(&call.method)?;
+    let mut url = target(provider, &call.target)?;
+    let mut headers = headers::outgoing(&call.headers, &provider.auth).map_err(RequestError::Header)?;
+    if let Some(secret) = secret
+        && !provider.auth.apply(secret, &mut url, &mut headers)
+    {
+        return Err(RequestError::CredentialTaken);
+    }
+    let pieces = match &call.body {
+        Content::None => vec![],
+        Content::Json(json) => {
+            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+            json_pieces(json, blobs).await?
+        }
+        Content::Form(parts) => {
+            let boundary = format!("gatehouse-{boundary:016x}");
+            set_form_type(&mut headers, &boundary)?;
+            form_pieces(parts, &boundary, blobs).await?
+        }
+    };
+    let (body, length) = body::body(pieces);
+    // Without it the body would be announced as chunked, even one that is not there.
+    if length > 0 || !matches!(method, Method::GET | Method::HEAD) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+    headers.entry(USER_AGENT).or_insert(AGENT);
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = url.as_str().parse().map_err(|_| RequestError::Path)?;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+fn method(name: &str) -> Result<Method, RequestError> {
+    match name {
+        "GET" => Ok(Method::GET),
+        "HEAD" => Ok(Method::HEAD),
+        "POST" => Ok(Method::POST),
+        "PUT" => Ok(Method::PUT),
+        "PATCH" => Ok(Method::PATCH),
+        "DELETE" => Ok(Method::DELETE),
+        other => Err(RequestError::Method(other.to_owned())),
+    }
+}
+
+/// The URL of a call: below the base, or in full inside the origins that may see the credential.
+fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
+    let url = match target {
+        Target::Path(path) => {
+            let base = provider.base.as_str().trim_end_matches('/');
+            let url = Url::parse(&format!("{base}{path}")).map_err(|_| RequestError::Path)?;
+            // `..` is resolved by the parser, so a climb out of the base shows here.
+            let prefix = format!("{}/", provider.base.path().trim_end_matches('/'));
+            if !path.starts_with('/') || !url.path().starts_with(&prefix) {
+                return Err(RequestError::Path);
+            }
+            url
+        }
+        Target::Url(text) => Url::parse(text).map_err(|_| RequestError::Origin("not a URL".to_owned()))?,
+    };
+    let origin = Origin::of(&url).filter(|_| url.username().is_empty() && url.password().is_none());
+    match origin {
+        Some(origin) if provider.origins.iter().any(|pattern| pattern.covers(&origin)) => Ok(url),
+        Some(origin) => Err(RequestError::Origin(origin.to_string())),
+        None => Err(RequestError::Origin("no plain http(s) URL".to_owned())),
+    }
+}
+
+/// The text is valid: `runtime` checks what a plugin answers, so that here nothing parses it again.
+async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
+    let mut pieces = vec![];
+    let mut done = 0;
+    for splice in splices(json) {
+        pieces.push(Piece::Bytes(json.slice(done..splice.range.start)));
+        done = splice.range.end;
+        let blob = open(blobs, &format!("blob:{}", splice.blob)).await?;
+        if !splice.bare {
+            pieces.push(Piece::Bytes(format!("data:{};base64,", blob.mime).into()));
+        }
+        pieces.push(Piece::Base64(blob));
+    }
+    pieces.push(Piece::Bytes(json.slice(done..)));
+    Ok(pieces)
+}
+
+fn set_form_type(headers: &mut HeaderMap, boundary: &str) -> Result<(), RequestError> {
+    if headers.contains_key(CONTENT_TYPE) {
+        return Err(RequestError::Header("header content-type of a form".to_owned()));
+    }
+    let value = HeaderValue::try_from(format!("multipart/form-data; boundary={boundary}"));
+    headers.insert(CONTENT_TYPE, value.expect("a boundary is letters, digits and a hyphen"));
+    Ok(())
+}
+
+async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
+    let mut pieces = vec![];
+    for part in parts {
+        pieces.push(Piece::Bytes(part_head(part, boundary)?.into()));
+        pieces.push(match &part.data {
+            Body::Inline(bytes) => Piece::Bytes(bytes.clone()),
+            Body::Blob(name) => Piece::Raw(open(blobs, name).await?),
+        });
+        pieces.push(Piece::Bytes(Bytes::from_static(b"\r\n")));
+    }
+    pieces.push(Piece::Bytes(format!("--{boundary}--\r\n").into()));
+    Ok(pieces)
+}
+
+fn part_head(part: &Part, boundary: &str) -> Result<String, RequestError> {
+    if part.name.is_empty() {
+        return Err(RequestError::Form);
+    }
+    let mut head =
+        format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{}\"", escaped(&part.name));
+    if let Some(filename) = &part.filename {
+        head += &format!("; filename=\"{}\"", escaped(filename));
+    }
+    if let Some(mime) = &part.mime {
+        HeaderValue::from_str(mime).map_err(|_| RequestError::Form)?;
+        head += &format!("\r\ncontent-type: {mime}");
+    }
+    head += "\r\n\r\n";
+    Ok(head)
+}
+
+/// Names in forms, as browsers escape them (WHATWG HTML, multipart/form-data encoding).
+fn escaped(name: &str) -> String {
+    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+async fn open(blobs: &dyn Blobs, name: &str) -> Result<crate::OpenBlob, RequestError> {
+    let foreign = || RequestError::Blob(name.to_owned());
+    let id = blobs::named(name).ok_or_else(foreign)?;
+    blobs.open(id).await.map_err(RequestError::Broken)?.ok_or_else(foreign)
+}

@@ -1,0 +1,273 @@
+//! Takes a credential out of what a provider says, should it be echoed. Pure.
+//!
+//! A plugin never holds a credential, and what it is shown of a reply must not be the way around that: a
+//! provider's error text quotes the refused key, a debugging endpoint returns the request's head. So the secret is
+//! replaced wherever it stands plain or backwards, in base64 (both alphabets, wherever it begins among other
+//! bytes) or in hex, each of these also behind percent signs or backslash escapes (`%2B`, `\u002b`, `\x2b`, `\/`).
+//!
+//! What is by nature out of reach: a provider that gives the secret back in a form of its own, that is compressed,
+//! encrypted, cut into pieces or spread over several replies. The holder of a key can always leak it; a provider's base
+//! address and `origins` should therefore name APIs, and nothing that returns what it was sent.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use gatehouse_model::Secret;
+use memchr::memmem::Finder;
+
+/// What stands there instead.
+const INSTEAD: &[u8] = b"(secret)";
+/// A shorter encoded form would be found in innocent text.
+const SHORTEST_FORM: usize = 8;
+/// Bytes of the longest escape, `\u0041`.
+const ESCAPE: usize = 6;
+
+/// The forms of one secret. Without a secret there is nothing to look for.
+#[derive(Default)]
+pub(crate) struct Redactor {
+    forms: Vec<Finder<'static>>,
+    /// The most bytes that one form, escaped, takes.
+    reach: usize,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Redactor")
+    }
+}
+
+impl Redactor {
+    pub(crate) fn of(secret: Option<&Secret<String>>) -> Self {
+        let Some(secret) = secret.map(|secret| secret.expose().as_bytes()) else { return Self::default() };
+        let mut forms = vec![secret.to_vec()];
+        forms.extend(encoded(secret).into_iter().filter(|form| form.len() >= SHORTEST_FORM));
+        forms.sort();
+        forms.dedup();
+        let reach = forms.iter().map(Vec::len).max().unwrap_or(0) * ESCAPE;
+        Self { forms: forms.iter().map(|form| Finder::new(form).into_owned()).collect(), reach }
+    }
+
+    /// Whether the secret stands in `bytes`.
+    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
+        !self.places(bytes).is_empty()
+    }
+
+    /// `bytes` without the secret.
+    pub(crate) fn clean(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let places = self.places(&bytes);
+        if places.is_empty() { bytes } else { replace(&bytes, &places) }
+    }
+
+    /// Where the secret stands, in order and apart from each other.
+    fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut found = self.plain(bytes);
+        let holds = |byte| !self.forms.is_empty() && memchr::memchr(byte, bytes).is_some();
+        let (percent, backslash) = (holds(b'%'), holds(b'\\'));
+        // Each kind of escape by itself too: a secret may hold the other kind's signal.
+        for kinds in [(percent, false), (false, backslash), (percent && backslash, percent && backslash)] {
+            if kinds != (false, false) {
+                let (text, starts) = unescaped(bytes, kinds);
+                found.extend(self.plain(&text).into_iter().map(|span| starts[span.start]..starts[span.end]));
+            }
+        }
+        found.sort_by_key(|span| span.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
+        for span in found {
+            match apart.last_mut().filter(|last| span.start <= last.end) {
+                Some(last) => last.end = last.end.max(span.end),
+                None => apart.push(span),
+            }
+        }
+        apart
+    }
+
+    fn plain(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let each = |form: &Finder<'static>| {
+            let length = form.needle().len();
+            form.find_iter(bytes).map(move |at| at..at + length).collect::<Vec<_>>()
+        };
+        self.forms.iter().flat_map(each).collect()
+    }
+}
+
+fn replace(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(bytes.len());
+    let mut done = 0;
+    for span in places {
+        clean.extend_from_slice(&bytes[done..span.start]);
+        clean.extend_from_slice(INSTEAD);
+        done = span.end;
+    }
+    clean.extend_from_slice(&bytes[done..]);
+    clean
+}
+
+/// The secret backwards, in hex, and as much of its base64 as does not depend on what stands beside it.
+fn encoded(secret: &[u8]) -> Vec<Vec<u8>> {
+    let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut forms =
+        vec![secret.iter().rev().copied().collect(), hex.to_ascii_uppercase().into_bytes(), hex.into_bytes()];
+    for (before, unsure) in [(0, 0), (1, 2), (2, 3)] {
+        let bytes = [&[0; 2][..before], secret].concat();
+        // The last digit holds bits of what follows, unless the secret ends with a group.
+        let sure = bytes.len() * 8 / 6;
+        for digits in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            forms.push(digits.as_bytes().get(unsure..sure).unwrap_or_default().to_vec());
+        }
+    }
+    forms
+}
+
+/// The bytes with escapes resolved (those with a percent signal, those with a backslash), and where each of them
+/// began; one more start marks the end. An escape that is none stands for itself.
+fn unescaped(bytes: &[u8], (percent, backslash): (bool, bool)) -> (Vec<u8>, Vec<usize>) {
+    let (mut text, mut starts) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let wanted = (percent && byte == b'%') || (backslash && byte == b'\\');
+        let (meant, length) = if wanted { escape(&bytes[at..]) } else { None }.unwrap_or((byte, 1));
+        text.push(meant);
+        starts.push(at);
+        at += length;
+    }
+    starts.push(bytes.len());
+    (text, starts)
+}
+
+/// The byte an escape at the beginning of `bytes` means, and the escape's length.
+fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
+    let hex = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
+    match bytes {
+        [b'%', high, low, ..] => Some((hex(&[*high, *low])?, 3)),
+        [b'\\', b'u', b'0', b'0', high, low, ..] => Some((hex(&[*high, *low])?, 6)),
+        [b'\\', b'x', high, low, ..] => Some((hex(&[*high, *low])?, 4)),
+        [b'\\', next, ..] => Some((*next, 2)),
+        _ => None,
+    }
+}
+
+/// The same for bytes that come in pieces: holds back what may be the beginning of a secret.
+pub(crate) struct StreamRedactor {
+    redactor: Arc<Redactor>,
+    held: Vec<u8>,
+}
+
+impl StreamRedactor {
+    pub(crate) const fn new(redactor: Arc<Redactor>) -> Self {
+        Self { redactor, held: Vec::new() }
+    }
+
+    /// Takes a piece; gives what is safe to hand on, which may be nothing.
+    pub(crate) fn feed<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.redactor.forms.is_empty() {
+            return Cow::Borrowed(piece);
+        }
+        self.held.extend_from_slice(piece);
+        // Whatever begins before this point is here to its end.
+        let mut safe = self.held.len().saturating_sub(self.redactor.reach);
+        let places = self.redactor.places(&self.held);
+        let whole = places.partition_point(|span| span.start < safe);
+        safe = places[..whole].last().map_or(safe, |last| safe.max(last.end));
+        let rest = self.held.split_off(safe);
+        let clean = replace(&self.held, &places[..whole]);
+        self.held = rest;
+        Cow::Owned(clean)
+    }
+
+    /// What was held back, at the end.
+    pub(crate) fn end(&mut self) -> Vec<u8> {
+        self.redactor.clean(std::mem::take(&mut self.held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECRET: &str = "sk+live/4f9=\"x\\";
+
+    fn sample_redactor() -> Redactor {
+        Redactor::of(Some(&Secret::new(SECRET.to_owned())))
+    }
+
+    fn cleaned(text: &str) -> String {
+        String::from_utf8(sample_redactor().clean(text.as_bytes().to_vec())).unwrap()
+    }
+
+    #[test]
+    fn an_echoed_secret_is_masked_in_every_form() {
+        let percent: String = SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let json = serde_json::to_string(SECRET).unwrap();
+        let codes: String = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+        let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let backwards: String = SECRET.chars().rev().collect();
+        for (text, expected) in [
+            (String::new(), ""),
+            ("nothing 100% \\ %zz \\u00".to_owned(), "nothing 100% \\ %zz \\u00"),
+            (SECRET.to_owned(), "(secret)"),
+            (format!("bad key {SECRET}, {SECRET}!"), "bad key (secret), (secret)!"),
+            (SECRET[..8].to_owned(), "sk+live/"),
+            (format!("<{percent}>"), "<(secret)>"),
+            (format!("<{}>", percent.to_ascii_lowercase()), "<(secret)>"),
+            (json, "\"(secret)\""),
+            (format!("<{codes}>"), "<(secret)>"),
+            (format!("<{}>", SECRET.replace('/', "%2f").replace('+', "%2b")), "<(secret)>"),
+            (format!("<{}>", codes.replace("\\u002b", "%2b").replace("\\u002f", "\\/")), "<(secret)>"),
+            (format!("<{hex}{}>", hex.to_ascii_uppercase()), "<(secret)>"),
+            (format!("<{backwards}>"), "<(secret)>"),
+        ] {
+            assert_eq!(cleaned(&text), expected, "{text}");
+            assert_eq!(sample_redactor().is_in(text.as_bytes()), expected.contains("(secret)"), "{text}");
+        }
+        assert_eq!(Redactor::default().clean(b"sk-live-1".to_vec()), b"sk-live-1");
+    }
+
+    #[test]
+    fn short_secrets_are_looked_for_as_they_are_only() {
+        let redactor = Redactor::of(Some(&Secret::new("abc".to_owned())));
+        assert_eq!(redactor.clean(b"abc cba YWJj".to_vec()), b"(secret) cba YWJj");
+    }
+
+    proptest! {
+        /// Of base64 nothing is left that three further bytes would not have changed.
+        #[test]
+        fn no_alignment_hides_it(before in "[a-z]{0,7}", after in "[a-z]{0,7}", url in any::<bool>()) {
+            let whole = format!("{before}{SECRET}{after}");
+            let text = if url { URL_SAFE_NO_PAD.encode(&whole) } else { STANDARD.encode(&whole) };
+            let left = cleaned(&text);
+            prop_assert!(left.contains("(secret)"), "{}", left);
+            prop_assert!(left.len() - 8 <= (before.len() + after.len()) * 4 / 3 + 8, "{}", left);
+        }
+
+        /// However the bytes come, what goes out is the same and holds no secret.
+        #[test]
+        fn pieces_are_masked_like_the_whole(cuts in proptest::collection::vec(1_usize..120, 0..40)) {
+            let noise = "%2 \\u00 x".repeat(30);
+            let codes: String = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+            let whole = format!("{SECRET}{noise}{}{noise}{codes}{noise}", STANDARD.encode(SECRET));
+            let mut redactor = StreamRedactor::new(Arc::new(sample_redactor()));
+            let (mut rest, mut out) = (whole.as_bytes(), Vec::new());
+            for cut in cuts {
+                let (piece, left) = rest.split_at(cut.min(rest.len()));
+                out.extend_from_slice(&redactor.feed(piece));
+                rest = left;
+            }
+            out.extend_from_slice(&redactor.feed(rest));
+            out.extend(redactor.end());
+            prop_assert_eq!(String::from_utf8(out).unwrap(), cleaned(&whole));
+        }
+
+        #[test]
+        fn no_input_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut redactor = StreamRedactor::new(Arc::new(sample_redactor()));
+            let fed = redactor.feed(&bytes).into_owned();
+            prop_assert_eq!([fed, redactor.end()].concat(), sample_redactor().clean(bytes));
+        }
+    }
+}

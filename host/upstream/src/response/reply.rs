@@ -1,0 +1,130 @@
+//! A response as a plugin sees it: capped, stripped, and with the secret taken out should it be echoed.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{self, StreamExt};
+use gatehouse_model::{Body, Outage, Reply};
+use http::Response;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use tokio::time::{Instant, timeout_at};
+
+use crate::client::exchange::chain;
+use crate::headers;
+use crate::request::blobs::Blobs;
+use crate::response::redact::{Redactor, StreamRedactor};
+
+/// Why a body did not come whole.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{outage:?}: {detail}")]
+pub(crate) struct BodyError {
+    pub(crate) outage: Outage,
+    pub(crate) detail: Arc<str>,
+    /// Says something about the provider, not about our limits or our store.
+    pub(crate) blames_provider: bool,
+}
+
+impl BodyError {
+    fn by_provider(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
+        Self { outage, detail: detail.into(), blames_provider: true }
+    }
+    fn by_host(outage: Outage, detail: impl Into<Arc<str>>) -> Self {
+        Self { outage, detail: detail.into(), blames_provider: false }
+    }
+}
+
+/// Reads the response to its end. With `saved` the body of a success becomes a blob; other answers are
+/// small explanations the plugin must be able to read.
+pub(crate) async fn read(
+    response: Response<Incoming>,
+    redactor: &Arc<Redactor>,
+    max_reply: u64,
+    saved: Option<(&dyn Blobs, u64)>,
+    deadline: Instant,
+) -> Result<Reply, BodyError> {
+    let (head, body) = response.into_parts();
+    let headers = headers::incoming(&head.headers, redactor);
+    let body = match saved {
+        // No plugin sees the bytes of a file, but it may name the file as a result.
+        Some((blobs, max)) if head.status.is_success() => {
+            save(body, blobs, max, deadline, StreamRedactor::new(Arc::clone(redactor))).await?
+        }
+        _ => Body::Inline(redactor.clean(collect(body, max_reply, deadline).await?).into()),
+    };
+    Ok(Reply { status: head.status.as_u16(), headers, body })
+}
+
+async fn collect(mut body: Incoming, max: u64, deadline: Instant) -> Result<Vec<u8>, BodyError> {
+    let mut bytes = BytesMut::new();
+    check_announced(&body, max)?;
+    while let Some(piece) = next(&mut body, deadline).await? {
+        if bytes.len() as u64 + piece.len() as u64 > max {
+            return Err(too_large(max));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes.into())
+}
+
+async fn save(
+    body: Incoming,
+    blobs: &dyn Blobs,
+    max: u64,
+    deadline: Instant,
+    redactor: StreamRedactor,
+) -> Result<Body, BodyError> {
+    check_announced(&body, max)?;
+    let pieces = stream::unfold(Some((body, 0_u64, redactor)), move |state| async move {
+        let (mut body, before, mut redactor) = state?;
+        match next(&mut body, deadline).await {
+            Ok(None) => Some((Ok(redactor.end().into()), None)),
+            Ok(Some(piece)) => {
+                let length = before + piece.len() as u64;
+                if length > max {
+                    return Some((Err(io::Error::other(too_large(max))), None));
+                }
+                let clean = match redactor.feed(&piece) {
+                    Cow::Borrowed(_) => piece,
+                    Cow::Owned(clean) => clean.into(),
+                };
+                Some((Ok(clean), Some((body, length, redactor))))
+            }
+            Err(cut) => Some((Err(io::Error::other(cut)), None)),
+        }
+    });
+    match blobs.save(pieces.boxed()).await {
+        Ok(id) => Ok(Body::Blob(format!("blob:{id}"))),
+        Err(error) => Err(match error.get_ref().and_then(|inner| inner.downcast_ref::<BodyError>()) {
+            Some(cut) => cut.clone(),
+            // The answer is lost to us, the caller lost it.
+            None => BodyError::by_host(Outage::Broken, format!("the reply could not be kept: {error}")),
+        }),
+    }
+}
+
+/// The next piece of data; trailers are not for plugins.
+async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
+    loop {
+        match timeout_at(deadline, body.frame()).await {
+            Err(_) => return Err(BodyError::by_provider(Outage::Timeout, "the answer did not end in time")),
+            Ok(None) => return Ok(None),
+            Ok(Some(Err(error))) => return Err(BodyError::by_provider(Outage::Broken, chain(&error))),
+            Ok(Some(Ok(frame))) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
+    }
+}
+
+fn check_announced(body: &Incoming, max: u64) -> Result<(), BodyError> {
+    if body.size_hint().lower() > max { Err(too_large(max)) } else { Ok(()) }
+}
+
+fn too_large(max: u64) -> BodyError {
+    BodyError::by_host(Outage::TooLarge, format!("the answer is larger than {max} bytes"))
+}

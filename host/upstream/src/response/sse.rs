@@ -1,0 +1,182 @@
+//! Server-sent events out of bytes that arrive in any pieces. Pure.
+//!
+//! Follows the WHATWG parsing rules but for `id` and `retry`, which are unused here: any line end, a byte
+//! order mark at the start, comments skipped, data lines joined by line feeds, an event without data
+//! dropped, and the last event lost unless a blank line ends it.
+
+use gatehouse_model::Sse;
+
+/// An event grew beyond what is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event is larger than {0} bytes")]
+pub(crate) struct EventTooLarge(usize);
+
+/// Bytes in, events out.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    /// The line under way.
+    line: Vec<u8>,
+    /// The last byte was a carriage return: a line feed right after it ends no second line.
+    after_return: bool,
+    begun: bool,
+    name: Option<String>,
+    data: Option<String>,
+    limit: usize,
+}
+
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+impl Decoder {
+    /// Lines and data of one event may have `limit` bytes together.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { line: vec![], after_return: false, begun: false, name: None, data: None, limit }
+    }
+
+    /// Takes the next bytes and appends the events they complete.
+    ///
+    /// # Errors
+    /// The event under way is too large; the decoder is of no use then.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<Sse>) -> Result<(), EventTooLarge> {
+        if self.after_return && !bytes.is_empty() {
+            self.after_return = false;
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        }
+        while let Some(end) = memchr::memchr2(b'\r', b'\n', bytes) {
+            let line = &bytes[..end];
+            let is_return = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            if is_return {
+                self.after_return = bytes.is_empty();
+                bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+            }
+            self.grow(line.len())?;
+            if self.line.is_empty() {
+                self.take(line, events);
+            } else {
+                let mut whole = std::mem::take(&mut self.line);
+                whole.extend_from_slice(line);
+                self.take(&whole, events);
+            }
+        }
+        self.grow(bytes.len())?;
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn grow(&self, more: usize) -> Result<(), EventTooLarge> {
+        let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
+        if held + more > self.limit { Err(EventTooLarge(self.limit)) } else { Ok(()) }
+    }
+
+    /// One line, its end taken off.
+    fn take(&mut self, line: &[u8], events: &mut Vec<Sse>) {
+        let line = if self.begun { line } else { line.strip_prefix(MARK).unwrap_or(line) };
+        self.begun = true;
+        if line.is_empty() {
+            let name = self.name.take();
+            events.extend(self.data.take().map(|data| Sse { event: name, data }));
+            return;
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"event" => self.name = Some(text(value)).filter(|name| !name.is_empty()),
+            b"data" => match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(&text(value));
+                }
+                None => self.data = Some(text(value)),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// A whole line is whole characters; what is no UTF-8 even so becomes U+FFFD.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(Option<String>, String)> {
+        let mut decoder = Decoder::new(1 << 20);
+        let mut events = vec![];
+        for piece in pieces {
+            decoder.feed(piece, &mut events).unwrap();
+        }
+        events.into_iter().map(|event| (event.event, event.data)).collect()
+    }
+
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let expected: Vec<(Option<String>, String)> = expected
+            .iter()
+            .map(|(name, data)| ((!name.is_empty()).then(|| (*name).to_owned()), (*data).to_owned()))
+            .collect();
+        assert_eq!(decode([text.as_bytes()]), expected, "{text:?}");
+        let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(decode(bytes), expected, "byte by byte: {text:?}");
+    }
+
+    #[test]
+    fn events_are_read_as_browsers_read_them() {
+        check("data: a\n\n", &[("", "a")]);
+        check("data:a\r\n\r\n", &[("", "a")]);
+        check("data: a\r\rdata: b\r\r", &[("", "a"), ("", "b")]);
+        check("\u{feff}data: a\n\n", &[("", "a")]);
+        check("event: x\ndata:  two\ndata\ndata: b\n\n", &[("x", " two\n\nb")]);
+        check(": comment\n\nid: 7\nretry: 1\ndata: a\n\n", &[("", "a")]);
+        check("event: alone\n\ndata: a\n\n", &[("", "a")]);
+        check("data\n\n", &[("", "")]);
+        check("data: cut", &[]);
+        check("data: cut\n", &[]);
+        check("database: no\nevent:\ndata: \u{e9}\u{1f600}\n\n", &[("", "\u{e9}\u{1f600}")]);
+        check("\n\n\r\n", &[]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_end_it() {
+        assert_eq!(decode([&b"data: a\xffb\n\n"[..]]), [(None, "a\u{fffd}b".to_owned())]);
+    }
+
+    #[test]
+    fn an_event_has_a_limit_and_a_stream_has_none() {
+        let mut decoder = Decoder::new(20);
+        let mut events = vec![];
+        for _ in 0..10 {
+            decoder.feed(b"data: 0123456789\n\n", &mut events).unwrap();
+        }
+        assert_eq!(events.len(), 10);
+        assert_eq!(decoder.feed(b"data: 0123456789\n: 0123456789\n", &mut events), Err(EventTooLarge(20)));
+        let mut decoder = Decoder::new(20);
+        assert!(decoder.feed(&[b'x'; 20], &mut events).is_ok());
+        assert!(decoder.feed(b"x", &mut events).is_err());
+    }
+
+    proptest! {
+        /// However the bytes are cut, the same events come out; nothing makes it panic.
+        #[test]
+        fn any_split_gives_the_same(
+            lines in proptest::collection::vec("(data|event|: x|id)?:? ?[a\u{e9}\u{1f600}:]{0,4}", 0..12),
+            ends in proptest::collection::vec(0_usize..3, 12),
+            cuts in proptest::collection::vec(0_usize..200, 0..20),
+        ) {
+            let text: String =
+                lines.iter().zip(ends).map(|(line, end)| format!("{line}{}", ["\n", "\r\n", "\r"][end])).collect();
+            let bytes = format!("{text}\n\ndata: end\n\n").into_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % (bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(decode(pieces), decode([bytes.as_slice()]));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A call answered by server-sent events: the head, then batches of events as they arrive.
+//!
+//! Time counts between events, not over the whole: a model may write for an hour, and an hour of silence
+//! is an outage. Everything else is as for any call.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use gatehouse_model::{Call, Header, Outage, Reply, Sse, UnixMs};
+use http::Response;
+use http::header::CONTENT_TYPE;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Frame, Incoming};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::call::{CallFailure, report};
+use crate::client::exchange::{self, chain};
+use crate::headers;
+use crate::pool::accounts::{CallPermit, HealthSignal};
+use crate::request::blobs::Blobs;
+use crate::response::reply;
+use crate::response::sse::Decoder;
+use crate::upstream::Upstream;
+
+/// Bytes looked at before a batch is handed on; more wait for the next one.
+const BATCH: u64 = 64 << 10;
+/// Batches closer together than this come from a provider that writes faster than anybody reads.
+const QUICK: Duration = Duration::from_millis(2);
+/// Such batches are gathered for that long, so that each of their events does not cost as much as a batch.
+const GATHER: Duration = Duration::from_millis(3);
+
+/// What a call that asks for a stream is answered with.
+#[derive(Debug)]
+pub enum Opening {
+    /// No stream: an error, or a provider that answers whole.
+    Reply(Reply),
+    /// A stream.
+    Events(Box<Events>),
+}
+
+/// A provider's events, as they come.
+#[derive(Debug)]
+pub struct Events<B = Incoming> {
+    body: B,
+    decoder: Decoder,
+    permit: CallPermit,
+    idle: Duration,
+    headers: Vec<Header>,
+    received: u64,
+    /// When the last batch was handed on.
+    handed: Option<Instant>,
+    /// What ended it, when events that came before are to be handed on first.
+    cut: Option<Outage>,
+    over: bool,
+}
+
+impl Upstream {
+    /// Makes a call whose answer may be a stream; `idle` is the longest silence within it.
+    ///
+    /// Until the head of the answer has come, all is as with [`Upstream::call`].
+    ///
+    /// # Errors
+    /// As [`Upstream::call`].
+    pub async fn open(
+        &self,
+        permit: CallPermit,
+        call: &Call,
+        blobs: &dyn Blobs,
+        deadline: UnixMs,
+        idle: Duration,
+    ) -> Result<Opening, Outage> {
+        let outcome = self.observed(&permit, call, self.head(&permit, call, blobs, deadline)).await?;
+        let (response, end) = outcome;
+        if !is_stream(&response) {
+            let max = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+            let read = reply::read(response, permit.redactor(), max, None, end).await;
+            return match read {
+                Ok(reply) => {
+                    report(&permit, &reply, self.clock().now());
+                    Ok(Opening::Reply(reply))
+                }
+                Err(cut) => Err(self.lost(&permit, cut.into())),
+            };
+        }
+        permit.report(HealthSignal::Healthy);
+        let limit = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+        let (head, body) = response.into_parts();
+        let headers = headers::incoming(&head.headers, permit.redactor());
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(Opening::Events(Box::new(Events::new(body, headers, permit, idle, limit))))
+    }
+
+    /// The head of the answer, and when the exchange must be over.
+    async fn head(
+        &self,
+        permit: &CallPermit,
+        call: &Call,
+        blobs: &dyn Blobs,
+        deadline: UnixMs,
+    ) -> Result<(Response<Incoming>, Instant), CallFailure> {
+        let provider = self.provider_of(permit, call)?;
+        let (request, end) = self.request(provider, permit, call, blobs, deadline).await?;
+        Ok((exchange::send(&provider.calls, request, end).await?, end))
+    }
+}
+
+fn is_stream(response: &Response<Incoming>) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    response.status().is_success()
+        && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+/// While the connection is not read, the socket gathers bytes.
+#[expect(clippy::disallowed_methods, reason = "a pause of the network's, which no task waits for")]
+async fn rest() {
+    sleep(GATHER).await;
+}
+
+impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B> {
+    /// One event may have `limit` bytes.
+    pub(crate) fn new(
+        body: B,
+        headers: Vec<Header>,
+        permit: CallPermit,
+        idle: Duration,
+        limit: usize,
+    ) -> Self {
+        let decoder = Decoder::new(limit);
+        Self { body, decoder, permit, idle, headers, received: 0, handed: None, cut: None, over: false }
+    }
+
+    /// The answer's headers, stripped as those of a reply.
+    #[must_use]
+    pub fn headers(&self) -> &[Header] {
+        &self.headers
+    }
+
+    /// Bytes received so far.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// The next events, all that are here already; `None` when the provider has closed the stream in order.
+    ///
+    /// The first batch is never delayed, and neither is one that comes after a pause.
+    ///
+    /// # Errors
+    /// The stream broke, fell silent or grew an event beyond the limit; it is over then. Every event from
+    /// before that has been handed on.
+    pub async fn next(&mut self) -> Result<Option<Vec<Sse>>, Outage> {
+        let mut events = vec![];
+        let gathered = self.gather(&mut events).await;
+        self.handed = Some(Instant::now());
+        if events.is_empty() {
+            return gathered.and_then(|()| self.cut.take().map_or(Ok(None), Err));
+        }
+        self.cut = gathered.err();
+        for event in &mut events {
+            self.redactor(event);
+        }
+        Ok(Some(events))
+    }
+
+    async fn gather(&mut self, events: &mut Vec<Sse>) -> Result<(), Outage> {
+        while events.is_empty() && !self.over {
+            let frame = timeout(self.idle, self.body.frame()).await;
+            let frame = frame.map_err(|_| self.broken(Outage::Timeout, "silence"))?;
+            self.take(frame, events)?;
+        }
+        let quick = self.handed.is_some_and(|handed| handed.elapsed() < QUICK);
+        if quick && !self.over {
+            rest().await;
+        }
+        let before = self.received;
+        while !self.over && self.received - before < BATCH {
+            let mut frame = self.body.frame().now_or_never();
+            if frame.is_none() && quick {
+                // The connection hands frames over one by one, each after the one before was taken.
+                tokio::task::yield_now().await;
+                frame = self.body.frame().now_or_never();
+            }
+            let Some(frame) = frame else { break };
+            self.take(frame, events)?;
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        frame: Option<Result<Frame<Bytes>, B::Error>>,
+        events: &mut Vec<Sse>,
+    ) -> Result<(), Outage> {
+        match frame {
+            None => self.over = true,
+            Some(Err(error)) => return Err(self.broken(Outage::Broken, &chain(&error))),
+            Some(Ok(frame)) => {
+                let Ok(data) = frame.into_data() else { return Ok(()) };
+                self.received += data.len() as u64;
+                if let Err(large) = self.decoder.feed(&data, events) {
+                    return Err(self.broken(Outage::TooLarge, &large.to_string()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn redactor(&self, event: &mut Sse) {
+        let data = std::mem::take(&mut event.data).into_bytes();
+        let redacted = self.permit.redactor().clean(data);
+        event.data = String::from_utf8(redacted)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    }
+
+    fn broken(&mut self, outage: Outage, detail: &str) -> Outage {
+        self.over = true;
+        // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
+        if outage != Outage::TooLarge && self.received == 0 {
+            self.permit.report(HealthSignal::Failing);
+        }
+        let (provider, account) = (self.permit.provider(), self.permit.account());
+        tracing::warn!(provider, account, ?outage, detail, received = self.received, "a stream was cut");
+        outage
+    }
+}

@@ -1,0 +1,113 @@
+//! The gateway under measurement: the real binary on fresh data, with one customer, one key and one provider.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_harness::{Caller, Gateway, Setup};
+use http_body_util::Full;
+use hyper::Request;
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::image_provider::{Jobs, Provider};
+use crate::load::{Load, Make};
+use crate::metrics::Metrics;
+use crate::process::Process;
+
+/// A running gateway, its provider and its customer.
+pub(crate) struct BenchGateway {
+    pub(crate) harness: Gateway,
+    pub(crate) provider: Provider,
+    pub(crate) caller: Caller,
+    connections: usize,
+}
+
+impl BenchGateway {
+    /// Starts it. Tasks are polled every `pace`.
+    pub(crate) async fn start(arguments: &Arguments, connections: usize, jobs: Jobs, pace: Duration) -> Self {
+        Self::with(arguments, connections, jobs, pace, "").await
+    }
+
+    /// Starts it with more configuration.
+    pub(crate) async fn with(
+        arguments: &Arguments,
+        connections: usize,
+        jobs: Jobs,
+        pace: Duration,
+        more: &str,
+    ) -> Self {
+        let provider = Provider::start(jobs).await;
+        let binary = arguments.gateway();
+        let pace = pace.as_millis();
+        // No limit at the provider account, so that the figure is the gateway's.
+        let more = format!(
+            "[providers.bfl]\nconcurrency = 1000000\n\n\
+             [plugins.settings.context-image.pace]\nshortest_ms = {pace}\nlongest_ms = {pace}\n\n{more}"
+        );
+        let setup = Setup::new(&binary.to_string_lossy(), &provider.addresses()).with(&more);
+        let harness = Gateway::start(setup).await;
+        let caller = harness.open_account("bench", "1000000000").await;
+        Self { harness, provider, caller, connections: arguments.connections(connections) }
+    }
+
+    /// The gateway's process.
+    pub(crate) fn process(&self) -> Process {
+        Process::of(self.harness.pid())
+    }
+
+    /// The gateway's metrics at this moment.
+    pub(crate) async fn metrics(&self) -> Metrics {
+        Metrics::read(self.harness.admin()).await
+    }
+
+    /// Posts `body` to the image surface `count` times.
+    pub(crate) async fn submit(&self, count: usize, body: impl Into<Bytes>) -> Load {
+        let (body, bearer, host) = (body.into(), self.caller.bearer(), self.harness.public.to_string());
+        let make = move |_| {
+            Request::post("/v1/images/generations")
+                .header("host", &host)
+                .header("authorization", &bearer)
+                .header("content-type", "application/json")
+                .body(Full::new(body.clone()))
+                .expect("sound headers")
+        };
+        self.load(count, Arc::new(make)).await
+    }
+
+    /// Reads one of `tasks` after the other, `count` times.
+    pub(crate) async fn read(&self, count: usize, tasks: Vec<String>) -> Load {
+        let (bearer, host) = (self.caller.bearer(), self.harness.public.to_string());
+        let make = move |number: usize| {
+            Request::get(format!("/v1/tasks/{}", tasks[number % tasks.len()]))
+                .header("host", &host)
+                .header("authorization", &bearer)
+                .body(Full::default())
+                .expect("sound headers")
+        };
+        self.load(count, Arc::new(make)).await
+    }
+
+    async fn load(&self, count: usize, make: Arc<Make>) -> Load {
+        Load::run(self.harness.public, self.connections, count, make).await
+    }
+}
+
+/// A request of 200 bytes.
+pub(crate) fn request() -> String {
+    let bare = r#"{"model":"ctx-pro","size":"16:9","output_format":"png","seed":42,"prompt":""}"#;
+    let prompt: String =
+        "a lighthouse in fog, seen from the sea at dawn, ".chars().cycle().take(200 - bare.len()).collect();
+    bare.replace("\"prompt\":\"\"", &format!("\"prompt\":\"{prompt}\""))
+}
+
+/// The id in a receipt.
+pub(crate) fn task_id(receipt: &Value) -> String {
+    receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("no receipt: {receipt}")).to_owned()
+}
+
+/// Waits in real time.
+#[expect(clippy::disallowed_methods, reason = "a figure over a span of real time")]
+pub(crate) async fn pause(span: Duration) {
+    tokio::time::sleep(span).await;
+}
