@@ -23,11 +23,11 @@ mod tests;
 
 pub use config::Config;
 pub use ingest::extract::{ExtractError, Extracted, NewBlob};
-pub use links::link::{MediaFile, MediaRefusal};
+pub use links::signed_link::{MediaFile, MediaRefusal};
 pub use probe::facts::facts;
 pub use probe::look::Probed;
+pub use storage::copy_result::SaveError;
 pub use storage::media_store::MediaStore;
 pub use storage::objects::Error;
-pub use storage::results::SaveError;
 pub use storage::sweep::Swept;
 pub use storage::task_blobs::TaskBlobs;

@@ -1,7 +1,7 @@
 //! SSRF-safe fetching of media: what users link to, and the results providers link to.
 //!
 //! Only http(s), no userinfo, only ports 80 and 443 unless the operator wrote the host out, only public addresses
-//! (see `connector`), at most three redirects, each checked like the first URL; capped in bytes, time and slowness.
+//! (see `connect`), at most three redirects, each checked like the first URL; capped in bytes, time and slowness.
 //! Sends no credential and no cookie. Every error text may be shown to a client: it names what the client or the
 //! provider named, never an address that was resolved here.
 
@@ -17,7 +17,7 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::client::connector::{ConnectError, is_private_allowed};
+use crate::client::connect::{ConnectError, is_private_allowed};
 use crate::client::exchange::{self, ExchangeError, Http, Payload};
 use crate::config::origin::Origin;
 use crate::upstream::Upstream;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{Clock, Secret, Seed};
 
-use crate::client::connector::{Connector, Private};
+use crate::client::connect::{Connector, Private};
 use crate::client::dial::{Dial, Sockets};
 use crate::client::exchange::{self, Http};
 use crate::client::resolve::Resolve;

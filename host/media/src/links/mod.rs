@@ -1,4 +1,4 @@
 //! Signed links and byte ranges.
 
-pub(crate) mod link;
 pub(crate) mod range;
+pub(crate) mod signed_link;

@@ -1,8 +1,8 @@
 //! Blobs and results in the object store: writing, reading, deletion by age.
 
+pub(crate) mod copy_result;
 pub(crate) mod media_store;
 pub(crate) mod objects;
-pub(crate) mod results;
 pub(crate) mod sweep;
 pub(crate) mod task_blobs;
 pub(crate) mod writer;

@@ -4,7 +4,7 @@ use gatehouse_model::{BlobId, Media, Product};
 
 use super::*;
 use crate::ingest::extract::NewBlob;
-use crate::links::link::{MediaFile, MediaRefusal};
+use crate::links::signed_link::{MediaFile, MediaRefusal};
 
 /// Keeps bytes as a result and gives its record.
 async fn saved(house: &House, bytes: &[u8]) -> Media {

@@ -6,7 +6,7 @@ use gatehouse_model::{Call, Media, Payload, Product, Replay, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::storage::results::SaveError;
+use crate::storage::copy_result::SaveError;
 
 async fn save(house: &House, source: &str, mime: Option<&str>) -> Result<Media, String> {
     let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned) };
@@ -21,7 +21,7 @@ async fn content(house: &House, media: &Media) -> Vec<u8> {
     let link = house.media.link("", media);
     let query = link.split_once('?').unwrap().1;
     let (expires, signature) = query.split_once('&').unwrap();
-    let name = crate::links::link::name(media.id, &media.mime);
+    let name = crate::links::signed_link::name(media.id, &media.mime);
     let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
     collect(house.media.open_link(&name, expires, signature, None).await.unwrap().body).await
 }

@@ -1,5 +1,5 @@
 //! The only file that opens a socket. Every outgoing connection passes [`Dial`], so a test that implements it sees
-//! every attempt. Checks nothing: `connector` has classified the address.
+//! every attempt. Checks nothing: `connect` has classified the address.
 
 use std::io;
 use std::net::SocketAddr;

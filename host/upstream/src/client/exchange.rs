@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 
-use crate::client::connector::{ConnectError, Connector};
+use crate::client::connect::{ConnectError, Connector};
 
 /// A request's body.
 pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
@@ -36,7 +36,7 @@ pub(crate) enum ExchangeError {
     Broken(String),
 }
 
-/// A client over `connector`. Pooled connections are keyed by scheme and authority, so one client must
+/// A client over `connect`. Pooled connections are keyed by scheme and authority, so one client must
 /// serve one purpose only: its connector's rules hold for all that is pooled.
 pub(crate) fn client(connector: Connector) -> Http {
     Client::builder(TokioExecutor::new())

@@ -11,8 +11,8 @@ use gatehouse_tasks::{Command, Ending};
 use tokio::task::JoinSet;
 
 use crate::arguments::Arguments;
-use crate::house::{Stand, request, task_id};
-use crate::provider::Jobs;
+use crate::gateway::{BenchGateway, request, task_id};
+use crate::image_provider::Jobs;
 use crate::report::{line, millis};
 
 /// Commands under way while the history is written.
@@ -23,17 +23,17 @@ const READS: usize = 20_000;
 /// Writes the history into the store of a stopped gateway, then lists it with a filter that matches nothing.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(200_000);
-    let mut stand = Stand::start(arguments, 16, Jobs::Endless, Duration::from_secs(3600)).await;
+    let mut gateway = BenchGateway::start(arguments, 16, Jobs::Endless, Duration::from_secs(3600)).await;
     let body = serde_json::from_str(&request()).expect("a literal request");
-    let live = task_id(&stand.caller.post("/v1/images/generations", &body).await.json());
-    assert_eq!(stand.house.terminate().await, Some(0), "a clean end");
-    fill(&stand.house.folder().join("data/core.redb"), count).await;
-    stand.house.restart().await;
-    let public = stand.house.public;
-    let caller = stand.caller.at(public);
+    let live = task_id(&gateway.caller.post("/v1/images/generations", &body).await.json());
+    assert_eq!(gateway.harness.terminate().await, Some(0), "a clean end");
+    fill(&gateway.harness.folder().join("data/core.redb"), count).await;
+    gateway.harness.restart().await;
+    let public = gateway.harness.public;
+    let caller = gateway.caller.at(public);
     line("finished tasks of the customer", count);
 
-    let alone = stand.read(READS, vec![live.clone()]).await;
+    let alone = gateway.read(READS, vec![live.clone()]).await;
     let (mut after, mut pages, mut slowest, started) = (String::new(), 0, Duration::ZERO, Instant::now());
     loop {
         let began = Instant::now();
@@ -63,7 +63,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
             pages
         }
     });
-    let beside = stand.read(READS, vec![live]).await;
+    let beside = gateway.read(READS, vec![live]).await;
     over.store(true, Ordering::Relaxed);
     line("listings beside the reads", listing.await.expect("no panic"));
     line("read of a task alone, p50", millis(alone.quantile(0.5)));

@@ -12,7 +12,7 @@ use gatehouse_model::{BlobId, Media, MediaId, MediaKind, Product, metric};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
 
 use crate::ingest::data_url;
-use crate::links::link;
+use crate::links::signed_link;
 use crate::probe::facts::{self, SNIFFED, sniff};
 use crate::storage::media_store::MediaStore;
 use crate::storage::objects::Error;
@@ -67,7 +67,8 @@ impl MediaStore {
         let now = self.0.clock.now();
         let expires = now.plus(Duration::from_secs(u64::from(self.0.config.link_hours) * 3600));
         let id = MediaId::new(now, &*self.0.seed);
-        let mut writer = Writer::new(&self.0.objects, link::path(&link::name(id, &mime), expires));
+        let mut writer =
+            Writer::new(&self.0.objects, signed_link::path(&signed_link::name(id, &mime), expires));
         if let Err(error) = copy(&mut source, &head, &mut writer, max).await {
             writer.abort().await;
             return Err(error);
