@@ -9,8 +9,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
 use crate::kit::{Set, Tool};
+use crate::rows::{ROWS, Side};
 use crate::scene::Scene;
-use crate::{ROWS, Side};
 
 /// One SDK in one version.
 pub(crate) struct Script {

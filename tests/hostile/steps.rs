@@ -22,7 +22,7 @@ use End::{Done, Failed, Refused};
 
 const FAULT: End = Refused(500, "the plugin of model \"puppet-1\" failed on this request");
 const BROKE: End = Failed("the model's plugin failed on this task");
-const CIRCLE: End = Failed("the model's plugin made no progress on this task");
+const STEP_LIMIT: End = Failed("the model's plugin made no progress on this task");
 
 /// Attacks that need nothing but a processor, and what the log says of each.
 const ATTACKS: [(&str, &str); 8] = [
@@ -150,18 +150,18 @@ fn steps() -> Vec<(Value, End, &'static str)> {
         ),
         (
             json!({"done": {"products": [{"source": "http://169.254.169.254/"}]}, "stay": true}),
-            CIRCLE,
+            STEP_LIMIT,
             "exceeds its step limit without an end",
         ),
         (json!({"wait-at": u64::MAX}), BROKE, "within 24 h of now"),
         (json!({"wait-at": 0}), BROKE, "within 24 h of now"),
         (json!({"wait": -1}), BROKE, "within 24 h of now"),
         (json!({"wait": 86_400_001}), BROKE, "within 24 h of now"),
-        (json!({"wait": 0, "stay": true}), CIRCLE, "exceeds its step limit without an end"),
-        (json!({"probe": [picture], "stay": true}), CIRCLE, "exceeds its step limit without an end"),
+        (json!({"wait": 0, "stay": true}), STEP_LIMIT, "exceeds its step limit without an end"),
+        (json!({"probe": [picture], "stay": true}), STEP_LIMIT, "exceeds its step limit without an end"),
         (
-            json!({"call": {"method": "GET", "path": "/circle", "replay": "safe"}, "stay": true}),
-            CIRCLE,
+            json!({"call": {"method": "GET", "path": "/again", "replay": "safe"}, "stay": true}),
+            STEP_LIMIT,
             "exceeds its step limit without an end",
         ),
         (
@@ -223,8 +223,8 @@ fn a_plugin_harms_its_own_request_only() {
             "a plugin wrote a log line of its own"
         );
 
-        let circles = scene.trap.seen_at("/circle").len();
-        assert!((1..=256).contains(&circles), "{circles} calls of one task that never waits");
+        let calls = scene.trap.seen_at("/again").len();
+        assert!((1..=256).contains(&calls), "{calls} calls of one task that never waits");
         scene.gateway.expect_sound_ledger().await;
         let paid: f64 = ends.into_iter().map(|end| end.unwrap_or_default()).sum();
         #[expect(clippy::cast_precision_loss, reason = "some dozens")]

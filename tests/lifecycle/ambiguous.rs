@@ -1,4 +1,4 @@
-//! The window between a provider's yes and its reply: nobody can know, so the rule decides.
+//! The window between a provider's acceptance and its reply: the outcome is unknown, so the policy of the call decides.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         let receipt = caller.post("/v1/images/generations", &request(prompt)).await.json();
         let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
         while submits(&sandbox).is_empty() {
-            // The provider has the job the moment its truth shows it; asking the gateway passes the time.
+            // The provider has the job once its record shows it; the requests to the gateway only pass the time.
             caller.send("GET", &path, &[], "").await;
         }
         gateway.kill().await;

@@ -1,4 +1,4 @@
-//! A disk without room: the process says why, ends by itself, and the next start goes on.
+//! A full disk: the process logs the reason and exits, and the next start continues.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use gatehouse_harness::{Gateway, Setup, run};
 
 use crate::{request, sandbox, setup, submits};
 
-/// More submissions than a new store's file has room for.
+/// More submissions than fit into a new store's file.
 const MOST: usize = 2000;
 
 /// The gateway behind a shell that forbids files to grow, as long as `tight` exists: no file of the process may

@@ -172,7 +172,7 @@ async fn client(load: Arc<Load>, mut connection: PersistentClient) {
                     assert_eq!(answer.status, 200, "{}", answer.json());
                     break answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned();
                 }
-                // The gateway is gone, and whether it took the request nobody knows.
+                // The gateway is gone; whether it accepted the request is unknown.
                 Err(_) => drop(load.lost_answers.fetch_add(1, Ordering::SeqCst)),
             }
         };
@@ -241,7 +241,7 @@ struct Verdict {
     refused: usize,
     /// Tasks whose call to the provider was under way at a kill.
     in_doubt: usize,
-    /// Jobs the provider did for nobody.
+    /// Jobs at the provider that belong to no task.
     orphans: usize,
     /// The most tasks in doubt after one kill.
     most: usize,
@@ -251,9 +251,13 @@ impl Verdict {
     /// Compares the clients' receipts, the gateway's tasks, the provider's jobs and the audit record.
     fn of(load: &Load, reader: &Reader, sandbox: &Sandbox, audit: &[Value], moments: &[u64]) -> Self {
         let receipts = load.receipts.lock().expect("no panic");
-        let truth = sandbox.context_record();
-        let accepted: BTreeSet<&str> = truth.submits.iter().map(|submit| submit.prompt.as_str()).collect();
-        assert_eq!(accepted.len() as u64, truth.accepted, "the provider remembers every job, and none twice");
+        let record = sandbox.context_record();
+        let accepted: BTreeSet<&str> = record.submits.iter().map(|submit| submit.prompt.as_str()).collect();
+        assert_eq!(
+            accepted.len() as u64,
+            record.accepted,
+            "the provider remembers every job, and none twice"
+        );
         assert_eq!(reader.tasks.len(), receipts.len(), "a task for each prompt, and no other");
 
         let noted: BTreeSet<&str> = audit.iter().filter_map(|note| note["task"].as_str()).collect();
@@ -281,7 +285,7 @@ impl Verdict {
                 verdict.refused += 1;
             }
         }
-        let billed: u64 = truth.submits.iter().map(|submit| submit.cost).sum();
+        let billed: u64 = record.submits.iter().map(|submit| submit.cost).sum();
         assert_eq!(billed, paid, "what the provider was paid, by its own record and by the gateway's tasks");
 
         let mut at_kill = vec![0; moments.len()];

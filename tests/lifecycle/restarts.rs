@@ -114,7 +114,7 @@ async fn client(number: usize, load: Arc<Load>, mut connection: PersistentClient
     let mut pace = tokio::time::interval(load.pace);
     // Who had to wait asks the sooner for it: the rate is the load's, not the gateway's.
     pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
-    for turn in 0_usize.. {
+    for round in 0_usize.. {
         pace.tick().await;
         if load.over.load(Ordering::SeqCst) {
             break;
@@ -125,14 +125,14 @@ async fn client(number: usize, load: Arc<Load>, mut connection: PersistentClient
             connection = connection.fresh();
         }
         let asked = Instant::now();
-        let patient = turn % PATIENT == PATIENT - 1;
-        let answer = match seen.tasks.last().filter(|_| turn % 2 == 1) {
+        let patient = round % PATIENT == PATIENT - 1;
+        let answer = match seen.tasks.last().filter(|_| round % 2 == 1) {
             Some(task) => {
                 let wait = if patient { "5" } else { "0" };
                 ask(&mut connection, &load.caller, "GET", &format!("/v1/tasks/{task}"), wait, "").await
             }
             None => {
-                let body = request(&format!("kite {number}-{turn}")).to_string();
+                let body = request(&format!("kite {number}-{round}")).to_string();
                 ask(&mut connection, &load.caller, "POST", "/v1/images/generations", "0", &body).await
             }
         };

@@ -96,7 +96,7 @@ impl Way {
         Self { config: Arc::new(config), version: version.version, http2 }
     }
 
-    /// Connects, shakes hands, asks one question, and says goodbye.
+    /// Connects, handshakes, sends one request, and closes.
     async fn shake(&self, address: SocketAddr) -> Result<Shaken, Error> {
         let stream = TcpStream::connect(address).await?;
         let name = ServerName::try_from("gate.test")?;

@@ -62,14 +62,14 @@ impl Scene {
         Self { gateway, sandbox, caller }
     }
 
-    pub(crate) fn truth(&self, wire: Wire) -> TextRecord {
+    pub(crate) fn record(&self, wire: Wire) -> TextRecord {
         if wire == Wire::Chat { self.sandbox.chat_record() } else { self.sandbox.messages_record() }
     }
 
     /// Releases the answers once so many are held up, by either provider.
     pub(crate) async fn release(&self, held: usize) {
         until("answers are held up", async || {
-            self.truth(Wire::Chat).held + self.truth(Wire::Messages).held >= held
+            self.record(Wire::Chat).held + self.record(Wire::Messages).held >= held
         })
         .await;
         self.sandbox.release();

@@ -11,8 +11,8 @@ const COMMENT: &str = ": ping\n\n";
 
 /// The statuses a provider answered with, from the first of these requests on.
 fn statuses(scene: &Scene, wire: Wire, since: u64) -> Vec<Option<u16>> {
-    let truth = scene.truth(wire);
-    truth.requests.iter().filter(|it| it.number >= since).map(|it| it.status).collect()
+    let record = scene.record(wire);
+    record.requests.iter().filter(|it| it.number >= since).map(|it| it.status).collect()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn another_account_is_tried_behind_the_head() {
             let mut stream = scene.send(client, &request(provider, text, true)).await;
             stream.until(COMMENT).await;
             scene.release(1).await;
-            until("the other account is called", async || scene.truth(provider).count == 2).await;
+            until("the other account is called", async || scene.record(provider).count == 2).await;
             scene.release(1).await;
             let answer = stream.end().await;
             assert_eq!(answer.streamed_text().split(' ').count(), 9, "{answer:?}");
@@ -74,7 +74,7 @@ fn a_failure_behind_the_head_is_an_error_event_and_free() {
                 scene.send(client, &request(provider, "[[slow-start]] [[503]] hello", true)).await;
             stream.until(COMMENT).await;
             scene.release(1).await;
-            until("the other account is called", async || scene.truth(provider).count == 2).await;
+            until("the other account is called", async || scene.record(provider).count == 2).await;
             scene.release(1).await;
             let answer = stream.end().await;
             assert_eq!(answer.status, 200);
@@ -129,13 +129,13 @@ fn a_client_that_leaves_before_the_first_event_leaves_no_hold() {
         for (client, provider) in CROSSINGS {
             let mut stream = scene.send(client, &request(provider, "[[slow-start]] the keeper", true)).await;
             stream.until(COMMENT).await;
-            let before = scene.truth(provider).count;
+            let before = scene.record(provider).count;
             drop(stream);
             scene.release(1).await;
             // The tokens the provider still counts are paid for, as for any stream whose client left.
             let spent = scene.spent().await;
             assert!(spent > 0, "{client:?} over {provider:?}");
-            assert_eq!(scene.truth(provider).count, before, "it is asked once");
+            assert_eq!(scene.record(provider).count, before, "it is called once");
         }
         scene.gateway.expect_sound_ledger().await;
     });

@@ -17,7 +17,8 @@ const TEMPORARY: &str = ".tmp";
 /// # Errors
 /// The file system's. The file is then as it was, or, when only the last fsync failed, holds the new content.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     // Mode 0600 from its first moment; removed again when a step fails.
     let mut file = tempfile::Builder::new().prefix(".").suffix(TEMPORARY).tempfile_in(folder)?;
     file.write_all(bytes)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Before the space in the fixture's component that takes claims; see its `manifest.rs`.
 const MARK: &[u8] = b"claims of the puppet:";
 /// The mark and the space behind it, bytes.
-const ROOM: usize = 2048;
+const SPACE: usize = 2048;
 
 /// The component of the plugin in that folder of the workspace.
 #[must_use]
@@ -31,14 +31,14 @@ pub fn puppet() -> &'static [u8] {
 #[must_use]
 pub fn puppet_claiming(claims: &Value) -> Vec<u8> {
     let claims = claims.to_string();
-    assert!(claims.len() <= ROOM - MARK.len(), "the claims are too long");
+    assert!(claims.len() <= SPACE - MARK.len(), "the claims are too long");
     let mut wasm = puppet().to_vec();
     // The code that compares with the mark may hold another, without space behind it.
-    let has_room = |at: &usize| {
+    let has_space = |at: &usize| {
         let behind = &wasm[at + MARK.len()..];
-        wasm[*at..].starts_with(MARK) && behind.iter().take(ROOM / 2).all(|byte| *byte == b' ')
+        wasm[*at..].starts_with(MARK) && behind.iter().take(SPACE / 2).all(|byte| *byte == b' ')
     };
-    let found: Vec<usize> = (0..wasm.len() - MARK.len()).filter(has_room).collect();
+    let found: Vec<usize> = (0..wasm.len() - MARK.len()).filter(has_space).collect();
     assert_eq!(found.len(), 1, "the mark with its space must be there once");
     let at = found[0] + MARK.len();
     wasm[at..at + claims.len()].copy_from_slice(claims.as_bytes());

@@ -102,7 +102,7 @@ impl fmt::Display for ConfigError {
                 writeln!(f, "  {blank} | {gap}^")?;
             }
             Origin::Variable(variable) => {
-                writeln!(f, "environment variable {variable}: {key}{}", self.problem)?
+                writeln!(f, "environment variable {variable}: {key}{}", self.problem)?;
             }
             Origin::Absent(name) => writeln!(f, "{name}: {key}{}", self.problem)?,
         }

@@ -54,7 +54,7 @@ impl Caller {
     /// The same where the gateway may be gone.
     ///
     /// # Errors
-    /// Where nobody listens, or no whole answer comes.
+    /// Where the connection fails, or no whole answer comes.
     pub async fn try_post(&self, path: &str, body: &Value) -> Result<Response, Error> {
         let bearer = self.bearer();
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];

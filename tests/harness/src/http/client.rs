@@ -32,7 +32,7 @@ pub async fn send_to(url: &str, headers: &[(&str, &str)]) -> Response {
 /// Sends one request where the gateway may be gone.
 ///
 /// # Errors
-/// Where nobody listens, or no whole answer comes.
+/// Where the connection fails, or no whole answer comes.
 pub async fn try_send(
     address: SocketAddr,
     method: &str,

@@ -21,7 +21,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects; fails the test where nobody listens.
+    /// Connects; fails the test where the connection is refused.
     pub async fn open(address: SocketAddr) -> Self {
         Self::try_open(address).await.expect("a connection")
     }
@@ -29,7 +29,7 @@ impl Connection {
     /// Connects.
     ///
     /// # Errors
-    /// Where nobody listens.
+    /// Where the connection is refused.
     pub async fn try_open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;

@@ -40,7 +40,7 @@ impl PersistentClient {
     /// ended the last; a request cut off by its end is an error.
     ///
     /// # Errors
-    /// Where nobody listens, or no whole answer comes.
+    /// Where the connection fails, or no whole answer comes.
     pub async fn send(
         &mut self,
         method: &str,
