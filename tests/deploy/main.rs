@@ -1,7 +1,7 @@
-//! Plugins swapped through the operators' door while requests run: no request fails, no task is lost, and
-//! a bad component never serves.
+//! Deployments through the admin API while requests run: no request fails, no task is lost, and a bad component never
+//! serves.
 
-mod bad;
+mod bad_versions;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,8 +34,8 @@ impl Builds {
     }
 }
 
-/// Without a watch, so that a version is either needed by a task or not.
-const UNWATCHED: &str = "[plugins.canary]\nwindow_s = 0\n\n";
+/// Without a canary period, so that only a task holds a version that does not serve.
+const NO_CANARY: &str = "[plugins.canary]\nwindow_s = 0\n\n";
 
 /// The component of a crate of this tree.
 fn component(folder: &str) -> Vec<u8> {
@@ -54,15 +54,15 @@ async fn start(more: &str) -> (Gateway, Sandbox, Caller) {
     };
     let sandbox = Sandbox::start(settings).await.expect("a sandbox");
     let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let house = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
-    let caller = house.open_account("acme", "1000000").await;
-    (house, sandbox, caller)
+    let gateway = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses).with(more)).await;
+    let caller = gateway.open_account("acme", "1000000").await;
+    (gateway, sandbox, caller)
 }
 
-/// Digest and state of every version of the family swapped here.
-async fn versions(house: &Gateway) -> Vec<(String, String)> {
+/// Digest and state of every version of the family under test.
+async fn versions(gateway: &Gateway) -> Vec<(String, String)> {
     let list: Value =
-        serde_json::from_str(&house.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
+        serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let plugins = list["plugins"].as_array().expect("a list");
     let images = plugins.iter().filter(|one| one["family"] == "context-image");
@@ -70,9 +70,9 @@ async fn versions(house: &Gateway) -> Vec<(String, String)> {
 }
 
 #[test]
-fn swaps_under_load_fail_no_request_and_lose_no_task() {
+fn deployments_under_load_fail_no_request_and_lose_no_task() {
     run(async {
-        let (house, _sandbox, caller) = start(UNWATCHED).await;
+        let (gateway, _sandbox, caller) = start(NO_CANARY).await;
         let builds = Builds::new();
         let over = Arc::new(AtomicBool::new(false));
         let clients: Vec<_> = (0..4)
@@ -95,15 +95,15 @@ fn swaps_under_load_fail_no_request_and_lose_no_task() {
             .collect();
         let path = |path: PathBuf| path.display().to_string();
         for mark in 1..=3 {
-            house.command(&["plugin", "install", &path(builds.build(mark))]).await;
+            gateway.command(&["plugin", "install", &path(builds.build(mark))]).await;
         }
-        house.command(&["plugin", "rollback", "context-image"]).await;
+        gateway.command(&["plugin", "rollback", "context-image"]).await;
         let bad = [
             (path(builds.write("text.wasm", b"no component at all")), "admit"),
             (path(builds.write("cut.wasm", &builds.1[..builds.1.len() / 2])), ""),
         ];
         for (file, stage) in &bad {
-            let refused = house.try_command(&["plugin", "install", file]).await;
+            let refused = gateway.try_command(&["plugin", "install", file]).await;
             let text = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert!(refused.status.code() == Some(1) && text.contains(stage), "{text}");
         }
@@ -117,50 +117,51 @@ fn swaps_under_load_fail_no_request_and_lose_no_task() {
             let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
         }
-        house.expect_sound_ledger().await;
-        let states: Vec<String> = versions(&house).await.into_iter().map(|(_, state)| state).collect();
+        gateway.expect_sound_ledger().await;
+        let states: Vec<String> = versions(&gateway).await.into_iter().map(|(_, state)| state).collect();
         let count = |word: &str| states.iter().filter(|state| *state == word).count();
         assert_eq!((states.len(), count("active"), count("kept")), (4, 1, 3), "{states:?}");
     });
 }
 
 #[test]
-fn what_an_operator_chose_outlives_a_restart_and_what_is_needed_is_not_deleted() {
+fn the_active_version_survives_a_restart_and_a_pinned_one_is_not_deleted() {
     run(async {
-        let (mut house, sandbox, caller) = start(UNWATCHED).await;
+        let (mut gateway, sandbox, caller) = start(NO_CANARY).await;
         let builds = Builds::new();
-        let first = versions(&house).await[0].0.clone();
+        let first = versions(&gateway).await[0].0.clone();
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
         assert_eq!(held.status, 200);
         while sandbox.context_record().submits.is_empty() {
             caller.send("GET", "/v1/tasks", &[], "").await;
         }
         let build = builds.build(9).display().to_string();
-        let wrong = house.try_command(&["plugin", "install", &build, "--sha256", &first]).await;
+        let wrong = gateway.try_command(&["plugin", "install", &build, "--sha256", &first]).await;
         assert_eq!(wrong.status.code(), Some(1), "{}", String::from_utf8_lossy(&wrong.stderr));
-        house.command(&["plugin", "install", &build]).await;
-        house.terminate().await;
-        house.restart().await;
+        gateway.command(&["plugin", "install", &build]).await;
+        gateway.terminate().await;
+        gateway.restart().await;
 
         let state_of = async |digest: &str| {
-            let all = versions(&house).await;
+            let all = versions(&gateway).await;
             all.into_iter().find(|(one, _)| one == digest).map(|(_, state)| state).unwrap_or_default()
         };
         assert_eq!(state_of(&first).await, "pinned", "a live task still needs the first build");
         for (version, reason) in [(first.as_str(), "finishes tasks"), ("0000", "no plugin version")] {
-            let refused = house.try_command(&["plugin", "remove", version]).await;
+            let refused = gateway.try_command(&["plugin", "remove", version]).await;
             let text = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert!(refused.status.code() == Some(1) && text.contains(reason), "{text}");
         }
-        let second = house.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
+        let second =
+            gateway.try_command(&["plugin", "install", &builds.build(10).display().to_string()]).await;
         assert!(second.status.success());
         let mine =
-            versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
-        house.command(&["plugin", "activate", &mine[..12]]).await;
+            versions(&gateway).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
+        gateway.command(&["plugin", "activate", &mine[..12]]).await;
         assert_eq!(state_of(&mine).await, "active");
         let idle =
-            versions(&house).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
-        house.command(&["plugin", "remove", &idle]).await;
+            versions(&gateway).await.into_iter().find(|(_, state)| state == "kept").expect("a kept one").0;
+        gateway.command(&["plugin", "remove", &idle]).await;
         assert_eq!(state_of(&idle).await, "");
     });
 }

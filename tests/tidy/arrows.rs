@@ -63,7 +63,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-harness", &["gatehouse-build", "gatehouse-model"]),
     ("gatehouse-simulation", &[]),
     ("gatehouse-tidy", &[]),
-    ("gatehouse-bench", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-harness"]),
+    (
+        "gatehouse-bench",
+        &[
+            "gatehouse-build",
+            "gatehouse-runtime",
+            "gatehouse-model",
+            "gatehouse-harness",
+            "gatehouse-store",
+            "gatehouse-tasks",
+        ],
+    ),
 ];
 
 /// Libraries with one owner: nobody else may name them as a dependency.

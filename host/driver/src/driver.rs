@@ -10,7 +10,7 @@ use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
-use gatehouse_tasks::PriceBook;
+use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::Upstream;
 use tokio::sync::{Semaphore, watch};
 
@@ -53,7 +53,7 @@ impl Driver {
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
         let Parts { store, plugins, upstream, media, config, clock, seed } = parts;
         let prices =
-            PriceBook::new(config.prices.clone()).map_err(|error| StartError::Prices(error.to_string()))?;
+            PriceTable::new(config.prices.clone()).map_err(|error| StartError::Prices(error.to_string()))?;
         let models =
             TextModels::new(&config.models).map_err(|(path, why)| StartError::Models { path, why })?;
         let state = Arc::new(DriverState {

@@ -9,7 +9,7 @@ use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Seed, UnixMs};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
-use gatehouse_tasks::PriceBook;
+use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::Upstream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -39,7 +39,7 @@ pub(crate) struct DriverState {
     pub(crate) upstream: Upstream,
     pub(crate) media: MediaStore,
     pub(crate) config: Config,
-    pub(crate) prices: PriceBook,
+    pub(crate) prices: PriceTable,
     pub(crate) models: TextModels,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,

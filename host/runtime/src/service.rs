@@ -50,7 +50,7 @@ impl PluginService {
     }
 
     /// The same, but every call blocks its caller until it is done. For a simulation, which needs the same order of
-    /// events each time; a gateway would stand still.
+    /// events each time; in a gateway, calls would run one after the other.
     ///
     /// # Errors
     /// As [`PluginService::open`].

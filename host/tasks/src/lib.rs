@@ -19,7 +19,7 @@ pub use commands::rejection::Rejection;
 pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
-pub use ledger::price_book::{NegativePrice, NoPrice, PriceBook, Quote};
+pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
 pub use storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage};
 pub use storage::memory::MemoryLedgerStorage;
 pub use task::decide::{AfterCrash, after_crash, is_overdue, lost_answer, timed_out};

@@ -256,7 +256,7 @@ fn next_hop(from: &Url, response: &Response<Incoming>) -> Result<Option<Url>, Fe
     }
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let location = location.ok_or(FetchError::BadUrl("it redirects to nowhere"))?;
-    from.join(location).map(Some).map_err(|_| FetchError::BadUrl("it redirects to what is no URL"))
+    from.join(location).map(Some).map_err(|_| FetchError::BadUrl("it redirects to an invalid URL"))
 }
 
 impl From<ExchangeError> for FetchError {

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_store::fault_injection::{Disk, PowerCut};
+use gatehouse_store::fault_injection::{Disk, Cut};
 use tokio::task::JoinSet;
 
 use crate::clients::{actions, tasks, texts};
@@ -66,7 +66,7 @@ pub(crate) fn run(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result
 /// What a crash leaves: everything synced, and any part of the rest.
 fn disk_after_crash(simulation: &Simulation, mut first: Vec<u8>, disk: &Disk) -> Vec<u8> {
     let log = disk.log();
-    let cut = PowerCut::at_end(&mut first, &log);
+    let cut = Cut::at_end(&mut first, &log);
     let image = simulation.dice.with(|dice| cut.images(1, dice).pop());
     image.expect("one image was asked for")
 }

@@ -32,7 +32,7 @@ impl DriverState {
                 match self.store.execute(command).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(rejection)) => {
-                        tracing::error!(?rejection, "the store rejected a housekeeping command")
+                        tracing::error!(?rejection, "the store rejected a housekeeping command");
                     }
                     Err(error) => {
                         tracing::error!(%error, "housekeeping stopped");

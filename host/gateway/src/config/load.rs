@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gatehouse_tasks::PriceBook;
+use gatehouse_tasks::PriceTable;
 use toml::de::DeTable;
 
 use super::document::Document;
@@ -112,7 +112,7 @@ fn check(document: &Document<'_>, config: &Config) -> Result<(), ConfigError> {
         let message = format!("expected info, debug or a filter such as info,gatehouse_edge=debug: {error}");
         return Err(document.error_at("log.level", &message));
     }
-    if let Err(error) = PriceBook::new(config.prices.clone()) {
+    if let Err(error) = PriceTable::new(config.prices.clone()) {
         return Err(document.error_at(&format!("prices.{}", error.key), &error.to_string()));
     }
     if let Err((path, message)) = gatehouse_driver::check_models(&config.models) {

@@ -36,7 +36,7 @@ fn single(header: &str) -> Option<(Option<u64>, Option<u64>)> {
     }
 }
 
-/// `Some(None)` for nothing, `None` for what is no number. Numbers too large for us are just very large.
+/// `Some(None)` for nothing, `None` for an invalid number. A number that does not fit becomes the largest one.
 fn number(text: &str) -> Option<Option<u64>> {
     if text.is_empty() {
         return Some(None);

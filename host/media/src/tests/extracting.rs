@@ -105,9 +105,9 @@ fn limits_hold_on_both_sides() {
 
 #[tokio::test]
 async fn large_requests_are_cut_the_same_way() {
-    let house = House::new(&[]);
+    let test = TestMedia::new(&[]);
     let json = format!("[\"{0}\",\"{0}\"]", uri(&picture(700_000)));
-    let cut = house.media.extract(json.clone().into()).await.unwrap();
+    let cut = test.media.extract(json.clone().into()).await.unwrap();
     assert_eq!(cut.blobs.len(), 2);
     assert_ne!(cut.blobs[0].id, cut.blobs[1].id);
     assert_eq!(restored(&cut), json);

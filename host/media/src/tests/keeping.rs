@@ -9,18 +9,18 @@ use crate::ingest::extract::NewBlob;
 use crate::storage::objects::Error;
 use crate::storage::sweep::Swept;
 
-fn blob(house: &House, bytes: &[u8]) -> NewBlob {
-    let id = BlobId::new(house.clock.now(), &*house.media.0.seed);
+fn blob(test: &TestMedia, bytes: &[u8]) -> NewBlob {
+    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
     NewBlob::new(id, Bytes::copy_from_slice(bytes))
 }
 
 #[tokio::test]
 async fn a_task_opens_its_own_blobs_and_no_others() {
-    let house = House::new(&[]);
-    let (own, foreign, empty) = (blob(&house, &png(5, 4)), blob(&house, b"other"), blob(&house, b""));
-    house.media.keep(&[own.clone(), foreign.clone(), empty.clone()]).await.unwrap();
-    let gone = BlobId::new(house.clock.now(), &*house.media.0.seed);
-    let blobs = house.media.blobs_of([own.id, empty.id, gone]);
+    let test = TestMedia::new(&[]);
+    let (own, foreign, empty) = (blob(&test, &png(5, 4)), blob(&test, b"other"), blob(&test, b""));
+    test.media.keep(&[own.clone(), foreign.clone(), empty.clone()]).await.unwrap();
+    let gone = BlobId::new(test.clock.now(), &*test.media.0.seed);
+    let blobs = test.media.blobs_of([own.id, empty.id, gone]);
     let open = blobs.open(own.id).await.unwrap().unwrap();
     assert_eq!((open.mime.as_str(), open.length), ("image/png", own.bytes.len() as u64));
     assert_eq!(collect(open.body).await, own.bytes);
@@ -32,8 +32,8 @@ async fn a_task_opens_its_own_blobs_and_no_others() {
 
 #[tokio::test]
 async fn streams_are_kept_whole_or_not_at_all() {
-    let house = House::new(&[]);
-    let blobs = house.media.blobs_of([]);
+    let test = TestMedia::new(&[]);
+    let blobs = test.media.blobs_of([]);
     let pieces = |last: std::io::Result<Bytes>| {
         let piece = Bytes::from(vec![3; 1_000_000]);
         let mut pieces: Vec<std::io::Result<Bytes>> = (0..12).map(|_| Ok(piece.clone())).collect();
@@ -44,56 +44,56 @@ async fn streams_are_kept_whole_or_not_at_all() {
     let open = blobs.open(id).await.unwrap().unwrap();
     assert_eq!(open.length, 12_000_003);
     assert_eq!(collect(open.body).await.len(), 12_000_003);
-    let before = house.files();
+    let before = test.files();
     let error = blobs.save(pieces(Err(std::io::Error::other("cut off")))).await.unwrap_err();
     assert_eq!(error.to_string(), "cut off");
-    assert_eq!(house.files(), before);
+    assert_eq!(test.files(), before);
 }
 
 #[tokio::test]
 async fn blobs_of_ended_tasks_are_dropped() {
-    let house = House::new(&[]);
-    let (one, other) = (blob(&house, b"one"), blob(&house, b"other"));
-    house.media.keep(&[one.clone(), other.clone()]).await.unwrap();
-    house.media.drop_blobs(&[one.id]).await;
-    house.media.drop_blobs(&[one.id]).await;
-    let blobs = house.media.blobs_of([one.id, other.id]);
+    let test = TestMedia::new(&[]);
+    let (one, other) = (blob(&test, b"one"), blob(&test, b"other"));
+    test.media.keep(&[one.clone(), other.clone()]).await.unwrap();
+    test.media.drop_blobs(&[one.id]).await;
+    test.media.drop_blobs(&[one.id]).await;
+    let blobs = test.media.blobs_of([one.id, other.id]);
     assert!(blobs.open(one.id).await.unwrap().is_none());
     assert!(blobs.open(other.id).await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_sweep_takes_what_is_over_and_nothing_else() {
-    let house = House::new(&[]);
+    let test = TestMedia::new(&[]);
     let product = Product { source: format!("data:;base64,{}", base64_of(&png(2, 2))), mime: None };
-    let kept = blob(&house, b"blob");
-    house.media.keep(std::slice::from_ref(&kept)).await.unwrap();
-    house.media.save(&product, "p", &house.media.blobs_of([])).await.unwrap();
+    let kept = blob(&test, b"blob");
+    test.media.keep(std::slice::from_ref(&kept)).await.unwrap();
+    test.media.save(&product, "p", &test.media.blobs_of([])).await.unwrap();
     // A leftover of an upload that a crash cut off, in the blobs' day.
     let day = UnixMs(NEW_YEAR).day();
-    let leftover = house.folder.path().join(format!("media/blobs/{day}/blob_X#1"));
+    let leftover = test.folder.path().join(format!("media/blobs/{day}/blob_X#1"));
     std::fs::write(&leftover, b"half").unwrap();
 
     let mut swept = vec![];
     for hours in [0, 24, 1, 1] {
-        house.clock.advance_ms(hours * HOUR);
-        swept.push(house.media.sweep().await.unwrap());
+        test.clock.advance_ms(hours * HOUR);
+        swept.push(test.media.sweep().await.unwrap());
     }
     let nothing = Swept::default();
     // The link ends after 24 hours, its file an hour later; the blob after 26.
     assert_eq!(swept, [nothing, nothing, Swept { media: 1, blobs: 0 }, Swept { media: 0, blobs: 1 }]);
     assert!(leftover.exists());
-    house.clock.advance_ms(48 * HOUR);
-    assert_eq!(house.media.sweep().await.unwrap(), nothing);
-    assert_eq!(house.files(), Vec::<String>::new());
+    test.clock.advance_ms(48 * HOUR);
+    assert_eq!(test.media.sweep().await.unwrap(), nothing);
+    assert_eq!(test.files(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn ids_tell_where_things_are() {
-    let house = House::new(&[]);
-    let kept = blob(&house, b"blob");
-    house.media.keep(std::slice::from_ref(&kept)).await.unwrap();
-    assert_eq!(house.files(), [format!("blobs/{}/{}", UnixMs(NEW_YEAR).day(), kept.id)]);
+    let test = TestMedia::new(&[]);
+    let kept = blob(&test, b"blob");
+    test.media.keep(std::slice::from_ref(&kept)).await.unwrap();
+    assert_eq!(test.files(), [format!("blobs/{}/{}", UnixMs(NEW_YEAR).day(), kept.id)]);
     assert!(kept.id.to_string().parse::<MediaId>().is_err());
 }
 

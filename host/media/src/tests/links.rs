@@ -7,11 +7,11 @@ use crate::ingest::extract::NewBlob;
 use crate::links::signed_link::{MediaFile, MediaRefusal};
 
 /// Keeps bytes as a result and gives its record.
-async fn saved(house: &House, bytes: &[u8]) -> Media {
-    let id = BlobId::new(house.clock.now(), &*house.media.0.seed);
-    house.media.keep(&[NewBlob::new(id, Bytes::copy_from_slice(bytes))]).await.unwrap();
+async fn saved(test: &TestMedia, bytes: &[u8]) -> Media {
+    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
+    test.media.keep(&[NewBlob::new(id, Bytes::copy_from_slice(bytes))]).await.unwrap();
     let product = Product { source: format!("blob:{id}"), mime: None };
-    house.media.save(&product, "p", &house.media.blobs_of([id])).await.unwrap()
+    test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap()
 }
 
 /// (name, expires, signature) of a link.
@@ -23,41 +23,41 @@ fn parts(link: &str) -> (String, String, String) {
 }
 
 async fn open(
-    house: &House,
+    test: &TestMedia,
     (name, expires, signature): (&str, &str, &str),
     range: Option<&str>,
 ) -> Result<MediaFile, MediaRefusal> {
-    house.media.open_link(name, expires, signature, range).await
+    test.media.open_link(name, expires, signature, range).await
 }
 
 #[tokio::test]
 async fn a_link_opens_its_result_until_it_ends() {
-    let house = House::new(&[]);
+    let test = TestMedia::new(&[]);
     let bytes = picture(700_000);
-    let media = saved(&house, &bytes).await;
+    let media = saved(&test, &bytes).await;
     assert_eq!(media.expires, UnixMs(NEW_YEAR + 24 * HOUR));
-    let link = house.media.link("https://gw.example.com", &media);
+    let link = test.media.link("https://gw.example.com", &media);
     let (name, expires, signature) = parts(&link);
     assert_eq!((name, expires.as_str()), (format!("{}.png", media.id), "1767312000"));
     let (name, ..) = parts(&link);
     let link = (name.as_str(), expires.as_str(), signature.as_str());
-    let file = open(&house, link, None).await.unwrap();
+    let file = open(&test, link, None).await.unwrap();
     assert_eq!((file.mime, file.length, file.range.clone()), ("image/png", 700_000, 0..700_000));
     let pieces: Vec<Bytes> = file.body.map(Result::unwrap).collect().await;
     assert!(pieces.iter().all(|piece| piece.len() <= 256 * 1024));
     assert_eq!(pieces.concat(), bytes);
-    house.clock.advance_ms(24 * HOUR - 1);
-    assert!(open(&house, link, None).await.is_ok());
-    house.clock.advance_ms(1);
-    assert_eq!(open(&house, link, None).await.err(), Some(MediaRefusal::Expired));
+    test.clock.advance_ms(24 * HOUR - 1);
+    assert!(open(&test, link, None).await.is_ok());
+    test.clock.advance_ms(1);
+    assert_eq!(open(&test, link, None).await.err(), Some(MediaRefusal::Expired));
 }
 
 #[tokio::test]
 async fn ranges_give_exactly_what_they_name() {
-    let house = House::new(&[]);
+    let test = TestMedia::new(&[]);
     let bytes = picture(600_000);
-    let media = saved(&house, &bytes).await;
-    let (name, expires, signature) = parts(&house.media.link("https://gw.example.com", &media));
+    let media = saved(&test, &bytes).await;
+    let (name, expires, signature) = parts(&test.media.link("https://gw.example.com", &media));
     let link = (name.as_str(), expires.as_str(), signature.as_str());
     for (range, expected) in [
         ("bytes=0-0", 0..1),
@@ -67,22 +67,22 @@ async fn ranges_give_exactly_what_they_name() {
         ("bytes=599999-700000", 599_999..600_000),
         ("bytes=0-1,5-6", 0..600_000),
     ] {
-        let file = open(&house, link, Some(range)).await.unwrap();
+        let file = open(&test, link, Some(range)).await.unwrap();
         assert_eq!((file.length, file.range.clone()), (600_000, expected.clone()), "{range}");
         let at = usize::try_from(expected.start).unwrap()..usize::try_from(expected.end).unwrap();
         assert_eq!(collect(file.body).await, bytes[at], "{range}");
     }
-    let beyond = open(&house, link, Some("bytes=600000-")).await.err();
+    let beyond = open(&test, link, Some("bytes=600000-")).await.err();
     assert_eq!(beyond, Some(MediaRefusal::BadRange(600_000)));
 }
 
 #[tokio::test]
 async fn a_changed_link_opens_nothing() {
-    let house = House::new(&[]);
-    let media = saved(&house, &png(2, 2)).await;
-    let other = saved(&house, &png(3, 3)).await;
-    let (name, expires, signature) = parts(&house.media.link("https://gw.example.com", &media));
-    let (other_name, ..) = parts(&house.media.link("https://gw.example.com", &other));
+    let test = TestMedia::new(&[]);
+    let media = saved(&test, &png(2, 2)).await;
+    let other = saved(&test, &png(3, 3)).await;
+    let (name, expires, signature) = parts(&test.media.link("https://gw.example.com", &media));
+    let (other_name, ..) = parts(&test.media.link("https://gw.example.com", &other));
     let upper = signature.to_uppercase();
     let longer = format!("{signature}00");
     let mut flipped = signature.clone();
@@ -105,18 +105,18 @@ async fn a_changed_link_opens_nothing() {
         (&format!("../{name}"), expires.as_str(), signature.as_str()),
         (&format!("{name}/"), expires.as_str(), signature.as_str()),
     ] {
-        let outcome = open(&house, (name_, expires_, signature_), None).await.err();
+        let outcome = open(&test, (name_, expires_, signature_), None).await.err();
         assert_eq!(outcome, Some(MediaRefusal::NotFound), "{name_} {expires_} {signature_}");
     }
-    assert!(open(&house, (&name, &expires, &signature), None).await.is_ok());
+    assert!(open(&test, (&name, &expires, &signature), None).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_link_to_what_is_gone_finds_nothing() {
-    let house = House::new(&[]);
-    let media = saved(&house, &png(2, 2)).await;
-    let (name, expires, signature) = parts(&house.media.link("https://gw.example.com", &media));
-    std::fs::remove_dir_all(house.folder.path().join("media/media")).unwrap();
-    let outcome = open(&house, (&name, &expires, &signature), None).await.err();
+    let test = TestMedia::new(&[]);
+    let media = saved(&test, &png(2, 2)).await;
+    let (name, expires, signature) = parts(&test.media.link("https://gw.example.com", &media));
+    std::fs::remove_dir_all(test.folder.path().join("media/media")).unwrap();
+    let outcome = open(&test, (&name, &expires, &signature), None).await.err();
     assert_eq!(outcome, Some(MediaRefusal::NotFound));
 }

@@ -25,14 +25,14 @@ pub(crate) const NEW_YEAR: u64 = 1_767_225_600_000;
 pub(crate) const HOUR: u64 = 3_600_000;
 
 /// A store, its folder and its clock.
-pub(crate) struct House {
+pub(crate) struct TestMedia {
     pub(crate) media: MediaStore,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) folder: TempDir,
 }
 
-impl House {
-    /// A house that may fetch from `servers` for users, and results of provider `p` from the first of them.
+impl TestMedia {
+    /// A test that may fetch from `servers` for users, and results of provider `p` from the first of them.
     pub(crate) fn new(servers: &[SocketAddr]) -> Self {
         Self::with(
             servers,

@@ -9,12 +9,12 @@ use crate::ingest::extract::NewBlob;
 use crate::probe::look::Probed;
 use crate::storage::task_blobs::TaskBlobs;
 
-async fn probe(house: &House, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
-    house.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()
+async fn probe(test: &TestMedia, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
+    test.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()
 }
 
-async fn facts(house: &House, source: &str) -> Result<Facts, String> {
-    let probed = probe(house, source, false, &house.media.blobs_of([])).await;
+async fn facts(test: &TestMedia, source: &str) -> Result<Facts, String> {
+    let probed = probe(test, source, false, &test.media.blobs_of([])).await;
     assert_eq!(probed.finding.source, source);
     assert_eq!(probed.kept, None);
     probed.finding.found
@@ -23,29 +23,29 @@ async fn facts(house: &House, source: &str) -> Result<Facts, String> {
 #[tokio::test]
 async fn facts_come_from_wherever_the_bytes_are() {
     let server = serve(|_| (200, "text/plain", png(40, 30))).await;
-    let house = House::new(&[server.address]);
+    let test = TestMedia::new(&[server.address]);
     let base64 = STANDARD.encode(png(40, 30));
     for source in [(server.url() + "/a.png"), format!("data:text/plain;base64,{base64}"), base64.clone()] {
-        let facts = facts(&house, &source).await.unwrap();
+        let facts = facts(&test, &source).await.unwrap();
         assert_eq!((facts.kind, facts.mime.as_str()), (MediaKind::Image, "image/png"));
         assert_eq!((facts.width, facts.height, facts.blob), (Some(40), Some(30), None));
         assert_eq!(facts.bytes, png(40, 30).len() as u64);
     }
-    assert_eq!(house.files(), Vec::<String>::new());
+    assert_eq!(test.files(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_is_kept_is_the_tasks_own() {
     let server = serve(|_| (200, "image/png", png(40, 30))).await;
-    let house = House::new(&[server.address]);
-    let blobs = house.media.blobs_of([]);
-    let probed = probe(&house, &(server.url() + "/"), true, &blobs).await;
+    let test = TestMedia::new(&[server.address]);
+    let blobs = test.media.blobs_of([]);
+    let probed = probe(&test, &(server.url() + "/"), true, &blobs).await;
     let id = probed.kept.unwrap();
     let found = probed.finding.found.unwrap();
     assert_eq!(found.blob, Some(format!("blob:{id}")));
-    let again = probe(&house, &format!("blob:{id}"), true, &blobs).await;
+    let again = probe(&test, &format!("blob:{id}"), true, &blobs).await;
     assert_eq!((again.finding.found, again.kept), (Ok(found), None));
-    let stranger = probe(&house, &format!("blob:{id}"), false, &house.media.blobs_of([])).await;
+    let stranger = probe(&test, &format!("blob:{id}"), false, &test.media.blobs_of([])).await;
     assert_eq!(stranger.finding.found, Err("it is not a file of this task".to_owned()));
 }
 
@@ -57,7 +57,7 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
         _ => (200, "image/png", picture(1024 * 1024 + 1)),
     })
     .await;
-    let house = House::new(&[server.address]);
+    let test = TestMedia::new(&[server.address]);
     let unusable = |source: &str| format!("expected an http(s) URL, a data: URI or base64, got {source:?}");
     let stranger = format!("blob:{}", BlobId::new(UnixMs(NEW_YEAR), &TestSeed::default()));
     let too_large = STANDARD.encode(vec![0; 1024 * 1024 + 4]);
@@ -80,34 +80,29 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
         (&stranger, "it is not a file of this task"),
         ("blob:../../etc/passwd", "it is not a file of this task"),
     ] {
-        assert_eq!(
-            facts(&house, source).await,
-            Err(reason.to_owned()),
-            "{}",
-            &source[..source.len().min(60)]
-        );
+        assert_eq!(facts(&test, source).await, Err(reason.to_owned()), "{}", &source[..source.len().min(60)]);
     }
     // Not media, but there: that is for the family to judge.
-    assert_eq!(facts(&house, &(server.url() + "/page")).await.unwrap().kind, MediaKind::Other);
+    assert_eq!(facts(&test, &(server.url() + "/page")).await.unwrap().kind, MediaKind::Other);
 }
 
 #[tokio::test]
 async fn our_own_links_are_read_without_a_request() {
     let server = serve(|_| (200, "image/png", png(1, 1))).await;
-    let house = House::new(&[server.address]);
-    let id = BlobId::new(house.clock.now(), &*house.media.0.seed);
-    house.media.keep(&[NewBlob::new(id, png(64, 48).into())]).await.unwrap();
+    let test = TestMedia::new(&[server.address]);
+    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
+    test.media.keep(&[NewBlob::new(id, png(64, 48).into())]).await.unwrap();
     let product = Product { source: format!("blob:{id}"), mime: None };
-    let media = house.media.save(&product, "p", &house.media.blobs_of([id])).await.unwrap();
+    let media = test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap();
     for base in ["http://127.0.0.1:9", "https://gateway.example.com"] {
-        let link = house.media.link(base, &media);
-        assert_eq!(facts(&house, &link).await.unwrap().width, Some(64), "{base}");
+        let link = test.media.link(base, &media);
+        assert_eq!(facts(&test, &link).await.unwrap().width, Some(64), "{base}");
     }
     // A link that is not ours is fetched like any other.
-    let forged = house.media.link(&server.url(), &media).replace("signature=", "signature=0");
-    assert_eq!(facts(&house, &forged).await.unwrap().width, Some(1));
+    let forged = test.media.link(&server.url(), &media).replace("signature=", "signature=0");
+    assert_eq!(facts(&test, &forged).await.unwrap().width, Some(1));
     assert_eq!(server.received().len(), 1);
-    house.clock.advance_ms(24 * HOUR);
-    let ended = facts(&house, &house.media.link("http://127.0.0.1", &media)).await;
+    test.clock.advance_ms(24 * HOUR);
+    let ended = facts(&test, &test.media.link("http://127.0.0.1", &media)).await;
     assert_eq!(ended, Err("could not be fetched: 127.0.0.1 is not a public address".to_owned()));
 }

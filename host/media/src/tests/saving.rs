@@ -8,35 +8,35 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::*;
 use crate::storage::copy_result::SaveError;
 
-async fn save(house: &House, source: &str, mime: Option<&str>) -> Result<Media, String> {
+async fn save(test: &TestMedia, source: &str, mime: Option<&str>) -> Result<Media, String> {
     let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned) };
-    house.media.save(&product, "p", &house.media.blobs_of([])).await.map_err(|error| match error {
+    test.media.save(&product, "p", &test.media.blobs_of([])).await.map_err(|error| match error {
         SaveError::Lost(reason) => reason,
         SaveError::Passing(reason) => format!("for now: {reason}"),
         SaveError::Store(error) => panic!("{error}"),
     })
 }
 
-async fn content(house: &House, media: &Media) -> Vec<u8> {
-    let link = house.media.link("", media);
+async fn content(test: &TestMedia, media: &Media) -> Vec<u8> {
+    let link = test.media.link("", media);
     let query = link.split_once('?').unwrap().1;
     let (expires, signature) = query.split_once('&').unwrap();
     let name = crate::links::signed_link::name(media.id, &media.mime);
     let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
-    collect(house.media.open_link(&name, expires, signature, None).await.unwrap().body).await
+    collect(test.media.open_link(&name, expires, signature, None).await.unwrap().body).await
 }
 
 #[tokio::test]
 async fn a_result_is_copied_whole_whatever_its_size() {
     let server = serve(|path| (200, "application/octet-stream", picture(path[1..].parse().unwrap()))).await;
-    let house = House::new(&[server.address]);
+    let test = TestMedia::new(&[server.address]);
     for size in [100, 64 * 1024, 5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 7 * 1024 * 1024] {
-        let media = save(&house, &format!("{}/{size}", server.url()), Some("image/jpeg")).await.unwrap();
+        let media = save(&test, &format!("{}/{size}", server.url()), Some("image/jpeg")).await.unwrap();
         assert_eq!((media.mime.as_str(), media.bytes), ("image/png", size as u64));
         assert_eq!(media.expires, UnixMs(NEW_YEAR + 24 * HOUR));
-        assert!(content(&house, &media).await == picture(size), "{size}");
+        assert!(content(&test, &media).await == picture(size), "{size}");
     }
-    let files = house.files();
+    let files = test.files();
     assert_eq!(files.len(), 5);
     assert!(
         files.iter().all(|file| file.starts_with("media/20455/1767312000-m_") && file.ends_with(".png")),
@@ -46,10 +46,10 @@ async fn a_result_is_copied_whole_whatever_its_size() {
 
 #[tokio::test]
 async fn a_result_in_hand_is_copied_too() {
-    let house = House::new(&[]);
+    let test = TestMedia::new(&[]);
     let source = format!("data:image/webp;base64,{}", STANDARD.encode(png(9, 9)));
-    let media = save(&house, &source, None).await.unwrap();
-    assert_eq!((media.mime.as_str(), content(&house, &media).await), ("image/png", png(9, 9)));
+    let media = save(&test, &source, None).await.unwrap();
+    assert_eq!((media.mime.as_str(), content(&test, &media).await), ("image/png", png(9, 9)));
 }
 
 #[tokio::test]
@@ -68,20 +68,20 @@ async fn what_is_no_result_is_lost_with_a_reason() {
         _ => (200, "image/png", picture(7 * 1024 * 1024 + 1)),
     })
     .await;
-    let house = House::new(&[server.address]);
-    let broken = House::with(&[cut_at], Config::default());
-    for (house, source, reason) in [
-        (&house, (server.url() + "/page"), "the result is not image/png: its bytes are of no known kind".to_owned()),
-        (&house, (server.url() + "/empty"), "the result is empty".to_owned()),
-        (&house, (server.url() + "/dead"), "the result could not be fetched: the server answered 403".to_owned()),
-        (&house, (server.url() + "/large"), "the result could not be fetched: it is larger than 7 MiB".to_owned()),
+    let test = TestMedia::new(&[server.address]);
+    let broken = TestMedia::with(&[cut_at], Config::default());
+    for (test, source, reason) in [
+        (&test, (server.url() + "/page"), "the result is not image/png: its bytes are of no known kind".to_owned()),
+        (&test, (server.url() + "/empty"), "the result is empty".to_owned()),
+        (&test, (server.url() + "/dead"), "the result could not be fetched: the server answered 403".to_owned()),
+        (&test, (server.url() + "/large"), "the result could not be fetched: it is larger than 7 MiB".to_owned()),
         (
-            &house,
+            &test,
             format!("http://{cut_at}/"),
             format!("the result could not be fetched: http://{cut_at} is not among the provider's media origins"),
         ),
         (
-            &house,
+            &test,
             "http://169.254.169.254/".to_owned(),
             "the result could not be fetched: http://169.254.169.254:80 is not among the provider's media origins".to_owned(),
         ),
@@ -90,24 +90,24 @@ async fn what_is_no_result_is_lost_with_a_reason() {
             format!("http://{cut_at}/"),
             "for now: the result could not be fetched: the connection broke before all of it had arrived".to_owned(),
         ),
-        (&house, "data:image/png;base64,@@".to_owned(), "the result is not valid base64".to_owned()),
-        (&house, "blob:blob_x".to_owned(), "the result is not a file of this task".to_owned()),
+        (&test, "data:image/png;base64,@@".to_owned(), "the result is not valid base64".to_owned()),
+        (&test, "blob:blob_x".to_owned(), "the result is not a file of this task".to_owned()),
     ] {
-        assert_eq!(save(house, &source, Some("image/png")).await, Err(reason), "{source}");
+        assert_eq!(save(test, &source, Some("image/png")).await, Err(reason), "{source}");
     }
-    assert_eq!((house.files(), broken.files()), (vec![], vec![]));
+    assert_eq!((test.files(), broken.files()), (vec![], vec![]));
 }
 
 #[tokio::test]
 async fn a_cut_request_arrives_whole_at_the_provider() {
     let provider = Provider::start(|_| reply(200, &[], "")).await;
-    let house = House::new(&[provider.address]);
+    let test = TestMedia::new(&[provider.address]);
     for size in [24_600, 100_000, 700_001, 700_002] {
         let uri = format!("data:image/png;base64,{}", STANDARD.encode(picture(size)));
         let json = format!(r#"{{"input":"{uri}","more":["{uri}"],"prompt":"x"}}"#);
-        let cut = house.media.extract(json.clone().into()).await.unwrap();
+        let cut = test.media.extract(json.clone().into()).await.unwrap();
         assert_eq!(cut.blobs.len(), 2);
-        house.media.keep(&cut.blobs).await.unwrap();
+        test.media.keep(&cut.blobs).await.unwrap();
         let call = Call {
             provider: "p".to_owned(),
             method: "POST".to_owned(),
@@ -118,8 +118,8 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
             replay: Replay::Once,
             save_body: false,
         };
-        let upstream = &house.media.0.upstream;
-        let blobs = house.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
+        let upstream = &test.media.0.upstream;
+        let blobs = test.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
         let slot = upstream.acquire_call("p", "main").unwrap();
         upstream.call(&slot, &call, &blobs, UnixMs(u64::MAX)).await.unwrap();
         assert!(provider.received().last().unwrap().body == json, "{size}");

@@ -1,6 +1,6 @@
 //! The deployment pipeline: all stages in order, for one version at a time.
 //!
-//! Everything before the switch happens aside and may take seconds. The switch takes a lock of its own for moments, so
+//! Everything before the switch may take seconds and disturbs no request. The switch takes a lock of its own for moments, so
 //! that a failing version is rolled back even while the next one compiles.
 
 use std::collections::{BTreeSet, HashMap};

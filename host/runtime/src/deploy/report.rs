@@ -85,7 +85,7 @@ impl StageLog {
         let begun = Instant::now();
         let (verdict, note, outcome) = match work() {
             Ok((value, note)) => (StageVerdict::Passed, note, Ok(value)),
-            Err(why) => (StageVerdict::Refused, why.to_string(), Err(why)),
+            Err(why) => (StageVerdict::Refused, without_stage(name, &why), Err(why)),
         };
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.stages.push(StageReport { name, verdict, took_ms, note });
@@ -97,4 +97,11 @@ impl StageLog {
         let note = note.to_owned();
         self.stages.push(StageReport { name, verdict: StageVerdict::Skipped, took_ms: 0, note });
     }
+}
+
+/// The reason alone: the row of the report names the stage.
+fn without_stage(name: &str, why: &StageError) -> String {
+    let text = why.to_string();
+    let reason = text.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
+    reason.map(str::to_owned).unwrap_or(text)
 }

@@ -1,6 +1,6 @@
 //! Work that runs once for all concurrent callers with the same key, on a blocking thread.
 //!
-//! A caller that goes away does not stop the work. No lock is held while it runs.
+//! A dropped caller does not stop the work. No lock is held while it runs.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -40,12 +40,14 @@ impl<K: Copy + Eq + Hash + Send + 'static, V: Clone + Send + Sync + 'static> Sin
     pub(crate) async fn run(&self, key: K, work: impl FnOnce() -> V + Send + 'static) -> Option<V> {
         let mut result = match self.begin(key) {
             Ok(reservation) => {
-                let result = reservation.result.subscribe();
+                let (sender, receiver) = (reservation.result.clone(), reservation.result.subscribe());
                 tokio::task::spawn_blocking(move || {
                     let value = work();
-                    reservation.result.send_replace(Some(value));
+                    // First, so that a call after this result runs again.
+                    drop(reservation);
+                    sender.send_replace(Some(value));
                 });
-                result
+                receiver
             }
             Err(running) => running,
         };

@@ -1,4 +1,4 @@
-//! What the host demands of a step, one rule a line.
+//! The rules for a step, one a line.
 
 use crate::common::{NOW, advance, ready};
 use gatehouse_model::{Action, Event, UnixMs};

@@ -1,4 +1,4 @@
-//! A plugin that misbehaves harms its own call only, and the fault says what it did.
+//! A plugin that misbehaves harms its own call only, and the fault names the cause.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn fault_text(fault: &Fault) -> String {
 }
 
 #[tokio::test]
-async fn every_kind_of_mischief_ends_one_call_with_a_reason() {
+async fn every_attack_ends_one_call_with_a_reason() {
     let (_dir, service, version) = ready();
     for (what, expected) in [
         ("loop", "deadline: the plugin used more than 100 ms of processor time"),
@@ -35,13 +35,13 @@ async fn every_kind_of_mischief_ends_one_call_with_a_reason() {
     ] {
         let fault = submit(&service, &version, what).await.expect_err(what);
         assert!(fault_text(&fault).contains(expected), "{what}: {}", fault_text(&fault));
-        // The very next call of the same version is none the worse.
+        // The next call of the same version works.
         assert!(submit(&service, &version, "ok").await.unwrap().is_ok(), "after {what}");
     }
 }
 
 #[tokio::test]
-async fn mischief_in_a_step_is_caught_too() {
+async fn an_attack_in_a_step_is_a_fault() {
     let (_dir, service, version) = ready();
     for what in ["loop", "grow", "recurse", "panic", "sleep"] {
         let fault = advance(&service, &version, what, Event::Start).await.expect_err(what);
@@ -71,7 +71,7 @@ async fn good_calls_beside_bad_ones_are_unaffected() {
 }
 
 #[tokio::test]
-async fn the_world_is_locked_and_looks_the_same_every_time() {
+async fn the_sandbox_is_closed_and_the_same_every_time() {
     let (_dir, service, version) = ready();
     let look = || async {
         let yes = submit(&service, &version, "look").await.unwrap().unwrap();
@@ -83,10 +83,10 @@ async fn the_world_is_locked_and_looks_the_same_every_time() {
 }
 
 #[tokio::test]
-async fn floods_of_words_are_no_fault() {
+async fn a_flood_of_log_lines_is_no_fault() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = Config::new(dir.path().to_owned());
-    // What is written costs the host's time too, and that of a debug build on a busy machine is not what this is about.
+    // Printing costs host time too, and a debug build on a busy machine must not fail this test.
     config.limits.call_ms = NonZeroU32::new(10_000).unwrap();
     let service = common::open_with(config);
     service.install(common::unruly()).unwrap();
@@ -115,7 +115,7 @@ async fn a_plugin_sees_the_context_it_is_given() {
     service.install(common::unruly()).unwrap();
     let version = service.registry().family("unruly").unwrap();
     assert_eq!(&*service.settings("unruly"), br#"{"quality":"high"}"#);
-    assert_eq!(&*service.settings("unheard-of"), b"{}");
+    assert_eq!(&*service.settings("unknown"), b"{}");
     let yes = submit(&service, &version, "context").await.unwrap().unwrap();
     let now = common::NOW.0;
     let expected = format!("{now} 42 \"\" {now} {} {{\"quality\":\"high\"}}", now + 1_800_000);

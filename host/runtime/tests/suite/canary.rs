@@ -1,5 +1,5 @@
-//! A fresh version under watch: its faults cost nobody a request, too many of them take it out, and nothing
-//! but an operator's hand brings it back.
+//! The canary period: faults of a fresh version fail no request, too many of them roll it back, and only an operator
+//! activates it again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn open(dir: &Path) -> PluginService {
     common::open_with(Config::new(dir.to_owned()))
 }
 
-/// A house whose fixture has just been replaced by `fresh`.
+/// A service whose fixture has just been replaced by `fresh`.
 fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, PluginService, Resolved) {
     let dir = tempfile::tempdir().unwrap();
     let service = open(dir.path());
@@ -27,7 +27,7 @@ fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, PluginService, Resolved) {
     (dir, service, found)
 }
 
-async fn judge(
+async fn submit(
     service: &PluginService,
     found: &Resolved,
     what: &str,
@@ -39,7 +39,7 @@ fn state_of(service: &PluginService, digest: Digest) -> VersionState {
     service.list().into_iter().find(|row| row.digest == digest).expect("listed").state
 }
 
-/// The version that serves, once the withdrawal, which happens aside, is done.
+/// The serving version, once the rollback is done.
 async fn taken_over(service: &PluginService, from: Digest) -> Arc<Version> {
     loop {
         let active = service.registry().family("unruly").unwrap();
@@ -53,37 +53,37 @@ async fn taken_over(service: &PluginService, from: Digest) -> Arc<Version> {
 }
 
 #[tokio::test]
-async fn a_version_that_crashes_on_real_requests_costs_none_and_is_withdrawn() {
+async fn a_version_that_traps_fails_no_request_and_is_rolled_back() {
     let crashing = flawed(b'c');
     let (dir, service, found) = replaced_by(&crashing);
     let (old, bad) = (Digest::of(unruly()), Digest::of(&crashing));
     assert!(matches!(state_of(&service, old), VersionState::Standby { .. }));
     assert!(matches!(service.remove(&old), Err(RemoveError::Standby { digest, .. }) if digest == old));
-    assert_eq!(judge(&service, &found, "ok").await.unwrap().by.digest(), bad);
+    assert_eq!(submit(&service, &found, "ok").await.unwrap().by.digest(), bad);
     for number in 0..20 {
-        let answered = judge(&service, &found, "echo").await.expect("no request fails");
+        let answered = submit(&service, &found, "echo").await.expect("no request fails");
         assert_eq!(answered.by.digest(), old, "request {number}");
         assert_eq!(answered.answer.unwrap().state, b"echo");
     }
     assert_eq!(taken_over(&service, bad).await.digest(), old);
-    let VersionState::RolledBack { reason, .. } = state_of(&service, bad) else { panic!("withdrawn") };
+    let VersionState::RolledBack { reason, .. } = state_of(&service, bad) else { panic!("rolled back") };
     assert!(reason.contains("5 of its last 6 calls were faults; the last: the plugin trapped"), "{reason}");
-    // Who still holds it is answered, too.
-    assert_eq!(judge(&service, &found, "ok").await.unwrap().by.digest(), old);
+    // A caller that still holds it gets an answer, too.
+    assert_eq!(submit(&service, &found, "ok").await.unwrap().by.digest(), old);
     let nothing = service.roll_back("unruly").unwrap_err().to_string();
-    assert!(nothing.contains("no earlier version"), "never back to what was withdrawn: {nothing}");
+    assert!(nothing.contains("no earlier version"), "never back to a rolled back version: {nothing}");
     drop((service, found));
 
     let service = open(dir.path());
     assert_eq!(service.registry().family("unruly").unwrap().digest(), old);
     assert!(service.rollback_reason(&bad).is_some() && service.rollback_reason(&old).is_none());
-    service.activate(&bad).expect("by hand it may");
+    service.activate(&bad).expect("an operator may");
     assert!(service.rollback_reason(&bad).is_none());
     assert!(matches!(state_of(&service, bad), VersionState::Active(_)));
 }
 
 #[tokio::test]
-async fn steps_of_a_fresh_version_are_rescued_where_the_state_can_be_read() {
+async fn a_step_falls_back_to_a_version_that_reads_the_state() {
     let (_dir, service, found) = replaced_by(&flawed(b'c'));
     let (bad, old) = (&found.version, Digest::of(unruly()));
     let cx = step_context(bad);
@@ -102,7 +102,7 @@ async fn steps_of_a_fresh_version_are_rescued_where_the_state_can_be_read() {
     let stuck = service
         .advance_with_fallback(newer, None, cx.clone(), b"migrated:panic".to_vec(), Event::Timer)
         .await;
-    assert_eq!(stuck.unwrap_err().label(), "trap", "states of another version are nobody else's");
+    assert_eq!(stuck.unwrap_err().label(), "trap", "no other version reads that state");
     let written = StateBefore { by, state: b"wait".to_vec() };
     let step = service
         .advance_with_fallback(newer, Some(written), cx, b"migrated:panic".to_vec(), Event::Timer)
@@ -112,36 +112,36 @@ async fn steps_of_a_fresh_version_are_rescued_where_the_state_can_be_read() {
 }
 
 #[tokio::test]
-async fn what_no_version_can_answer_is_not_the_fresh_ones_fault() {
+async fn a_fault_of_both_versions_does_not_count() {
     let fresh = rebuilt(unruly(), 7);
     let (_dir, service, found) = replaced_by(&fresh);
     for _ in 0..30 {
-        assert_eq!(judge(&service, &found, "panic").await.unwrap_err().label(), "trap");
+        assert_eq!(submit(&service, &found, "panic").await.unwrap_err().label(), "trap");
     }
     assert!(service.rollback_reason(&Digest::of(&fresh)).is_none());
-    assert!(judge(&service, &found, "ok").await.is_ok());
-    assert!(judge(&service, &found, "refuse").await.unwrap().answer.is_err(), "a refusal is an answer");
+    assert!(submit(&service, &found, "ok").await.is_ok());
+    assert!(submit(&service, &found, "refuse").await.unwrap().answer.is_err(), "a refusal is an answer");
 }
 
 #[tokio::test]
-async fn a_version_brought_back_by_hand_is_not_watched() {
+async fn a_version_brought_back_by_hand_has_no_canary_period() {
     let (_dir, service, found) = replaced_by(&flawed(b'c'));
     service.roll_back("unruly").unwrap();
     service.roll_back("unruly").unwrap();
     let back = service.registry().resolve(SURFACE, "unruly").unwrap();
     assert_eq!(back.version.digest(), found.version.digest());
     for _ in 0..10 {
-        assert_eq!(judge(&service, &back, "echo").await.unwrap_err().label(), "trap");
+        assert_eq!(submit(&service, &back, "echo").await.unwrap_err().label(), "trap");
     }
     assert!(service.rollback_reason(&back.version.digest()).is_none());
 }
 
 #[tokio::test]
-async fn a_restart_does_not_end_the_watch() {
+async fn a_restart_does_not_end_the_canary_period() {
     let crashing = flawed(b'c');
     let (dir, service, found) = replaced_by(&crashing);
     drop((service, found));
     let service = open(dir.path());
     let found = service.registry().resolve(SURFACE, "unruly").unwrap();
-    assert_eq!(judge(&service, &found, "echo").await.unwrap().by.digest(), Digest::of(unruly()));
+    assert_eq!(submit(&service, &found, "echo").await.unwrap().by.digest(), Digest::of(unruly()));
 }

@@ -1,4 +1,4 @@
-//! What the tests of this room share: the fixture component in all its flaws, contexts.
+//! Shared by the tests of this crate: the fixture component with its flaws, contexts.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -72,7 +72,7 @@ pub fn rebuilt(wasm: &[u8], mark: u8) -> Vec<u8> {
     [wasm, &[0, 3, 1, b'b', mark]].concat()
 }
 
-/// Without a watch, which would keep the version before loaded.
+/// Without a canary period, which would keep the version before loaded.
 pub fn open(dir: &Path) -> PluginService {
     let mut config = Config::new(dir.to_owned());
     config.canary.window_s = 0;
@@ -84,7 +84,7 @@ pub fn open_with(config: Config) -> PluginService {
     PluginService::open(config, TestClock::at(NOW.0)).unwrap()
 }
 
-/// A room with the fixture active in it: a copy of one where it was installed, to spare the compilation.
+/// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
 pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let pattern = INSTALLED.get_or_init(|| {

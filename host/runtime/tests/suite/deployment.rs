@@ -1,5 +1,4 @@
-//! What an operator's house asks beyond a sound component: somebody who vouches for it, what it needs to be
-//! served, and that live tasks could go on with it.
+//! Stages that depend on the gateway: the signature, the configured providers and prices, and the live tasks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> Str
 }
 
 #[test]
-fn where_signatures_are_required_nothing_serves_without_one() {
+fn a_required_signature_is_checked_at_install_and_at_start() {
     let dir = tempfile::tempdir().unwrap();
     let (acme, other) = (
         SigningKey::mint(&gatehouse_harness::TestSeed::constant(3)),
@@ -42,7 +41,7 @@ fn where_signatures_are_required_nothing_serves_without_one() {
     let report = service.install(SignedComponent { wasm: unruly(), signature: Some(&good) }).unwrap();
     assert!(report.stages[0].note.ends_with("signed by acme"), "{:?}", report.stages[0]);
     service.install(SignedComponent { wasm: &newer, signature: Some(&wrong) }).unwrap();
-    // The signature is kept, and judged again when the version comes back.
+    // The signature is kept, and checked again when the version is activated again.
     service.roll_back("unruly").unwrap();
     drop(service);
 
@@ -55,11 +54,14 @@ fn where_signatures_are_required_nothing_serves_without_one() {
     assert!(again.contains("trusted_keys (other)"), "{again}");
     drop(service);
     config.built_in.insert(Digest::of(unruly()));
-    assert!(common::open_with(config).registry().family("unruly").is_some(), "the binary vouches for it");
+    assert!(
+        common::open_with(config).registry().family("unruly").is_some(),
+        "built-in versions need no signature"
+    );
 }
 
 #[test]
-fn what_cannot_be_served_is_named_with_its_remedy() {
+fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
     config.inventory = Some(Inventory::default());
@@ -78,6 +80,8 @@ fn what_cannot_be_served_is_named_with_its_remedy() {
     let verdicts: Vec<StageVerdict> = refused.stages.iter().map(|stage| stage.verdict).collect();
     assert!(verdicts[..5].iter().all(|verdict| *verdict == StageVerdict::Passed), "{verdicts:?}");
     assert_eq!(verdicts[5], StageVerdict::Refused);
+    let note = &refused.stages[5].note;
+    assert!(note.starts_with("this gateway cannot serve it yet"), "the stage is named once: {note}");
     drop(service);
 
     config.inventory =
@@ -115,15 +119,15 @@ fn task(number: u64, state_version: u32, state: &str) -> LiveState {
     }
 }
 
-/// A house with the fixture active and those live tasks.
-fn house(tasks: Vec<LiveState>) -> (tempfile::TempDir, PluginService) {
+/// A service with the fixture active and those live tasks.
+fn service_with(tasks: Vec<LiveState>) -> (tempfile::TempDir, PluginService) {
     let (dir, service, _) = common::ready();
     service.rehearse_on(Arc::new(Tasks(tasks)));
     (dir, service)
 }
 
 fn rehearsed(tasks: Vec<LiveState>, wasm: &[u8]) -> Result<String, String> {
-    let (_dir, service) = house(tasks);
+    let (_dir, service) = service_with(tasks);
     let report =
         service.check(SignedComponent { wasm, signature: None }).map_err(|refused| refused.to_string())?;
     let stage = report.stages.into_iter().find(|stage| stage.name == "rehearse").unwrap();
@@ -136,7 +140,7 @@ fn live_tasks_are_rehearsed_before_a_switch() {
         rehearsed(tasks, wasm),
         expected,
     ) {
-        (Ok(said), Ok(whole)) => assert_eq!(said, whole),
+        (Ok(note), Ok(whole)) => assert_eq!(note, whole),
         (Err(why), Err(parts)) => parts.iter().for_each(|part| assert!(why.contains(part), "{why}")),
         (other, expected) => panic!("{other:?}, not {expected:?}"),
     };
@@ -145,27 +149,27 @@ fn live_tasks_are_rehearsed_before_a_switch() {
     check(vec![], &same, Ok("no live tasks"));
     check(vec![task(1, 1, "ok"), task(2, 1, "wait")], &same, Ok("2 of 2 live states read"));
     check(vec![task(1, 1, "ok"), task(2, 1, "done")], &second, Ok("2 of 2 live states read"));
-    // It claims to read version 1 and cannot read this one.
+    // It claims to read version 1 and cannot read this state.
     let unread: &[&str] =
         &["rehearse: 1 of 2 live states", &first, "migrate from state version 1", "nothing I can"];
     check(vec![task(1, 1, "unreadable"), task(2, 1, "ok")], &second, Err(unread));
     check(vec![task(1, 1, "panic")], &second, Err(&["migrate from state version 1: the plugin trapped"]));
-    // The same version by name only.
+    // It has the same state version and cannot read the state.
     let forgot: &[&str] = &["advance: the plugin trapped", "a state of this build", "goes on"];
     check(vec![task(1, 1, "ok")], &flawed(b'i'), Err(forgot));
-    // What it does not claim to read is nobody's business but the version's that wrote it.
+    // A state that it does not claim to read stays with the version that wrote it.
     check(
         vec![task(1, 7, "panic"), task(2, 1, "ok")],
         &same,
         Ok("1 of 1 live states read; 1 live tasks stay with their version"),
     );
-    // A task that the version which wrote it cannot help either stands in nobody's way.
+    // A state with which its own version fails too does not count.
     check(vec![task(1, 1, "panic"), task(2, 1, "fail")], &same, Ok("2 of 2 live states read"));
 }
 
 #[test]
 fn a_refused_rehearsal_leaves_everything_as_it_was() {
-    let (dir, service) = house((0..20).map(|number| task(number, 1, "unreadable")).collect());
+    let (dir, service) = service_with((0..20).map(|number| task(number, 1, "unreadable")).collect());
     let files = || std::fs::read_dir(dir.path().join("plugins")).unwrap().count();
     let before = files();
     let why = refusal(&service, &flawed(b'2'), None);

@@ -1,4 +1,4 @@
-//! The room as a whole, against a component that misbehaves on request (`tests/fixtures/unruly`).
+//! The plugin service as a whole, against a component that misbehaves on request (`tests/fixtures/unruly`).
 #![allow(clippy::unwrap_used, unreachable_pub, missing_docs, reason = "tests")]
 
 mod answer_rules;

@@ -1,4 +1,4 @@
-//! Each stage turns its own kind of bad component away, in words for people, and what served keeps serving.
+//! Each stage refuses its own kind of bad component with a readable reason, and the version before keeps serving.
 
 use std::num::NonZeroU32;
 
@@ -17,7 +17,7 @@ fn importing(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_stage_speaks_for_itself() {
+fn every_stage_refuses_with_its_own_reason() {
     let (dir, service, version) = ready();
     let check = |wasm: &[u8], expected: &str| {
         let error = service.install(wasm).expect_err(expected).to_string();
@@ -107,20 +107,20 @@ fn padding(bytes: u32) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_bench_runs_one_component_from_anywhere() {
-    let bench = ComponentRunner::load(unruly(), Limits::default()).unwrap();
-    assert_eq!(bench.about().family, "unruly");
+async fn the_component_runner_needs_no_service() {
+    let runner = ComponentRunner::load(unruly(), Limits::default()).unwrap();
+    assert_eq!(runner.about().family, "unruly");
     let (_dir, _families, version) = ready();
-    let judge = || bench.submit(common::context(&version), common::request("ok")).unwrap().unwrap();
+    let judge = || runner.submit(common::context(&version), common::request("ok")).unwrap().unwrap();
     assert_eq!(judge(), judge());
-    let fault = bench.submit(common::context(&version), common::request("panic")).unwrap_err();
+    let fault = runner.submit(common::context(&version), common::request("panic")).unwrap_err();
     assert!(fault.to_string().contains("on purpose"), "{fault}");
     let step = || {
         let cx = common::step_context(&version);
-        bench.advance(cx, b"done".to_vec(), gatehouse_model::Event::Start).unwrap()
+        runner.advance(cx, b"done".to_vec(), gatehouse_model::Event::Start).unwrap()
     };
     assert_eq!(step(), step());
-    let refused = bench.migrate(1, vec![]).unwrap_err().to_string();
+    let refused = runner.migrate(1, vec![]).unwrap_err().to_string();
     assert!(refused.contains("state version 1 is not among those it reads"), "{refused}");
     assert!(ComponentRunner::load(&flawed(b'e'), Limits::default()).is_err());
 }

@@ -20,7 +20,7 @@ fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn installing_reports_and_is_idempotent() {
+fn an_install_reports_and_is_idempotent() {
     let dir = tempfile::tempdir().unwrap();
     let service = open(dir.path());
     let report = service.install(unruly()).unwrap();
@@ -61,7 +61,7 @@ async fn a_task_stays_on_the_version_that_admitted_it() {
 
     let digest = old.digest();
     let StepRoute::Run(pinned) = service.route("unruly", &digest, 1).await.unwrap() else { panic!("pinned") };
-    assert!(Arc::ptr_eq(&pinned, &old), "a version somebody holds is not loaded twice");
+    assert!(Arc::ptr_eq(&pinned, &old), "a loaded version is not loaded twice");
     let states: Vec<_> = service.list().into_iter().map(|row| (row.digest, row.state)).collect();
     assert!(states.contains(&(digest, VersionState::Pinned)), "{states:?}");
     assert!(states.contains(&(active.digest(), VersionState::Active(common::NOW))), "{states:?}");
@@ -69,7 +69,7 @@ async fn a_task_stays_on_the_version_that_admitted_it() {
 
     drop((old, pinned));
     let states: Vec<_> = service.list().into_iter().map(|row| (row.digest, row.state)).collect();
-    assert!(states.contains(&(digest, VersionState::Kept)), "nobody holds it any more: {states:?}");
+    assert!(states.contains(&(digest, VersionState::Kept)), "no task holds it any more: {states:?}");
     let again = service.version(&digest).await.unwrap();
     advance(&service, &again, "ok", Event::Timer).await.unwrap();
     let StepRoute::Run(same) = service.route("unruly", &active.digest(), 1).await.unwrap() else {
@@ -79,28 +79,28 @@ async fn a_task_stays_on_the_version_that_admitted_it() {
 }
 
 #[tokio::test]
-async fn an_operator_goes_back_and_clears_up() {
+async fn an_operator_rolls_back_and_removes() {
     let (_dir, service, old) = ready();
     let (first, newer) = (old.digest(), rebuilt(unruly(), 3));
     drop(old);
-    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let text = |error: &dyn std::fmt::Display| error.to_string();
     let nothing = service.roll_back("unruly").unwrap_err();
-    assert!(told(&nothing).contains("no earlier version"), "{nothing}");
+    assert!(text(&nothing).contains("no earlier version"), "{nothing}");
     service.install(&newer).unwrap();
     let back = service.roll_back("unruly").unwrap();
     assert_eq!((back.digest, back.replaced), (first, Some(Digest::of(&newer))));
     service.activate(&Digest::of(&newer)).unwrap();
 
     let serving = service.remove(&Digest::of(&newer)).unwrap_err();
-    assert!(told(&serving).contains("serves"), "{serving}");
+    assert!(text(&serving).contains("serves"), "{serving}");
     let held = service.version(&first).await.unwrap();
     let pinned = service.remove(&first).unwrap_err();
-    assert!(told(&pinned).contains("finishes tasks"), "{pinned}");
+    assert!(text(&pinned).contains("finishes tasks"), "{pinned}");
     drop(held);
     service.remove(&first).unwrap();
     assert!(matches!(service.version(&first).await, Err(VersionUnavailable::Unknown(_))));
-    assert!(told(&service.activate(&first).unwrap_err()).contains("no plugin version"));
-    assert!(told(&service.remove(&first).unwrap_err()).contains("not in the data folder"));
+    assert!(text(&service.activate(&first).unwrap_err()).contains("no plugin version"));
+    assert!(text(&service.remove(&first).unwrap_err()).contains("not in the data folder"));
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_restart_finds_active_and_pinned_versions_compiled() {
 }
 
 #[tokio::test]
-async fn damaged_code_is_made_again_and_never_run() {
+async fn damaged_code_is_compiled_again_and_never_run() {
     let (dir, service, _) = ready();
     drop(service);
     let code = files(dir.path(), "cwasm").remove(0);
@@ -174,13 +174,13 @@ async fn damaged_code_is_made_again_and_never_run() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_gone_is_told_from_one_that_is_damaged() {
+async fn a_missing_version_and_a_damaged_one_are_different_errors() {
     let (dir, service, version) = ready();
-    let unheard = Digest::of(b"unheard of");
+    let unknown = Digest::of(b"unknown");
     assert!(
-        matches!(service.version(&unheard).await, Err(VersionUnavailable::Unknown(digest)) if digest == unheard)
+        matches!(service.version(&unknown).await, Err(VersionUnavailable::Unknown(digest)) if digest == unknown)
     );
-    assert!(matches!(service.route("nobody", &unheard, 1).await, Err(VersionUnavailable::Unknown(_))));
+    assert!(matches!(service.route("other", &unknown, 1).await, Err(VersionUnavailable::Unknown(_))));
     let digest = version.digest();
     drop((service, version));
 

@@ -8,7 +8,7 @@ const SECTOR: usize = 512;
 
 /// A moment at which the power may go.
 #[derive(Clone, Copy)]
-pub struct PowerCut<'a> {
+pub struct Cut<'a> {
     /// Operations before it.
     pub at: usize,
     /// Batches acknowledged by then; none before the store was ready.
@@ -21,13 +21,13 @@ pub struct PowerCut<'a> {
 ///
 /// # Errors
 /// The first one of a visit; it ends the walk.
-pub fn each_power_cut(
+pub fn each_cut(
     mut sure: Vec<u8>,
     log: &[Op],
-    mut visit: impl FnMut(PowerCut<'_>) -> Result<(), String>,
+    mut visit: impl FnMut(Cut<'_>) -> Result<(), String>,
 ) -> Result<(), String> {
     let (mut synced, mut acknowledged) = (0, None);
-    visit(PowerCut { at: 0, acknowledged, sure: &sure, loose: &[] })?;
+    visit(Cut { at: 0, acknowledged, sure: &sure, loose: &[] })?;
     for (before, op) in log.iter().enumerate() {
         match op {
             Op::Acknowledged(batches) => acknowledged = Some(*batches),
@@ -38,12 +38,12 @@ pub fn each_power_cut(
             Op::SetLen(_) | Op::Write(..) => {}
         }
         let at = before + 1;
-        visit(PowerCut { at, acknowledged, sure: &sure, loose: &log[synced..at] })?;
+        visit(Cut { at, acknowledged, sure: &sure, loose: &log[synced..at] })?;
     }
     Ok(())
 }
 
-impl<'a> PowerCut<'a> {
+impl<'a> Cut<'a> {
     /// The end of a log that began on the disk `sure`, which is brought to its last sync.
     #[must_use]
     pub fn at_end(sure: &'a mut Vec<u8>, log: &'a [Op]) -> Self {
@@ -175,7 +175,7 @@ mod tests {
             Op::SetLen(512),
         ];
         let mut pieces = vec![];
-        each_power_cut(vec![0; 1024], &log, |cut| {
+        each_cut(vec![0; 1024], &log, |cut| {
             pieces.push(cut.pieces());
             if cut.at == log.len() {
                 // In pieces: two sectors, the longer file, a sector behind its old end, the shorter file.

@@ -6,5 +6,5 @@ mod image;
 mod xorshift;
 
 pub use disk::{Access, Disk, DiskFault, Op};
-pub use image::{PowerCut, each_power_cut};
+pub use image::{Cut, each_cut};
 pub use xorshift::Xorshift;

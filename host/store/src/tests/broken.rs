@@ -11,7 +11,7 @@ use super::crash::{Page, recover};
 use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
-use crate::fault_injection::{Access, Disk, DiskFault, Xorshift, each_power_cut};
+use crate::fault_injection::{Access, Disk, DiskFault, Xorshift, each_cut};
 use crate::store::Store;
 
 const COMMANDS: usize = 10;
@@ -84,7 +84,7 @@ async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Op
         .unwrap_or_else(|reason| panic!("change {number}, a {tripped:?}: {reason}"));
     let mut words = Xorshift::new(number as u64);
     let log = disk.log();
-    each_power_cut(vec![], &log, |cut| {
+    each_cut(vec![], &log, |cut| {
         let last = cut.at == log.len();
         let mut images = if last { cut.images(IMAGES, &mut words) } else { vec![] };
         images.drain(..).try_for_each(|image| recover(image, pages, allowed.clone()).map(drop))

@@ -17,7 +17,7 @@ use super::mix::Mix;
 use super::{Dump, remember};
 use crate::batch::Batch;
 use crate::config::Config;
-use crate::fault_injection::{Disk, Op, Xorshift, each_power_cut};
+use crate::fault_injection::{Disk, Op, Xorshift, each_cut};
 use crate::store::Store;
 use crate::writer::commit;
 
@@ -95,9 +95,9 @@ pub(super) fn recover(bytes: Vec<u8>, pages: &[Page], allowed: Range<usize>) -> 
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct Counts {
     images: usize,
-    /// PowerCut while the store was recovering from an earlier cut.
+    /// Cut while the store was recovering from an earlier cut.
     while_recovering: usize,
     /// Prepared on a batch that was durable before it was acknowledged.
     ahead: usize,
@@ -109,18 +109,18 @@ struct Tally {
 struct Life {
     words: Xorshift,
     pages: Vec<Page>,
-    tally: Tally,
+    counts: Counts,
 }
 
 impl Life {
     fn new(seed: u64) -> Self {
         // Every fourth store has rows that make the file grow.
         let fat = if seed.is_multiple_of(4) { 200_000 } else { 9_000 };
-        Self { words: Xorshift::new(!seed), pages: vec![Page::blank(seed, fat)], tally: Tally::default() }
+        Self { words: Xorshift::new(!seed), pages: vec![Page::blank(seed, fat)], counts: Counts::default() }
     }
 
     /// Starts again and again on a disk that a power cut left.
-    fn live(mut self) -> Result<Tally, String> {
+    fn live(mut self) -> Result<Counts, String> {
         let mut disk = vec![];
         for start in 0..STARTS {
             let log = self.work(&disk)?;
@@ -129,7 +129,7 @@ impl Life {
             disk = left;
             self.pages.truncate(page + 1);
         }
-        Ok(self.tally)
+        Ok(self.counts)
     }
 
     /// Opens the store, works a while, and closes it or not: what the disk saw of it.
@@ -156,8 +156,8 @@ impl Life {
         let chosen = ready + 1 + self.words.below(log.len() - ready);
         let before = self.pages.len() - 1 - BATCHES;
         let mut left = None;
-        let Self { words, pages, tally } = self;
-        each_power_cut(disk, log, |cut| {
+        let Self { words, pages, counts } = self;
+        each_cut(disk, log, |cut| {
             // One batch may have become durable without an acknowledgement; none while recovering.
             let (allowed, most) = match cut.acknowledged {
                 Some(batches) => (batches..(batches + 2).min(pages.len()), IMAGES_PER_CUT),
@@ -166,13 +166,13 @@ impl Life {
                 None => return Ok(()),
             };
             for (number, image) in cut.images(most, words).into_iter().enumerate() {
-                tally.images += 1;
-                tally.while_recovering += usize::from(cut.acknowledged.is_none());
-                tally.lengths += usize::from(cut.doubts_length());
+                counts.images += 1;
+                counts.while_recovering += usize::from(cut.acknowledged.is_none());
+                counts.lengths += usize::from(cut.doubts_length());
                 let kept = (cut.at == chosen && left.is_none()).then(|| image.clone());
                 let page = recover(image, pages, allowed.clone())
                     .map_err(|reason| format!("cut {} of {}, image {number}: {reason}", cut.at, log.len()))?;
-                tally.ahead += usize::from(page > allowed.start);
+                counts.ahead += usize::from(page > allowed.start);
                 left = left.take().or_else(|| Some((kept?, page)));
             }
             Ok(())
@@ -186,21 +186,21 @@ fn no_power_cut_loses_what_was_acknowledged() {
     #[expect(clippy::disallowed_methods, reason = "how a person replays a failure")]
     let replayed = std::env::var(REPLAY).ok().map(|seed| seed.parse::<u64>().expect("a seed"));
     let seeds = replayed.map_or(SEEDS, |seed| seed..seed + 1);
-    let (next, total) = (AtomicU64::new(seeds.start), Mutex::new(Tally::default()));
+    let (next, total) = (AtomicU64::new(seeds.start), Mutex::new(Counts::default()));
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if !seeds.contains(&seed) {
                 return;
             }
-            let tally = Life::new(seed)
+            let counts = Life::new(seed)
                 .live()
                 .unwrap_or_else(|reason| panic!("seed {seed}, {reason}; {REPLAY}={seed} replays it"));
             let mut total = total.lock().unwrap();
-            total.images += tally.images;
-            total.while_recovering += tally.while_recovering;
-            total.ahead += tally.ahead;
-            total.lengths += tally.lengths;
+            total.images += counts.images;
+            total.while_recovering += counts.while_recovering;
+            total.ahead += counts.ahead;
+            total.lengths += counts.lengths;
         }
     };
     std::thread::scope(|scope| {
@@ -219,7 +219,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
 /// How many images of a store's first start lose something, and how many there are.
 fn losses(log: &[Op], pages: &[Page]) -> (usize, usize) {
     let (mut words, mut lost, mut images) = (Xorshift::new(3), 0, 0);
-    each_power_cut(vec![], log, |cut| {
+    each_cut(vec![], log, |cut| {
         let Some(batches) = cut.acknowledged.filter(|batches| *batches > 0) else { return Ok(()) };
         for image in cut.images(2, &mut words) {
             let allowed = batches..(batches + 2).min(pages.len());

@@ -4,7 +4,7 @@ use super::Dump;
 use super::crash::Page;
 use crate::config::Config;
 use crate::error::OpenError;
-use crate::fault_injection::{Disk, Xorshift, each_power_cut};
+use crate::fault_injection::{Disk, Xorshift, each_cut};
 use crate::store::Store;
 
 #[test]
@@ -14,7 +14,7 @@ fn a_first_start_that_was_cut_short_is_begun_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("core.redb");
     let (empty, mut words, mut images) = (Page::blank(1, 0).dump, Xorshift::new(5), 0);
-    each_power_cut(vec![], &disk.log(), |cut| {
+    each_cut(vec![], &disk.log(), |cut| {
         for image in cut.images(2, &mut words) {
             std::fs::write(&path, image).unwrap();
             let store =

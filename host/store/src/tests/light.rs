@@ -43,7 +43,7 @@ fn names(store: &Store) -> Vec<String> {
 fn after_a_cut(disk: &Disk) -> Vec<String> {
     let mut sure = Vec::new();
     let log = disk.log();
-    let cut = crate::fault_injection::PowerCut::at_end(&mut sure, &log);
+    let cut = crate::fault_injection::Cut::at_end(&mut sure, &log);
     let image = cut.images(1, &mut crate::fault_injection::Xorshift::new(1)).remove(0);
     names(&Store::with_backend(Disk::of(image), &Config::default()).unwrap())
 }

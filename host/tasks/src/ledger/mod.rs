@@ -4,4 +4,4 @@ pub(crate) mod balanced_entry;
 pub(crate) mod examination;
 pub(crate) mod hold;
 pub(crate) mod journal_entry;
-pub(crate) mod price_book;
+pub(crate) mod price_table;

@@ -96,7 +96,7 @@ impl Decoder {
     }
 }
 
-/// A whole line is whole characters; what is no UTF-8 even so becomes U+FFFD.
+/// A whole line is whole characters; invalid UTF-8 becomes U+FFFD.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -123,7 +123,7 @@ async fn redirects_are_judged_like_the_first_url() {
         ("port", Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))),
         ("scheme", Err(FetchError::BadUrl("expected http or https"))),
         ("userinfo", Err(FetchError::BadUrl("it must not hold a user name or password"))),
-        ("garbage", Err(FetchError::BadUrl("it redirects to what is no URL"))),
+        ("garbage", Err(FetchError::BadUrl("it redirects to an invalid URL"))),
         ("nowhere", Err(FetchError::BadUrl("it redirects to nowhere"))),
         ("304", Err(FetchError::Status(304))),
     ] {

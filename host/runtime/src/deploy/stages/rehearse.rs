@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use gatehouse_model::{Action, Context, Digest, Event, TaskId, UnixMs};
 
+use crate::exec::guest_log::escape_control;
 use crate::fault::Fault;
 use crate::version::Version;
 
@@ -145,7 +146,7 @@ fn try_state(
         Some(
             answer
                 .unwrap_or_else(|fault| Err(fault.to_string()))
-                .map_err(|why| format!("migrate from state version {from}: {why}"))?,
+                .map_err(|why| format!("migrate from state version {from}: {}", escape_control(&why)))?,
         )
     };
     let state = migrated.as_ref().unwrap_or(&live.state);
@@ -179,7 +180,7 @@ fn ends_badly(
     };
     let step = version.advance_within(version.limits().load_ms.get(), &context, state, live.event.clone())?;
     Ok(match step.next {
-        Action::Fail(failure) => Some(failure.message),
+        Action::Fail(failure) => Some(escape_control(&failure.message).into_owned()),
         _ => None,
     })
 }

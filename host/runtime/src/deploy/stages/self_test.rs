@@ -87,9 +87,7 @@ fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
     })?;
     let actual = verdict(&answer);
     if actual != test.expect {
-        // The plugin's text goes to an operator's terminal.
-        let actual = describe(&answer);
-        return Err(format!("it promised {:?} and answered {}", test.expect, escape_control(&actual)));
+        return Err(format!("it promised {:?} and answered {}", test.expect, describe(&answer)));
     }
     let Ok(Accepted { state, doomed: None, .. }) = answer else { return Ok(()) };
     let cx = context(version, Some(TaskId::new(NOW, &Constant)));
@@ -116,19 +114,21 @@ fn verdict(answer: &Result<Accepted, Refusal>) -> Verdict {
 
 fn describe(answer: &Result<Accepted, Refusal>) -> String {
     match answer {
-        Ok(Accepted { doomed: Some(why), .. }) => format!("Doomed: {}", why.message),
+        Ok(Accepted { doomed: Some(why), .. }) => format!("Doomed: {}", escape_control(&why.message)),
         Ok(_) => "Accepted".to_owned(),
         Err(refusal) => refused(refusal),
     }
 }
 
+/// The plugin's text goes to an operator's terminal, so its control characters are escaped.
 fn refused(refusal: &Refusal) -> String {
-    match refusal {
+    let text = match refusal {
         Refusal::Invalid { field: Some(field), message } => format!("Refused: {field}: {message}"),
         Refusal::Invalid { field: None, message }
         | Refusal::NotFound(message)
         | Refusal::Forbidden(message) => format!("Refused: {message}"),
-    }
+    };
+    escape_control(&text).into_owned()
 }
 
 fn context(version: &Version, task: Option<TaskId>) -> Context {
@@ -147,5 +147,17 @@ struct Constant;
 impl Seed for Constant {
     fn fill(&self, into: &mut [u8]) {
         into.fill(0x5a);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_cannot_control_the_terminal() {
+        let field = Some("a\u{1b}[2J".to_owned());
+        let refusal = Refusal::Invalid { field, message: "b\nERROR c".to_owned() };
+        assert_eq!(refused(&refusal), "Refused: a\\u{1b}[2J: b\\nERROR c");
     }
 }

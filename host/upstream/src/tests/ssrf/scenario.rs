@@ -113,7 +113,7 @@ fn verdict(outcome: Result<Bytes, FetchError>, dials: &[SocketAddr]) -> String {
             return format!("reaches {}", listed(dials));
         }
         Err(FetchError::BadUrl("it does not parse")) => "unparsed".to_owned(),
-        Err(FetchError::BadUrl("it redirects to what is no URL")) => "no-url".to_owned(),
+        Err(FetchError::BadUrl("it redirects to an invalid URL")) => "no-url".to_owned(),
         Err(FetchError::BadUrl("expected http or https")) => "scheme".to_owned(),
         Err(FetchError::BadUrl("it must not hold a user name or password")) => "userinfo".to_owned(),
         Err(FetchError::BadUrl("only ports 80 and 443 are allowed")) => "port".to_owned(),

@@ -1,8 +1,8 @@
-//! Ten swaps under load, six of them to bad versions: no request fails, what lies never serves, what fails
-//! only on real requests goes back by itself, and every task finishes.
+//! Ten deployments under load, six of them of bad versions: no request fails, a version that fails a stage never serves,
+//! one that fails only on real requests is rolled back, and every task finishes.
 //!
-//! A few seconds as it stands. The whole figure, 200 requests a second for a minute, by hand:
-//! `GATEHOUSE_DEPLOY_SECONDS=60 cargo test --release -p gatehouse --test deploy ten_swaps -- --nocapture`
+//! Takes a few seconds. With 200 requests a second for a minute, by hand:
+//! `GATEHOUSE_DEPLOY_SECONDS=60 cargo test --release -p gatehouse --test deploy ten_deployments -- --nocapture`
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ const CLIENTS: usize = 4;
 /// Between two requests of a client: 200 a second altogether.
 const PACE: Duration = Duration::from_millis(20);
 
-/// How long to go on, and so how many requests each client makes at least.
+/// How long to go on; it also gives the minimum of requests of each client.
 #[expect(clippy::disallowed_methods, reason = "a figure asked for by hand")]
 fn seconds() -> u64 {
     std::env::var("GATEHOUSE_DEPLOY_SECONDS").ok().map_or(1, |text| text.parse().expect("seconds"))
@@ -34,18 +34,18 @@ fn saboteur(wasm: &[u8], flaw: u8, mark: u8) -> Vec<u8> {
     wasm
 }
 
-/// What one client saw: its tasks, and its slowest answer.
-async fn load(
+/// Sends requests until `stop`; returns the tasks and the time of each answer.
+async fn send_requests(
     caller: Caller,
     number: usize,
-    least: usize,
-    over: Arc<AtomicBool>,
+    min_requests: usize,
+    stop: Arc<AtomicBool>,
 ) -> (Vec<String>, Vec<Duration>) {
     let (mut tasks, mut took) = (Vec::new(), Vec::new());
-    let mut beat = tokio::time::interval(PACE);
-    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    while !over.load(Ordering::SeqCst) || tasks.len() < least {
-        beat.tick().await;
+    let mut interval = tokio::time::interval(PACE);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while !stop.load(Ordering::SeqCst) || tasks.len() < min_requests {
+        interval.tick().await;
         let begun = Instant::now();
         let prompt = format!("kite {number}-{}", tasks.len());
         let answer = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": prompt})).await;
@@ -56,17 +56,17 @@ async fn load(
     (tasks, took)
 }
 
-/// Waits until the version last installed is withdrawn; requests go on meanwhile.
-async fn withdrawn(house: &Gateway, count: usize) {
-    while versions(house).await.iter().filter(|(_, state)| state == "withdrawn").count() < count {
+/// Waits until that many versions are rolled back; requests go on meanwhile.
+async fn until_rolled_back(gateway: &Gateway, count: usize) {
+    while versions(gateway).await.iter().filter(|(_, state)| state == "withdrawn").count() < count {
         tokio::task::yield_now().await;
     }
 }
 
 #[test]
-fn ten_swaps_six_of_them_bad_fail_no_request() {
+fn ten_deployments_six_of_them_bad_fail_no_request() {
     run(async {
-        let (house, sandbox, caller) = start("").await;
+        let (gateway, sandbox, caller) = start("").await;
         let (builds, wasm) = (Builds::new(), component("tests/deploy/fixtures/saboteur"));
         // A live task whose state every candidate is rehearsed on.
         let held = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "[[never-ready]]"})).await;
@@ -74,16 +74,18 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
         while sandbox.context_record().submits.is_empty() {
             caller.send("GET", "/v1/tasks", &[], "").await;
         }
-        let over = Arc::new(AtomicBool::new(false));
-        let least = usize::try_from(seconds()).expect("few") * 200 / CLIENTS;
+        let stop = Arc::new(AtomicBool::new(false));
+        let min_requests = usize::try_from(seconds()).expect("few") * 200 / CLIENTS;
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|number| tokio::spawn(load(caller.clone(), number, least, Arc::clone(&over))))
+            .map(|number| {
+                tokio::spawn(send_requests(caller.clone(), number, min_requests, Arc::clone(&stop)))
+            })
             .collect();
         let install = async |name: String, bytes: Vec<u8>| {
             let file = builds.write(&name, &bytes).display().to_string();
-            house.try_command(&["plugin", "install", &file, "--json"]).await
+            gateway.try_command(&["plugin", "install", &file, "--json"]).await
         };
-        let mut gone = 0;
+        let mut rolled_back = 0;
         for (step, kind) in "gcglysgclg".bytes().enumerate() {
             let mark = u8::try_from(step).expect("ten");
             let bytes = match kind {
@@ -105,11 +107,11 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
                 assert_eq!((&last["stage"], &last["verdict"]), (&json!(caught), &json!("refused")), "{text}");
             }
             if matches!(kind, b'c' | b'l') {
-                gone += 1;
-                withdrawn(&house, gone).await;
+                rolled_back += 1;
+                until_rolled_back(&gateway, rolled_back).await;
             }
         }
-        over.store(true, Ordering::SeqCst);
+        stop.store(true, Ordering::SeqCst);
         let (mut tasks, mut took) = (Vec::new(), Vec::new());
         for client in clients {
             let (their_tasks, their_times) = client.await.expect("no request failed");
@@ -129,23 +131,23 @@ fn ten_swaps_six_of_them_bad_fail_no_request() {
             at(99),
             at(100)
         );
-        let states: Vec<(String, String)> = versions(&house).await;
+        let states: Vec<(String, String)> = versions(&gateway).await;
         let serving: Vec<&String> =
             states.iter().filter(|(_, state)| state == "active").map(|(digest, _)| digest).collect();
         let last = gatehouse_model::Digest::of(&std::fs::read(builds.build(9)).expect("a build")).to_string();
         assert_eq!(serving, [&last], "the last good one serves: {states:?}");
         assert_eq!(states.iter().filter(|(_, state)| state == "withdrawn").count(), 4, "{states:?}");
-        house.expect_sound_ledger().await;
+        gateway.expect_sound_ledger().await;
     });
 }
 
 #[test]
-fn a_folder_takes_what_is_copied_into_it() {
+fn a_component_copied_into_the_watch_folder_is_installed() {
     run(async {
         let outer = tempfile::tempdir().expect("a folder");
         let folder = outer.path().join("incoming");
         let more = format!("[plugins]\nwatch_folder = {:?}\n\n", folder.display().to_string());
-        let (house, _sandbox, _caller) = start(&more).await;
+        let (gateway, _sandbox, _caller) = start(&more).await;
         let builds = Builds::new();
         let good = std::fs::read(builds.build(1)).expect("a build");
         let put = |name: &str, bytes: &[u8]| {
@@ -167,6 +169,6 @@ fn a_folder_takes_what_is_copied_into_it() {
         assert!(accepted.len() == 1 && accepted[0].contains("\"switch\""), "{accepted:?}");
         assert!(refused.len() == 1 && refused[0].contains("not a WebAssembly component"), "{refused:?}");
         let digest = gatehouse_model::Digest::of(&good).to_string();
-        assert!(versions(&house).await.contains(&(digest, "active".to_owned())));
+        assert!(versions(&gateway).await.contains(&(digest, "active".to_owned())));
     });
 }

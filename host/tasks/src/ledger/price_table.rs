@@ -6,7 +6,7 @@ use gatehouse_model::{Charge, Credits};
 
 /// The operator's prices, all zero or more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PriceBook(BTreeMap<String, Credits>);
+pub struct PriceTable(BTreeMap<String, Credits>);
 
 /// What a charge amounts to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum NoPrice {
     },
 }
 
-impl PriceBook {
+impl PriceTable {
     /// Prices by key.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl PriceBook {
 mod tests {
     use super::*;
 
-    fn book(prices: &[(&str, i64)]) -> Result<PriceBook, NegativePrice> {
-        PriceBook::new(prices.iter().map(|(key, price)| ((*key).to_owned(), Credits(*price))).collect())
+    fn book(prices: &[(&str, i64)]) -> Result<PriceTable, NegativePrice> {
+        PriceTable::new(prices.iter().map(|(key, price)| ((*key).to_owned(), Credits(*price))).collect())
     }
 
     fn check(keys: &[&str], quantity: u32, expected: Result<(&str, i64), &str>) {
