@@ -32,7 +32,7 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         assert!(task["error"]["message"].as_str().is_some_and(|text| text.contains("restarted")), "{task}");
         assert_eq!(task["cost"], 0.0);
         assert_eq!(submits(&sandbox).values().sum::<usize>(), 1);
-        // The operator can read what was decided, through the door and without a running gateway.
+        // The operator can read the decision through the admin API, and without a running gateway.
         let id = task["id"].as_str().expect("an id").to_owned();
         let through_door = gateway.audit(&["--task", &id]).await;
         assert_eq!(through_door.len(), 1, "{through_door:?}");

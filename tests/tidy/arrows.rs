@@ -1,4 +1,4 @@
-//! Which room may use which, and which room owns which library. The same table as README's picture.
+//! Which crate may use which, and which crate owns which library. The same table as the picture in README.md.
 
 use std::collections::BTreeSet;
 
@@ -119,7 +119,7 @@ fn every_dangerous_library_has_one_owner() {
             }
         }
     }
-    assert_none("libraries outside the room that owns them", &broken);
+    assert_none("libraries outside the crate that owns them", &broken);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The rules of the tree, checked like any other behaviour: arrows between rooms, owners of dangerous
-//! words, how files open and how long they may be, and a README that names every room.
+//! The rules of the tree, checked like any other behaviour: arrows between crates and between files, owners of dangerous
+//! libraries, the glossary, how files open and how long they may be, and READMEs that name what exists.
 //!
-//! A failure here names the file and the rule. Changing a rule means changing the table below and the
+//! A failure here names the file and the rule. Changing a rule means changing its table here and the
 //! picture in README.md together.
 
 #![cfg(test)]

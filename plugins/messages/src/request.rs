@@ -190,7 +190,7 @@ fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
 }
 
 fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u32, Refusal> {
-    let raw = required(&Path::DOTTED, &fields, "max_tokens")?;
+    let raw = required(&Path::DOTTED, fields, "max_tokens")?;
     let requested: u64 = serde_json::from_str(raw.get())
         .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), "an integer of at least 1", raw))?;
     if requested == 0 {

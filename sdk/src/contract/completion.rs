@@ -99,18 +99,21 @@ impl TextFailure {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the type is generated")]
 impl Default for Usage {
     fn default() -> Self {
         Self { input: 0, output: 0, cached: 0, cache_write: 0 }
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the type is generated")]
 impl Default for Sse {
     fn default() -> Self {
         Self { event: None, data: String::new() }
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the type is generated")]
 impl Default for Chunk {
     fn default() -> Self {
         Self { send: Vec::new(), usage: None, output_bytes: 0, last: false }

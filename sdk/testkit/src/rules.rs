@@ -37,7 +37,7 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
         Action::Probe(probes) if probes.is_empty() || probes.len() > MAX_MEDIA => {
             Err(format!("expected 1 to {MAX_MEDIA} probes, got {}", probes.len()))
         }
-        // Any text: what is no URL comes back as a finding with the reason.
+        // Any text: one that is not a URL comes back as a finding with the reason.
         Action::Probe(_) => Ok(()),
         Action::Wait(moment) if *moment < cx.now => {
             Err(format!("a wait ends before now: {} < {}", moment.0, cx.now.0))

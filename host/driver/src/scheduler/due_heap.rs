@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_slot_wakes_whoever_waited_longest_and_still_lives() {
+    fn a_free_permit_wakes_the_task_that_waited_longest_and_still_lives() {
         let mut heap = DueHeap::default();
         for task in [1, 2, 3] {
             heap.arm(id(task), UnixMs(1_000));

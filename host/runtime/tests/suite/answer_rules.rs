@@ -44,7 +44,7 @@ async fn steps_at_the_limit_pass() {
     };
     assert_eq!(next("wait").await, Action::Wait(UnixMs(NOW.0 + DAY)));
     assert!(matches!(next("probe").await, Action::Probe(probes) if probes.len() == 64));
-    // What is no URL is for the probe to find.
+    // The probe reports a text that is not a URL.
     assert!(matches!(next("probe any text").await, Action::Probe(probes) if probes[0].source == "no URL"));
     assert!(matches!(next("done").await, Action::Done(end) if end.products.len() == 1));
     let Action::Fail(why) = next("fail").await else { panic!("it fails") };

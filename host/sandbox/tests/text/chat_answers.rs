@@ -90,7 +90,7 @@ async fn the_same_request_has_the_same_answer() {
     assert_eq!((&one["choices"], &one["usage"]), (&two["choices"], &two["usage"]));
     assert_ne!(one["id"], two["id"]);
     assert_eq!((&one["object"], &one["model"]), (&json!("chat.completion"), &json!("gpt-sim")));
-    assert_ne!(one["choices"], test.ask(WIRE, &ask("goodbye")).await.json()["choices"]);
+    assert_ne!(one["choices"], test.ask(WIRE, &ask("farewell")).await.json()["choices"]);
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::client::connect::{ConnectError, Connector};
 
 /// A request's body.
 pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
-/// The client all rooms' traffic goes through.
+/// The client of every outgoing call.
 pub(crate) type Http = Client<Connector, Payload>;
 
 /// Why there is no response head.

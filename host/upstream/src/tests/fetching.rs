@@ -11,7 +11,7 @@ fn user(max_bytes: u64) -> Policy<'static> {
     Policy::new(Origins::User, max_bytes, PATIENCE)
 }
 
-/// A room that may fetch from these hosts although they are private.
+/// An upstream that may fetch from these hosts although they are private.
 fn allowing(hosts: &[String]) -> Upstream {
     upstream(&format!("[fetch]\nallow_private = {hosts:?}\n"))
 }

@@ -283,7 +283,7 @@ fn refuses_unsupported_fields_by_name() {
     );
     refused(
         json!({"tool_choice": "required"}),
-        "`tool_choice`: expected `none`, `auto`, `required` or a function that stands in `tools`, got the string \"required\"",
+        "`tool_choice`: expected `none`, `auto`, `required` or a function that is in `tools`, got the string \"required\"",
     );
     let said = |message: Value| json!({"messages": [{"role": "user", "content": "x"}, message]});
     let custom = json!({"id": "c", "type": "custom", "custom": {"name": "c", "input": "x"}});

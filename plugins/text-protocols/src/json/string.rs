@@ -52,7 +52,7 @@ impl<'a> JsonString<'a> {
     /// The text; as written when it has half of a surrogate pair.
     #[must_use]
     pub fn decoded(self) -> Cow<'a, str> {
-        self.decode().unwrap_or(Cow::Borrowed(self.inner()))
+        self.decode().unwrap_or_else(|| Cow::Borrowed(self.inner()))
     }
 
     /// Whether the text is empty.

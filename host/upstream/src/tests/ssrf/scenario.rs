@@ -52,7 +52,7 @@ impl Stage {
         Self { names: Arc::new(names), dials, script, server, folder }
     }
 
-    /// A room on this stage; `fetch` goes into that table, `providers` stands before it.
+    /// An upstream in this scenario; `fetch` goes into that table, `providers` is written before it.
     pub(super) fn upstream(&self, providers: &str, fetch: &str) -> Upstream {
         let roots = self.folder.path().join("roots.pem");
         let text = format!("{providers}\n[fetch]\nextra_roots_file = {roots:?}\n{fetch}\n");
