@@ -64,7 +64,10 @@ impl Dial for Network {
                     tasks::answer(Arc::clone(&provider), endpoint, request)
                 }))),
             }
-            Ok(Dialed { stream: Box::new(Pipe { simulation: Arc::clone(simulation), inner: ours }), peer: to })
+            Ok(Dialed {
+                stream: Box::new(Pipe { simulation: Arc::clone(simulation), inner: ours }),
+                peer: to,
+            })
         })
     }
 }

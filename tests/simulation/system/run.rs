@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_store::fault_injection::{Disk, Cut};
+use gatehouse_store::fault_injection::{Cut, Disk};
 use tokio::task::JoinSet;
 
 use crate::clients::{actions, tasks, texts};

@@ -128,7 +128,11 @@ impl System {
     }
 
     /// Takes every permit of an account.
-    pub(crate) async fn take_permits(&self, account: &str, limit: usize) -> Result<Vec<AccountPermit>, String> {
+    pub(crate) async fn take_permits(
+        &self,
+        account: &str,
+        limit: usize,
+    ) -> Result<Vec<AccountPermit>, String> {
         let mut taken = Vec::new();
         for _ in 0..20 {
             match self.upstream.acquire_account("bfl", Some(account)) {

@@ -51,7 +51,10 @@ impl<K: Copy + Eq + Hash + Send + 'static, V: Clone + Send + Sync + 'static> Sin
             }
             Err(running) => running,
         };
-        result.wait_for(Option::is_some).await.ok()?.clone()
+        let value = result.wait_for(Option::is_some).await.ok()?.clone();
+        // The channel keeps a copy until its sender is gone; a caller that drops its own copy expects it to be the last.
+        while result.changed().await.is_ok() {}
+        value
     }
 
     /// Keeps others from beginning work for `key`; `None` when work runs already.
