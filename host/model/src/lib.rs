@@ -17,11 +17,16 @@ mod task;
 mod time;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
-pub use contract::about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
-pub use contract::call::{Body, Call, Header, Outage, Part, Payload, Replay, Reply, Target};
+pub use contract::about::{About, ModelInfo, NamePlace, Offers, ParentPlace, SelfTest, SurfaceInfo, Verdict};
+pub use contract::call::{
+    Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
+};
+pub use contract::edit::{Clip, Edit, Tile};
+pub use contract::json::Json;
+pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::task_contract::{
-    Accepted, Action, Blame, Charge, Context, Event, Facts, Failure, Finding, MediaKind, Outcome, Parent,
-    Probe, Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Blame, Cause, Charge, Context, Event, Facts, FailedOutcome, Failure, Finding,
+    InterimView, MediaKind, Outcome, Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,
@@ -31,5 +36,5 @@ pub use customer::{ChatFormat, Customer, Key};
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, KeyId, MediaId, RequestId, Seed, TaskId};
 pub use secret::Secret;
-pub use task::{AccountAssignment, FailureKind, Media, Phase, Status, Task, TaskFailure};
+pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Status, Task, TaskFailure};
 pub use time::{Clock, Pause, UnixMs};

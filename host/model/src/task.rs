@@ -6,14 +6,18 @@
 //!      |                  `-----------> Run(Reply) <-----------'
 //!      +--timer-- Wait
 //!      +--facts-- Probe
-//!      +--lost--- Save --copied--> Over
+//!      +--lost--- Publish --copied--> the step's own action
+//!      +--lost--- Save, SaveFailed --copied--> Over
 //! ```
 //! The rules of movement are in `tasks`; this is only the shape.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::Call;
-use crate::contract::task_contract::{Blame, Charge, Event, Failure, Outcome, Probe, Stage};
+use crate::contract::task_contract::{
+    Action, Blame, Charge, Event, FailedOutcome, Failure, InterimView, Outcome, Probe, Stage,
+};
 use crate::credits::Credits;
 use crate::digest::Digest;
 use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
@@ -91,8 +95,17 @@ pub enum Phase {
     Probe(Vec<Probe>),
     /// Wake the plugin at this moment.
     Wait(UnixMs),
+    /// Copy the products of a view, show the view, then do this.
+    Publish {
+        /// The view.
+        view: InterimView,
+        /// What the plugin wants next.
+        next: Box<Action>,
+    },
     /// Copy the products, then complete.
     Save(Outcome),
+    /// Copy the products, then fail.
+    SaveFailed(FailedOutcome),
     /// Nothing.
     Over,
 }
@@ -145,6 +158,19 @@ pub struct Media {
     pub expires: UnixMs,
 }
 
+/// An accepted request that joined a living task, not yet delivered to its plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinedRequest {
+    /// The surface it came through.
+    pub surface: String,
+    /// What its plugin made of it; delivered with [`Event::Joined`].
+    pub brief: Bytes,
+    /// The blobs it brought.
+    pub blobs: Vec<BlobId>,
+    /// What it added to the task's hold.
+    pub held: Credits,
+}
+
 /// A durable asynchronous job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
@@ -186,6 +212,13 @@ pub struct Task {
     pub expected_ms: Option<u32>,
     /// What to do next.
     pub phase: Phase,
+    /// Delivered with [`Event::Start`], and with [`Event::Joined`] once that request is being delivered; empty
+    /// afterwards.
+    #[serde(default)]
+    pub brief: Bytes,
+    /// Requests that joined it, not yet delivered, oldest first.
+    #[serde(default)]
+    pub joined: Vec<JoinedRequest>,
     /// The provider account that made it; follow-ups go there too.
     #[serde(rename = "seat")]
     pub assignment: Option<AccountAssignment>,
@@ -195,11 +228,14 @@ pub struct Task {
     pub charge: Charge,
     /// The price of one unit, frozen at submit.
     pub unit_price: Credits,
-    /// Held at submit.
+    /// Held: at submit, and for each request that joined.
     pub held: Credits,
+    /// The part of `held` that requests which joined have added. It is billed as it is when the task completes.
+    #[serde(default)]
+    pub joined_held: Credits,
     /// Settled at the end; zero for a failed task.
     pub cost: Option<Credits>,
-    /// `result` with `media:<n>` placeholders, JSON.
+    /// `result`, interim or final, with `media:<n>` placeholders, JSON. Empty while there is none.
     #[serde(with = "serde_bytes")]
     pub public: Vec<u8>,
     /// What the family keeps for follow-ups, JSON.

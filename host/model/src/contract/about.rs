@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::names::Parent;
+
 /// A loaded version's manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
@@ -9,7 +11,7 @@ pub struct About {
     pub family: String,
     /// Semver of the build.
     pub version: String,
-    /// Which halves of the contract are real.
+    /// Which interfaces of the contract it exports.
     pub offers: Offers,
     /// Models served.
     pub models: Vec<ModelInfo>,
@@ -17,7 +19,7 @@ pub struct About {
     pub surfaces: Vec<SurfaceInfo>,
     /// Providers that must be configured.
     pub providers: Vec<String>,
-    /// Every price key a charge may name.
+    /// The least specific price keys; each must have a price.
     pub price_keys: Vec<String>,
     /// Stamped on every state the build writes.
     pub state_version: u32,
@@ -27,13 +29,17 @@ pub struct About {
     pub self_tests: Vec<SelfTest>,
 }
 
-/// Which halves of the contract a family fills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The interfaces of the contract a component exports beside `manifest`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offers {
     /// Long jobs.
     pub jobs: bool,
     /// Text.
     pub text: bool,
+    /// Its own rendering of a task.
+    pub views: bool,
+    /// Calls of many tasks as one.
+    pub bulk: bool,
 }
 
 /// One model.
@@ -56,6 +62,32 @@ pub struct SurfaceInfo {
     pub default_model: Option<String>,
     /// JSON Schema of the parameters.
     pub schema: String,
+    /// Where the task a request follows up is named.
+    pub parent: ParentPlace,
+    /// Whether a request joins its living parent instead of making a task.
+    pub joins: bool,
+    /// Where names stand that a customer may own.
+    pub names: Vec<NamePlace>,
+}
+
+/// Where the task a request follows up is named.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParentPlace {
+    /// It follows up no task.
+    Nowhere,
+    /// In the request's path.
+    Path,
+    /// In a field of the body: a task id, or a list of task ids.
+    Field(String),
+}
+
+/// Where names stand that a customer may own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NamePlace {
+    /// A string `<scheme>://...` anywhere in the body.
+    Scheme(String),
+    /// A field of the body: a name, or a list of names.
+    Field(String),
 }
 
 /// A request with a known answer, run twice before every switch.
@@ -65,6 +97,8 @@ pub struct SelfTest {
     pub surface: String,
     /// The request body, JSON.
     pub body: String,
+    /// The tasks it follows up.
+    pub parents: Vec<Parent>,
     /// The expected answer.
     pub expect: Verdict,
 }

@@ -89,6 +89,13 @@ pub enum Payload {
     Json(Bytes),
     /// multipart/form-data.
     Form(Vec<Part>),
+    /// These bytes under this content type.
+    Raw {
+        /// The content type.
+        mime: String,
+        /// The bytes; nothing in them is replaced.
+        data: Body,
+    },
 }
 
 /// Whether the same bytes may be sent again when it is unknown whether they arrived.
@@ -119,8 +126,72 @@ pub struct Call {
     pub timeout_ms: u32,
     /// Repetition policy.
     pub replay: Replay,
-    /// Keep the reply's body as a blob.
-    pub save_body: bool,
+    /// The account that must make it: an [`Affinity`] of an earlier reply.
+    #[serde(default)]
+    pub affinity: Option<Affinity>,
+    /// How the reply's body is handed over.
+    #[serde(alias = "save_body", default)]
+    pub reading: Reading,
+    /// Whether the host adds the account's credentials. Presigned addresses go without.
+    #[serde(default = "with_credentials")]
+    pub credentials: bool,
+    /// It may become one call with others of the same key and account.
+    #[serde(default)]
+    pub shared: Option<Shared>,
+}
+
+const fn with_credentials() -> bool {
+    true
+}
+
+/// A provider account, opaque to plugins: a digest of its names, so that an account's name reaches no client.
+pub type Affinity = String;
+
+/// How the body of a reply is handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredReading")]
+pub enum Reading {
+    /// As it is.
+    #[default]
+    Whole,
+    /// Kept as a blob.
+    Saved,
+    /// With its long base64 strings cut out as blobs; the body is JSON.
+    Cut,
+}
+
+/// `save_body` of earlier stores was a truth value.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredReading {
+    SaveBody(bool),
+    Named(NamedReading),
+}
+
+#[derive(Deserialize)]
+enum NamedReading {
+    Whole,
+    Saved,
+    Cut,
+}
+
+impl From<StoredReading> for Reading {
+    fn from(stored: StoredReading) -> Self {
+        match stored {
+            StoredReading::SaveBody(false) | StoredReading::Named(NamedReading::Whole) => Self::Whole,
+            StoredReading::SaveBody(true) | StoredReading::Named(NamedReading::Saved) => Self::Saved,
+            StoredReading::Named(NamedReading::Cut) => Self::Cut,
+        }
+    }
+}
+
+/// A call that may be merged with others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// Calls of one key and one account may be merged.
+    pub key: String,
+    /// What this call asks about.
+    pub item: String,
 }
 
 /// What a provider answered.
@@ -132,6 +203,9 @@ pub struct Reply {
     pub headers: Vec<Header>,
     /// The body.
     pub body: Body,
+    /// The account that answered; empty in stores of earlier versions.
+    #[serde(default)]
+    pub affinity: Affinity,
 }
 
 impl Reply {

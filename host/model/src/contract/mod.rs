@@ -2,5 +2,8 @@
 
 pub(crate) mod about;
 pub(crate) mod call;
+pub(crate) mod edit;
+pub(crate) mod json;
+pub(crate) mod names;
 pub(crate) mod task_contract;
 pub(crate) mod text;

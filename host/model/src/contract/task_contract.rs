@@ -7,6 +7,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage, Reply};
+use crate::contract::edit::Edit;
+use crate::contract::json::Json;
+use crate::contract::names::{Claim, OwnedName, Parent};
 use crate::ids::TaskId;
 use crate::time::UnixMs;
 
@@ -23,8 +26,10 @@ pub struct Context {
     pub accepted_at: UnixMs,
     /// When the host fails the task by itself.
     pub deadline: UnixMs,
+    /// Opaque and stable for one customer; never a key or a customer id. Empty where there is no customer.
+    pub customer: String,
     /// The operator's table for the plugin, as JSON.
-    pub settings: std::sync::Arc<[u8]>,
+    pub settings: std::sync::Arc<str>,
 }
 
 /// A request as a plugin judges it.
@@ -33,26 +38,13 @@ pub struct Submission {
     /// "images.generate", ...
     pub surface: String,
     /// JSON, with long media already cut out.
-    pub body: Bytes,
-    /// The task a follow-up refers to; its owner has been checked.
-    pub parent: Option<Parent>,
+    pub body: Json,
+    /// The tasks it follows up; their owner has been checked.
+    pub parents: Vec<Parent>,
+    /// Names in the body that its customer owns. All others are as unknown as names that never existed.
+    pub owned: Vec<OwnedName>,
     /// Facts about the blobs cut out of `body`.
     pub blobs: Vec<Facts>,
-}
-
-/// What a follow-up may know of its parent.
-#[derive(Clone, Debug)]
-pub struct Parent {
-    /// The parent's id.
-    pub task: TaskId,
-    /// The parent's canonical model.
-    pub model: String,
-    /// Whether it ended well.
-    pub completed: bool,
-    /// What the client reads as `result`, JSON.
-    pub public: Vec<u8>,
-    /// What the family kept, JSON.
-    pub private: Vec<u8>,
 }
 
 /// Why a request is refused at once.
@@ -94,7 +86,8 @@ pub struct Failure {
 /// What to bill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
-    /// Price keys, most specific first.
+    /// Price keys, most specific first. The last one is in the manifest's `price_keys`; each earlier one begins with
+    /// it, followed by `-` or `@`.
     pub keys: Vec<String>,
     /// Units of the price.
     pub quantity: u32,
@@ -164,6 +157,8 @@ pub struct Accepted {
     pub expected_ms: Option<u32>,
     /// The plugin's state.
     pub state: Vec<u8>,
+    /// Kept with the task, and handed over with [`Event::Start`] or [`Event::Joined`] only.
+    pub brief: Bytes,
     /// Accepted only to fail.
     pub doomed: Option<Failure>,
 }
@@ -186,11 +181,22 @@ pub struct Finding {
     pub found: Result<Facts, String>,
 }
 
+/// Why a task is to be stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// The client asked for it.
+    Client,
+    /// The task's time is over.
+    Deadline,
+}
+
 /// An input of a plugin's state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// The task begins.
-    Start,
+    /// The task begins, with its brief. The brief is stored in the task's record, not in the event.
+    Start(#[serde(skip)] Bytes),
+    /// An accepted request joins the task: its brief, which is stored like that of `Start`.
+    Joined(#[serde(skip)] Bytes),
     /// A call was answered.
     Reply(Reply),
     /// A call was not answered.
@@ -199,8 +205,8 @@ pub enum Event {
     Probed(Vec<Finding>),
     /// The wait is over.
     Timer,
-    /// The client wants to stop.
-    Cancel,
+    /// The task is to be stopped.
+    Cancel(Cause),
     /// A product could not be copied.
     Lost {
         /// The product's source.
@@ -217,21 +223,61 @@ pub struct Product {
     pub source: String,
     /// What to call it when the bytes do not say.
     pub mime: Option<String>,
+    /// The part of it that is kept; all of it when there is none.
+    #[serde(default)]
+    pub edit: Option<Edit>,
 }
 
 /// A good end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The client's `result`, JSON with `media:<n>` and `expires:<n>` in it.
-    #[serde(with = "serde_bytes")]
-    pub public: Vec<u8>,
+    #[serde(with = "crate::contract::json")]
+    pub public: Json,
     /// Kept for follow-ups, JSON.
-    #[serde(with = "serde_bytes")]
-    pub private: Vec<u8>,
+    #[serde(with = "crate::contract::json")]
+    pub private: Json,
     /// What to copy.
     pub products: Vec<Product>,
-    /// Bill less than was held.
+    /// Names the customer owns from now on.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// Bill less than was held. Replaces the task's own charge; charges of joined requests stay as they are.
     pub settle: Option<Charge>,
+}
+
+/// What clients and follow-ups see of a task that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterimView {
+    /// The client's `result` so far, JSON with `media:<n>` and `expires:<n>` in it.
+    #[serde(with = "crate::contract::json")]
+    pub public: Json,
+    /// Kept for follow-ups, JSON.
+    #[serde(with = "crate::contract::json")]
+    pub private: Json,
+    /// What to copy.
+    pub products: Vec<Product>,
+}
+
+/// A bad end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedOutcome {
+    /// Why.
+    pub failure: Failure,
+    /// What the client still gets, JSON with placeholders. `None` keeps the last interim view.
+    pub public: Option<Json>,
+    /// Kept for follow-ups, JSON.
+    pub private: Option<Json>,
+    /// What to copy.
+    pub products: Vec<Product>,
+    /// Names the customer owns from now on.
+    pub claims: Vec<Claim>,
+}
+
+impl From<Failure> for FailedOutcome {
+    fn from(failure: Failure) -> Self {
+        Self { failure, public: None, private: None, products: Vec::new(), claims: Vec::new() }
+    }
 }
 
 /// What a plugin wants next.
@@ -246,7 +292,7 @@ pub enum Action {
     /// A good end.
     Done(Outcome),
     /// A bad end.
-    Fail(Failure),
+    Fail(FailedOutcome),
 }
 
 /// One answer of a plugin's state machine.
@@ -258,6 +304,8 @@ pub struct Step {
     pub stage: Stage,
     /// 0 to 100.
     pub progress: u8,
+    /// What clients see from now on, when it changes.
+    pub view: Option<InterimView>,
     /// What next.
     pub next: Action,
 }

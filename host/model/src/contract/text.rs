@@ -1,8 +1,7 @@
 //! The host's types for the text half of the contract (`wit/v1/text`).
 
-use bytes::Bytes;
-
 use crate::contract::call::{Call, Header};
+use crate::contract::json::Json;
 use crate::contract::task_contract::Facts;
 
 /// The provider that serves a text request, with the operator's settings of the model.
@@ -17,7 +16,7 @@ pub struct TextRoute {
     /// What the provider speaks.
     pub protocol: Protocol,
     /// The model's `rules`, JSON.
-    pub rules: std::sync::Arc<[u8]>,
+    pub rules: std::sync::Arc<str>,
 }
 
 /// What a text provider speaks.
@@ -47,7 +46,7 @@ pub struct TextRequest {
     /// "messages.create" or "chat.completions".
     pub surface: String,
     /// JSON as the client wrote it, long media cut out.
-    pub body: Bytes,
+    pub body: Json,
     /// The client's headers a family may see.
     pub headers: Vec<Header>,
     /// Facts about the blobs cut out of `body`.
@@ -129,7 +128,7 @@ pub struct TextFailure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The client's body, JSON.
-    pub body: Vec<u8>,
+    pub body: Json,
     /// Tokens, when the provider reported them.
     pub usage: Option<Usage>,
     /// Bytes of text the model wrote.

@@ -1,0 +1,65 @@
+//! What a request may refer to: earlier tasks of its customer, and names the customer owns.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::Affinity;
+use crate::contract::json::Json;
+use crate::contract::task_contract::{Facts, Failure};
+use crate::ids::TaskId;
+use crate::task::Status;
+use crate::time::UnixMs;
+
+/// What a follow-up may know of an earlier task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The task's id.
+    pub task: TaskId,
+    /// The family that made it.
+    pub family: String,
+    /// Its canonical model.
+    pub model: String,
+    /// What its client reads as `status`.
+    pub status: Status,
+    /// What its client reads as `result`, interim or final, JSON.
+    #[serde(with = "crate::contract::json")]
+    pub public: Json,
+    /// What the family kept, JSON.
+    #[serde(with = "crate::contract::json")]
+    pub private: Json,
+    /// Its results, as blobs the new task may use.
+    pub media: Vec<Facts>,
+    /// The provider account that made it.
+    pub affinity: Option<Affinity>,
+}
+
+/// A name that a task claims for its customer, for example `asset://...`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The name.
+    pub name: String,
+    /// What the family keeps with it, JSON.
+    #[serde(with = "crate::contract::json")]
+    pub private: Json,
+    /// The provider account where it exists.
+    pub affinity: Option<Affinity>,
+}
+
+/// A name that the customer owns: a claim of one of its tasks.
+pub type OwnedName = Claim;
+
+/// A task as a family renders it on a path of its own.
+#[derive(Clone, Debug)]
+pub struct TaskView {
+    /// The task.
+    pub task: Parent,
+    /// 0 to 100.
+    pub progress: u8,
+    /// When it was accepted.
+    pub created: UnixMs,
+    /// When it ended.
+    pub ended: Option<UnixMs>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// What it cost, as clients read it.
+    pub cost: Option<String>,
+}
