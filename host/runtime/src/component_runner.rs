@@ -60,7 +60,7 @@ impl ComponentRunner {
 
     /// The operator's table for its family: the `settings` of a context.
     #[must_use]
-    pub fn settings(&self) -> Arc<[u8]> {
+    pub fn settings(&self) -> Arc<str> {
         self.version.settings()
     }
 
