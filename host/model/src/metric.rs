@@ -26,7 +26,7 @@ pub const CALLS: &str = "gatehouse_upstream_calls_total";
 pub const CALL_SECONDS: &str = "gatehouse_upstream_call_seconds";
 /// 1 while a provider account's breaker is open, by `provider` and `account`.
 pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
-/// An operator's account at a provider refused its credentials or credit, by `provider` and `account`.
+/// A provider refused an account's credentials or credit, or its token was not renewed, by `provider` and `account`.
 pub const ACCOUNT_ERRORS: &str = "gatehouse_upstream_account_errors_total";
 /// Plugin calls by `family`, `function` and `outcome`.
 pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
