@@ -19,6 +19,7 @@ mod time;
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use contract::about::{About, ModelInfo, Offers, SelfTest, SurfaceInfo, Verdict};
 pub use contract::call::{Body, Call, Header, Outage, Part, Payload, Replay, Reply, Target};
+pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::task_contract::{
     Accepted, Action, Blame, Charge, Context, Event, Facts, Failure, Finding, MediaKind, Outcome, Parent,
     Probe, Product, Refusal, Stage, Step, Submission,

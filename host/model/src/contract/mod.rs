@@ -2,5 +2,6 @@
 
 pub(crate) mod about;
 pub(crate) mod call;
+pub(crate) mod edit;
 pub(crate) mod task_contract;
 pub(crate) mod text;
