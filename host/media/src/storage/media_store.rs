@@ -10,6 +10,7 @@ use gatehouse_model::{BlobId, Clock, Pepper, Seed};
 use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
+use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::ingest::extract;
@@ -18,6 +19,9 @@ use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
 use crate::storage::objects::Error;
 use crate::storage::objects::{Objects, Reading};
 use crate::storage::writer::Writer;
+
+/// Edits of results computed at the same time: each may hold a decoded picture of the largest size.
+const EDITS_AT_ONCE: usize = 2;
 
 /// Requests up to this size are processed in place; larger ones on a blocking thread.
 const EXTRACT_IN_PLACE: usize = 1024 * 1024;
@@ -33,6 +37,8 @@ pub(crate) struct MediaState {
     pub(crate) upstream: Upstream,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
+    /// Permits for edits under way.
+    pub(crate) edits: Arc<Semaphore>,
 }
 
 impl MediaStore {
@@ -49,7 +55,7 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Result<Self, Error> {
         let objects = Objects::open(config.url.as_deref(), data)?;
-        Ok(Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed })))
+        Ok(Self::new(config, objects, pepper, upstream, clock, seed))
     }
 
     /// The same over an object store that is open already, wherever it keeps its bytes.
@@ -63,7 +69,19 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Self {
         let objects = Objects { store: objects, root: None };
-        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed }))
+        Self::new(config, objects, pepper, upstream, clock, seed)
+    }
+
+    fn new(
+        config: Config,
+        objects: Objects,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Self {
+        let edits = Arc::new(Semaphore::new(EDITS_AT_ONCE));
+        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed, edits }))
     }
 
     /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use gatehouse_model::{
-    About, Accepted, Action, Call, Charge, Claim, Clip, Edit, FailedOutcome, Header, Json, Outcome, Payload,
-    Probe, Product, Refusal, Replay, Step, Target, Tile, UnixMs,
+    About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload,
+    Probe, Product, Refusal, Replay, Step, Target, UnixMs,
 };
 use serde::de::IgnoredAny;
 
@@ -193,16 +193,7 @@ fn products(products: &[Product]) -> Result<(), Fault> {
     at_most_max_items("products", products.len())?;
     products.iter().try_for_each(|product| {
         source("products", &product.source)?;
-        match product.edit {
-            Some(Edit::Tile(Tile { column, row, columns, rows })) if column >= columns || row >= rows => {
-                let why = format!("tile {column}, {row} is outside of a grid of {columns} x {rows}");
-                Err(Fault::bad("products", why))
-            }
-            Some(Edit::Clip(Clip { from_ms, to_ms: Some(to) })) if to <= from_ms => {
-                Err(Fault::bad("products", format!("a clip from {from_ms} to {to} ms has no length")))
-            }
-            _ => Ok(()),
-        }
+        product.edit.as_ref().map_or(Ok(()), Edit::check).map_err(|why| Fault::bad("products", why))
     })
 }
 
