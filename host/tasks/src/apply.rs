@@ -8,7 +8,7 @@ use crate::commands::funds;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::LedgerStorage;
-use crate::task::{advance, submit, sweep};
+use crate::task::{advance, finish, join, submit, sweep};
 
 /// Applies one command.
 ///
@@ -37,16 +37,19 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         }
         Command::DropHistory { before_day } => sweep::drop_history(storage, before_day),
         Command::Finish { id, revision, ending, audit, at } => {
-            advance::finish(storage, id, revision, ending, audit, at)
+            finish::finish(storage, id, revision, ending, audit, at)
         }
         Command::Hold { id, key, amount, unit_price, expires, at } => {
             funds::hold(storage, id, key, amount, unit_price, (at, expires))
+        }
+        Command::Join { parent, request, idempotency, at } => {
+            join::join(storage, parent, *request, idempotency, at)
         }
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
         Command::Release { id, at } => funds::resolve(storage, id, None, String::new(), at),
         Command::RevokeKey { id, at } => funds::revoke_key(storage, id, at),
         Command::Settle { id, amount, memo, at } => funds::resolve(storage, id, Some(amount), memo, at),
-        Command::Submit { task, idempotency } => submit::submit(storage, &task, idempotency),
+        Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
         Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),
     }

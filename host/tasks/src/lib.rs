@@ -14,15 +14,19 @@ mod storage;
 mod task;
 
 pub use apply::apply;
-pub use commands::command::{Applied, Change, Command, Ending, Idempotency};
+pub use commands::change::{Change, Ending, ResultRecord};
+pub use commands::command::{Applied, Command};
 pub use commands::rejection::Rejection;
+pub use commands::request::{Idempotency, JoinRequest};
 pub use ledger::examination::{Examination, Report};
-pub use ledger::hold::{Hold, HoldId};
+pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
-pub use storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage};
+pub use storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage, NameRecord};
 pub use storage::memory::MemoryLedgerStorage;
+pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};
 pub use task::decide::{AfterCrash, after_crash, is_overdue, lost_answer, timed_out};
+pub use task::join::MAX_UNDELIVERED_JOINS;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! Everything that can change: one closure-free value per change, so that it can be logged, replayed and
 //! applied in batches.
 
-use gatehouse_model::{
-    AccountAssignment, BlobId, Credits, CustomerId, Digest, Key, KeyId, Media, Phase, RequestId, Status,
-    Task, TaskFailure, TaskId, UnixMs,
-};
+use gatehouse_model::{Credits, CustomerId, Key, KeyId, RequestId, Task, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
+
+use crate::commands::change::{Change, Ending};
+use crate::commands::request::{Idempotency, JoinRequest};
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub enum Command {
         /// Days since the epoch.
         before_day: u32,
     },
-    /// Ends a live task and resolves its hold.
+    /// Ends a live task, resolves its hold and writes down the names it claims.
     Finish {
         /// The task.
         id: TaskId,
@@ -77,6 +77,19 @@ pub enum Command {
         unit_price: Credits,
         /// When the sweep releases it.
         expires: UnixMs,
+        /// When.
+        at: UnixMs,
+    },
+    /// Accepts a request that joins a living task of the same customer: its hold is added to the task's, and the
+    /// request waits in the task's record until a [`Change`] delivers it. The task's revision stays as it is, so a
+    /// step under way commits as if nothing had come: a reply in hand is not lost, and no call is made twice.
+    Join {
+        /// The task it joins.
+        parent: TaskId,
+        /// What joins.
+        request: Box<JoinRequest>,
+        /// Recognises a repetition.
+        idempotency: Option<Idempotency>,
         /// When.
         at: UnixMs,
     },
@@ -118,7 +131,7 @@ pub enum Command {
     Submit {
         /// The task, not yet ended, with `held` worked out.
         task: Box<Task>,
-        /// Recognises idempotency_records.
+        /// Recognises a repetition.
         idempotency: Option<Idempotency>,
     },
     /// Forgets expired idempotency keys.
@@ -137,61 +150,6 @@ pub enum Command {
     },
 }
 
-/// How a submission is recognised when it comes again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Idempotency {
-    /// The API key it is scoped to.
-    pub key: KeyId,
-    /// The digest of the client's token.
-    pub token: Digest,
-    /// The digest of the request.
-    pub fingerprint: Digest,
-    /// Until when it is remembered.
-    pub expires: UnixMs,
-}
-
-/// Durable progress of a live task. Status and progress never move back: an older value leaves the present one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// Not final; only [`Command::Finish`] ends a task.
-    pub status: Status,
-    /// 0 to 100; more counts as 100.
-    pub progress: u8,
-    /// What to do next; not [`Phase::Over`].
-    pub phase: Phase,
-    /// A new state and its version.
-    pub state: Option<(u32, Vec<u8>)>,
-    /// The version that continues the task, when it changes.
-    pub digest: Option<Digest>,
-    /// The provider customer that made it.
-    #[serde(rename = "seat")]
-    pub assignment: Option<AccountAssignment>,
-    /// The blobs it may name from now on.
-    pub blobs: Option<Vec<BlobId>>,
-    /// A line for the audit record.
-    pub audit: Option<String>,
-}
-
-/// How a task ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
-    /// Well: `cost` is settled, the rest of the hold given back.
-    Completed {
-        /// The client's `result`, JSON.
-        #[serde(with = "serde_bytes")]
-        public: Vec<u8>,
-        /// Kept for follow-ups, JSON.
-        #[serde(with = "serde_bytes")]
-        private: Vec<u8>,
-        /// The copied results.
-        media: Vec<Media>,
-        /// What is settled; at most what is held.
-        cost: Credits,
-    },
-    /// Badly: the hold is given back whole.
-    Failed(TaskFailure),
-}
-
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
@@ -199,7 +157,9 @@ pub enum Applied {
     Done,
     /// Days of history dropped.
     Dropped(u32),
-    /// The submission had come before and made this task; nothing was changed.
+    /// The request joined this task.
+    Joined(TaskId),
+    /// The submission had come before and made this task, or the request had joined it before; nothing was changed.
     Repeated(TaskId),
     /// The task was accepted.
     Submitted(TaskId),

@@ -106,6 +106,7 @@ pub(crate) fn hold<B: LedgerStorage>(
         unit_price,
         created: at,
         expires,
+        shares: Vec::new(),
     };
     let entry = reservation(storage, key, &hold)?;
     entry.write(storage)?;
@@ -123,8 +124,7 @@ pub(crate) fn resolve<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    let entry = resolution(storage, &hold, cost, memo, at)?;
-    entry.write(storage)?;
+    resolution(storage, &hold, cost, &memo, at)?.write(storage)?;
     storage.remove_hold(&hold)?;
     Ok(Applied::Done)
 }
@@ -149,19 +149,42 @@ pub(crate) fn reservation<B: LedgerStorage>(storage: &B, key: Key, hold: &Hold) 
     BalancedEntry::hold(customer, key, hold, storage.head()?).map_err(Stop::Rejected)
 }
 
-/// What the end of a hold does to the balances, checked. A revoked or expired key does not matter here.
+/// What more of an open hold does to the balances, checked.
+pub(crate) fn addition<B: LedgerStorage>(
+    storage: &B,
+    key: Key,
+    hold: &Hold,
+    amount: Credits,
+    at: UnixMs,
+) -> Ruling<BalancedEntry, B> {
+    let customer = customer_of(storage, &hold.customer)?;
+    BalancedEntry::join(customer, key, hold, amount, storage.head()?, at).map_err(Stop::Rejected)
+}
+
+/// What the end of a hold does to the balances, checked.
+pub(crate) struct Resolution(Vec<BalancedEntry>);
+
+impl Resolution {
+    pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
+        self.0.into_iter().try_for_each(|entry| entry.write(storage))
+    }
+}
+
+/// Works out the end of a hold. A revoked or expired key does not matter here.
 pub(crate) fn resolution<B: LedgerStorage>(
     storage: &B,
     hold: &Hold,
     cost: Option<Credits>,
-    memo: String,
+    memo: &str,
     at: UnixMs,
-) -> Ruling<BalancedEntry, B> {
+) -> Ruling<Resolution, B> {
     let customer = customer_of(storage, &hold.customer)?;
-    let Some(key) = storage.key(&hold.key)? else {
-        return Err(Stop::Rejected(Rejection::NoKey(hold.key.clone())));
-    };
-    BalancedEntry::resolve(customer, key, hold, (cost, memo), storage.head()?, at).map_err(Stop::Rejected)
+    let mut keys = Vec::with_capacity(1 + hold.shares.len());
+    for id in std::iter::once(&hold.key).chain(hold.shares.iter().map(|share| &share.key)) {
+        keys.push(storage.key(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoKey(id.clone())))?);
+    }
+    let entries = BalancedEntry::resolve(customer, keys, hold, (cost, memo), storage.head()?, at);
+    entries.map(Resolution).map_err(Stop::Rejected)
 }
 
 fn customer_of<B: LedgerStorage>(storage: &B, id: &CustomerId) -> Ruling<Customer, B> {

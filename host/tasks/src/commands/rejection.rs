@@ -28,6 +28,12 @@ pub enum Rejection {
         /// What is free.
         available: Credits,
     },
+    /// The task has as many undelivered requests as it may have.
+    #[error("{0} requests have joined the task and wait for it; no more can")]
+    JoinsFull(usize),
+    /// The task cannot complete before the requests that joined it are delivered.
+    #[error("{0} requests have joined the task and are not delivered")]
+    JoinsPending(usize),
     /// A key of that id or that secret exists already.
     #[error("key {0} exists already")]
     KeyExists(KeyId),
@@ -45,6 +51,9 @@ pub enum Rejection {
         /// What was expected and what came.
         problem: String,
     },
+    /// Another customer holds a name that was to be claimed.
+    #[error("the name {0:?} belongs to another account")]
+    NameTaken(String),
     /// No customer of that id.
     #[error("no account {0}")]
     NoCustomer(CustomerId),
@@ -85,6 +94,14 @@ pub enum Rejection {
     /// A task of that id exists already.
     #[error("task {0} exists already")]
     TaskExists(TaskId),
+    /// Less is to be settled than requests which joined have added.
+    #[error("cannot settle {cost} credits where requests that joined cost {joined}")]
+    UnderJoined {
+        /// What was to be settled.
+        cost: Credits,
+        /// What requests that joined have added.
+        joined: Credits,
+    },
 }
 
 impl Rejection {

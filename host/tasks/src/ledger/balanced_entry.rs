@@ -54,7 +54,29 @@ impl BalancedEntry {
         hold: &Hold,
         head: LedgerHead,
     ) -> Result<Self, Rejection> {
-        let needed = hold.amount;
+        Self::reserve(customer, key, hold, (EntryKind::Hold, hold.amount), head, hold.created)
+    }
+
+    /// Reserves more for an open hold, counted against any key of its customer.
+    pub(crate) fn join(
+        customer: Customer,
+        key: Key,
+        hold: &Hold,
+        amount: Credits,
+        head: LedgerHead,
+        at: UnixMs,
+    ) -> Result<Self, Rejection> {
+        Self::reserve(customer, key, hold, (EntryKind::Join, amount), head, at)
+    }
+
+    fn reserve(
+        customer: Customer,
+        key: Key,
+        hold: &Hold,
+        (kind, needed): (EntryKind, Credits),
+        head: LedgerHead,
+        at: UnixMs,
+    ) -> Result<Self, Rejection> {
         if needed < Credits::ZERO {
             return Err(Rejection::malformed("amount", format!("expected zero or more, not {needed}")));
         }
@@ -67,34 +89,35 @@ impl BalancedEntry {
             return Err(Rejection::QuotaExceeded { needed, remaining });
         }
         let movement = Movement::hold(needed).ok_or(Rejection::Overflow)?;
-        Self::balanced(
-            customer,
-            Some(key),
-            entry_of(hold, EntryKind::Hold, movement, head, hold.created),
-            head,
-        )
+        let entry = entry_of(hold, &key, (kind, movement), head, at);
+        Self::balanced(customer, Some(key), entry, head)
     }
 
-    /// Resolves an open hold: settles `cost` of it, or releases it when there is none; `memo` is for people.
+    /// Resolves an open hold: settles `cost` of it, or releases it when there is none; `memo` is for people. An
+    /// entry for each of `keys`: the hold's own, then those of its shares in their order. A share is settled whole.
     pub(crate) fn resolve(
-        customer: Customer,
-        key: Key,
+        mut customer: Customer,
+        keys: Vec<Key>,
         hold: &Hold,
-        (cost, memo): (Option<Credits>, String),
-        head: LedgerHead,
+        (cost, memo): (Option<Credits>, &str),
+        mut head: LedgerHead,
         at: UnixMs,
-    ) -> Result<Self, Rejection> {
+    ) -> Result<Vec<Self>, Rejection> {
         let kind = if cost.is_some() { EntryKind::Settle } else { EntryKind::Release };
-        let cost = cost.unwrap_or(Credits::ZERO);
-        if cost < Credits::ZERO {
-            return Err(Rejection::malformed("cost", format!("expected zero or more, not {cost}")));
+        let own = (hold.own().ok_or(Rejection::Overflow)?, own_cost(hold, cost)?);
+        let shares =
+            hold.shares.iter().map(|share| (share.amount, cost.map_or(Credits::ZERO, |_| share.amount)));
+        let mut entries = Vec::with_capacity(keys.len());
+        for (key, (held, cost)) in keys.into_iter().zip(std::iter::once(own).chain(shares)) {
+            let movement = Movement::resolve(held, cost).ok_or(Rejection::Overflow)?;
+            let entry =
+                JournalEntry { memo: memo.to_owned(), ..entry_of(hold, &key, (kind, movement), head, at) };
+            let balanced = Self::balanced(customer, Some(key), entry, head)?;
+            head = LedgerHead::after(&balanced.entry);
+            customer = balanced.customer.clone();
+            entries.push(balanced);
         }
-        if cost > hold.amount {
-            return Err(Rejection::OverHold { cost, held: hold.amount });
-        }
-        let movement = Movement::resolve(hold.amount, cost).ok_or(Rejection::Overflow)?;
-        let entry = JournalEntry { memo, ..entry_of(hold, kind, movement, head, at) };
-        Self::balanced(customer, Some(key), entry, head)
+        Ok(entries)
     }
 
     /// Writes row and balances.
@@ -121,12 +144,32 @@ impl BalancedEntry {
     }
 }
 
-fn entry_of(hold: &Hold, kind: EntryKind, movement: Movement, head: LedgerHead, at: UnixMs) -> JournalEntry {
+/// What of `cost` the hold's own key pays: all but the shares of others.
+fn own_cost(hold: &Hold, cost: Option<Credits>) -> Result<Credits, Rejection> {
+    let Some(cost) = cost else { return Ok(Credits::ZERO) };
+    if cost < Credits::ZERO {
+        return Err(Rejection::malformed("cost", format!("expected zero or more, not {cost}")));
+    }
+    if cost > hold.amount {
+        return Err(Rejection::OverHold { cost, held: hold.amount });
+    }
+    let joined = hold.own().and_then(|own| hold.amount.checked_sub(own)).ok_or(Rejection::Overflow)?;
+    let own = cost.checked_sub(joined).ok_or(Rejection::Overflow)?;
+    if own < Credits::ZERO { Err(Rejection::UnderJoined { cost, joined }) } else { Ok(own) }
+}
+
+fn entry_of(
+    hold: &Hold,
+    key: &Key,
+    (kind, movement): (EntryKind, Movement),
+    head: LedgerHead,
+    at: UnixMs,
+) -> JournalEntry {
     JournalEntry {
         seq: head.next,
         at,
         customer: hold.customer.clone(),
-        key: Some(hold.key.clone()),
+        key: Some(key.id.clone()),
         hold: Some(hold.id),
         kind,
         movement,

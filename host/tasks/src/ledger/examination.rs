@@ -9,6 +9,7 @@ use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
 
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
+use crate::storage::ledger_storage::NameRecord;
 
 /// Findings kept as text; beyond them only the count goes on.
 const KEPT: usize = 1000;
@@ -20,8 +21,8 @@ pub struct Examination {
     external: i128,
     folds: BTreeMap<CustomerId, Balances>,
     used: BTreeMap<KeyId, i128>,
-    /// Holds the ledger has opened and not resolved.
-    open: BTreeMap<HoldId, Credits>,
+    /// Holds the ledger has opened and not resolved, by the keys they count against.
+    open: BTreeMap<(HoldId, KeyId), Credits>,
     /// What the ledger settled for tasks, zero for a release.
     settled: BTreeMap<HoldId, Credits>,
     total: i128,
@@ -30,6 +31,8 @@ pub struct Examination {
     task_holds: BTreeMap<HoldId, Credits>,
     /// Live tasks, until their hold is seen.
     live_tasks: BTreeMap<HoldId, Credits>,
+    /// Rows of the look-up by name.
+    name_owners: u64,
 }
 
 /// What an examination found.
@@ -47,6 +50,8 @@ pub struct Report {
     pub live: u64,
     /// Ended tasks seen.
     pub finished: u64,
+    /// Names seen that customers own.
+    pub names: u64,
     /// All balances less everything paid in; anything but zero means that money was made or lost.
     pub imbalance: Credits,
     /// How many contradictions there are.
@@ -146,13 +151,12 @@ impl Examination {
     /// An open hold's row.
     pub fn hold(&mut self, hold: &Hold) {
         self.report.holds += 1;
-        match self.open.remove(&hold.id) {
-            None => self.report.add(format!("hold {}: the ledger has not opened it", hold.id)),
-            Some(amount) if amount != hold.amount => {
-                self.report
-                    .add(format!("hold {}: {} credits, but {amount} by the ledger", hold.id, hold.amount));
-            }
-            Some(_) => {}
+        match hold.own() {
+            Some(own) => self.share(hold.id, &hold.key, own),
+            None => self.report.add(format!("hold {}: its shares do not fit into the ledger", hold.id)),
+        }
+        for share in &hold.shares {
+            self.share(hold.id, &share.key, share.amount);
         }
         if matches!(hold.id, HoldId::Task(_)) {
             self.pair(hold.id, hold.amount, Side::Hold);
@@ -168,6 +172,7 @@ impl Examination {
         if task.deadline <= task.created {
             self.report.add(format!("task {}: it has no deadline", task.id));
         }
+        self.joined(task);
         self.pair(HoldId::Task(task.id), task.held, Side::Task);
     }
 
@@ -176,10 +181,18 @@ impl Examination {
         self.report.finished += 1;
         let (id, cost) = (task.id, task.cost.unwrap_or(Credits::ZERO));
         match task.status {
+            Status::Completed if cost < task.joined_held => {
+                let joined = task.joined_held;
+                self.report
+                    .add(format!("task {id}: it cost {cost} credits, but what joined it cost {joined}"));
+            }
             Status::Completed => {}
             Status::Failed if cost == Credits::ZERO => {}
             Status::Failed => self.report.add(format!("task {id}: it failed, but cost {cost} credits")),
             _ => self.report.add(format!("task {id}: it has not ended, but is kept with those that have")),
+        }
+        if !task.joined.is_empty() {
+            self.report.add(format!("task {id}: it has ended, but requests that joined it wait for it"));
         }
         match self.settled.get(&HoldId::Task(id)) {
             Some(settled) if *settled == cost => {}
@@ -188,6 +201,25 @@ impl Examination {
             }
             None => self.report.add(format!("task {id}: it has ended, but its hold was never resolved")),
         }
+    }
+
+    /// A name's row, and the customer that the look-up by name gives for it.
+    pub fn name(&mut self, record: &NameRecord, owner: Option<&CustomerId>) {
+        self.report.names += 1;
+        let (name, customer) = (&record.claim.name, &record.customer);
+        match owner {
+            Some(owner) if owner == customer => {}
+            Some(owner) => {
+                self.report
+                    .add(format!("name {name:?} of customer {customer}: the look-up gives it to {owner}"));
+            }
+            None => self.report.add(format!("name {name:?} of customer {customer}: the look-up misses it")),
+        }
+    }
+
+    /// How many rows the look-up by name has.
+    pub fn name_owners(&mut self, count: u64) {
+        self.name_owners = count;
     }
 
     /// The verdict, once every row was seen.
@@ -200,8 +232,11 @@ impl Examination {
         for (key, _) in self.used.iter().filter(|(_, used)| **used != 0) {
             report.add(format!("key {key}: it is in the ledger, but has no row"));
         }
-        for hold in self.open.keys() {
+        for (hold, _) in self.open.keys() {
             report.add(format!("hold {hold}: open by the ledger, but has no row"));
+        }
+        if self.name_owners != report.names {
+            report.add(format!("names: {}, but {} in the look-up by name", report.names, self.name_owners));
         }
         for hold in self.task_holds.keys() {
             report.add(format!("hold {hold}: its task is not live"));
@@ -215,26 +250,69 @@ impl Examination {
         report
     }
 
-    /// Each hold is opened once and resolved at most once, by exactly what was held (I3).
+    /// What a hold's row says of one key.
+    fn share(&mut self, id: HoldId, key: &KeyId, amount: Credits) {
+        match self.open.remove(&(id, key.clone())) {
+            None => self.report.add(format!("hold {id}: the ledger has not opened it")),
+            Some(opened) if opened != amount => {
+                self.report.add(format!("hold {id}: {amount} credits, but {opened} by the ledger"));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// What a live task holds is its own price and what joined it; undelivered requests are a part of that.
+    fn joined(&mut self, task: &Task) {
+        let id = task.id;
+        let price = task.unit_price.checked_times(task.charge.quantity);
+        if price.and_then(|price| price.checked_add(task.joined_held)) != Some(task.held) {
+            self.report.add(format!("task {id}: it holds other than its price and what joined it"));
+        }
+        let undelivered: i128 = task.joined.iter().map(|request| i128::from(request.held.0)).sum();
+        if task.joined_held < Credits::ZERO || undelivered > i128::from(task.joined_held.0) {
+            self.report.add(format!("task {id}: requests that wait for it hold more than what joined it"));
+        }
+    }
+
+    /// Each hold is opened once for a key and resolved at most once, by exactly what was held (I3).
     fn follow_hold(&mut self, entry: &JournalEntry) {
         let (seq, moved) = (entry.seq, entry.movement);
-        let hold = match (entry.kind, entry.hold) {
-            (EntryKind::Deposit, None) => return,
-            (EntryKind::Deposit, Some(_)) | (_, None) => {
+        let (hold, key) = match (entry.kind, entry.hold, &entry.key) {
+            (EntryKind::Deposit, None, None) => return,
+            (EntryKind::Deposit, _, _) | (_, None, _) | (_, _, None) => {
                 return self
                     .report
                     .add(format!("ledger row {seq}: its kind and its hold contradict each other"));
             }
-            (_, Some(hold)) => hold,
+            (_, Some(hold), Some(key)) => (hold, key.clone()),
         };
-        if entry.kind == EntryKind::Hold {
-            let is_open = self.open.insert(hold, moved.reserved).is_some();
-            if is_open || self.settled.contains_key(&hold) {
-                self.report.add(format!("ledger row {seq}: hold {hold} was opened before"));
+        match entry.kind {
+            EntryKind::Deposit => {}
+            EntryKind::Hold => {
+                if self.is_open(hold) || self.settled.contains_key(&hold) {
+                    self.report.add(format!("ledger row {seq}: hold {hold} was opened before"));
+                }
+                self.open.insert((hold, key), moved.reserved);
             }
-            return;
+            EntryKind::Join => {
+                if !matches!(hold, HoldId::Task(_)) || !self.is_open(hold) {
+                    self.report.add(format!("ledger row {seq}: it adds to hold {hold}, which is not open"));
+                }
+                let open = self.open.entry((hold, key)).or_default();
+                *open = Credits(open.0.saturating_add(moved.reserved.0));
+            }
+            EntryKind::Release | EntryKind::Settle => self.follow_end(entry, hold, key),
         }
-        match self.open.remove(&hold) {
+    }
+
+    fn is_open(&self, hold: HoldId) -> bool {
+        let mut from = self.open.range((hold, KeyId(String::new()))..);
+        from.next().is_some_and(|((open, _), _)| *open == hold)
+    }
+
+    fn follow_end(&mut self, entry: &JournalEntry, hold: HoldId, key: KeyId) {
+        let (seq, moved) = (entry.seq, entry.movement);
+        match self.open.remove(&(hold, key)) {
             Some(amount) if amount.checked_neg() == Some(moved.reserved) => {}
             Some(amount) => {
                 self.report
@@ -246,7 +324,8 @@ impl Examination {
             self.report.add(format!("ledger row {seq}: a release spends"));
         }
         if matches!(hold, HoldId::Task(_)) {
-            self.settled.insert(hold, moved.spent);
+            let settled = self.settled.entry(hold).or_default();
+            *settled = Credits(settled.0.saturating_add(moved.spent.0));
         }
     }
 

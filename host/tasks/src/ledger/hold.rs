@@ -27,6 +27,15 @@ impl fmt::Display for HoldId {
     }
 }
 
+/// What of a hold counts against one key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldShare {
+    /// The key.
+    pub key: KeyId,
+    /// How much.
+    pub amount: Credits,
+}
+
 /// An open hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
@@ -45,4 +54,28 @@ pub struct Hold {
     pub created: UnixMs,
     /// When a request's hold is released by the sweep; for a task, its deadline.
     pub expires: UnixMs,
+    /// What of `amount` counts against other keys: of requests that joined the task through them. One for each key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<HoldShare>,
+}
+
+impl Hold {
+    /// What counts against `key`. `None` where the shares do not fit.
+    #[must_use]
+    pub fn own(&self) -> Option<Credits> {
+        self.shares.iter().try_fold(self.amount, |left, share| left.checked_sub(share.amount))
+    }
+
+    /// The hold with so much more of it, counted against `key`. `None` where it does not fit.
+    pub(crate) fn joined(mut self, key: &KeyId, amount: Credits) -> Option<Self> {
+        self.amount = self.amount.checked_add(amount)?;
+        if *key == self.key {
+            return Some(self);
+        }
+        match self.shares.iter_mut().find(|share| share.key == *key) {
+            Some(share) => share.amount = share.amount.checked_add(amount)?,
+            None => self.shares.push(HoldShare { key: key.clone(), amount }),
+        }
+        Some(self)
+    }
 }

@@ -16,6 +16,8 @@ pub enum EntryKind {
     Deposit,
     /// Reserved.
     Hold,
+    /// Reserved by a request that joined a task, in addition to what is held for the task.
+    Join,
     /// Given back whole.
     Release,
     /// Spent; what the hold had more was given back.
@@ -78,7 +80,7 @@ pub struct JournalEntry {
     pub customer: CustomerId,
     /// Whose quota; none for a deposit.
     pub key: Option<KeyId>,
-    /// The hold made or resolved; none for a deposit.
+    /// The hold made, added to or resolved; none for a deposit.
     pub hold: Option<HoldId>,
     /// Why.
     pub kind: EntryKind,
@@ -121,6 +123,7 @@ impl EntryKind {
         match self {
             Self::Deposit => "deposit",
             Self::Hold => "hold",
+            Self::Join => "join",
             Self::Release => "release",
             Self::Settle => "settle",
         }

@@ -3,7 +3,7 @@
 //! [`LedgerStorage`] is row access and nothing more: it holds no rule, so two implementations cannot disagree
 //! about rules. An implementation reads its own writes within one batch, and maintains its own indexes.
 
-use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::hold::{Hold, HoldId};
@@ -35,6 +35,19 @@ pub struct AuditRecord {
     pub text: String,
 }
 
+/// A name that a customer owns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameRecord {
+    /// Who owns it.
+    pub customer: CustomerId,
+    /// The name and what was claimed with it.
+    pub claim: Claim,
+    /// The task that claimed it last; its record may be gone.
+    pub task: TaskId,
+    /// When.
+    pub claimed: UnixMs,
+}
+
 /// Row access. Every `put` replaces the row of the same id; every `remove` of an absent row does nothing.
 pub trait LedgerStorage {
     /// Why rows cannot be read or written. The batch is lost when this happens.
@@ -64,6 +77,11 @@ pub trait LedgerStorage {
     fn put_finished(&mut self, task: &Task) -> Result<(), Self::Error>;
     /// Drops the history of all days before `day`; how many days that were.
     fn drop_history(&mut self, day: u32) -> Result<u32, Self::Error>;
+
+    /// The customer that owns a name.
+    fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, Self::Error>;
+    /// Keeps a name under its customer, and lets the customer be found by it. The name is no other customer's.
+    fn put_name(&mut self, record: &NameRecord) -> Result<(), Self::Error>;
 
     /// The open hold of that id.
     fn hold(&self, id: HoldId) -> Result<Option<Hold>, Self::Error>;

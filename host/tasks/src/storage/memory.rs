@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
-use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage};
+use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage, NameRecord};
 
 /// Rows in memory. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct MemoryLedgerStorage {
     hold_expiry: BTreeSet<(UnixMs, HoldId)>,
     idempotency_records: BTreeMap<(KeyId, Digest), IdempotencyRecord>,
     idempotency_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
+    names: BTreeMap<(CustomerId, String), NameRecord>,
+    name_owners: BTreeMap<String, CustomerId>,
     ledger: Vec<JournalEntry>,
     audit_records: Vec<AuditRecord>,
 }
@@ -56,6 +58,18 @@ impl MemoryLedgerStorage {
         self.idempotency_records.values()
     }
 
+    /// All names, by customer.
+    pub fn names(&self) -> impl Iterator<Item = &NameRecord> {
+        self.names.values()
+    }
+
+    /// Those of the names that the customer owns, in the order asked.
+    #[must_use]
+    pub fn owned_names(&self, customer: &CustomerId, names: &[impl AsRef<str>]) -> Vec<Claim> {
+        let record = |name: &str| self.names.get(&(customer.clone(), name.to_owned()));
+        names.iter().filter_map(|name| Some(record(name.as_ref())?.claim.clone())).collect()
+    }
+
     /// The ledger, in order.
     #[must_use]
     pub fn ledger(&self) -> &[JournalEntry] {
@@ -78,6 +92,10 @@ impl MemoryLedgerStorage {
         self.holds().for_each(|hold| examination.hold(hold));
         self.live_tasks().for_each(|task| examination.live(task));
         self.finished_tasks().for_each(|task| examination.finished(task));
+        for record in self.names() {
+            examination.name(record, self.name_owners.get(&record.claim.name));
+        }
+        examination.name_owners(self.name_owners.len() as u64);
         examination.report()
     }
 }
@@ -126,6 +144,16 @@ impl LedgerStorage for MemoryLedgerStorage {
         let kept = self.history.split_off(&day);
         let dropped = std::mem::replace(&mut self.history, kept);
         Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
+    }
+
+    fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, Infallible> {
+        Ok(self.name_owners.get(name).cloned())
+    }
+    fn put_name(&mut self, record: &NameRecord) -> Result<(), Infallible> {
+        let NameRecord { customer, claim, .. } = record;
+        self.name_owners.insert(claim.name.clone(), customer.clone());
+        self.names.insert((customer.clone(), claim.name.clone()), record.clone());
+        Ok(())
     }
 
     fn hold(&self, id: HoldId) -> Result<Option<Hold>, Infallible> {

@@ -1,19 +1,22 @@
-//! The rules of a task's movement and end.
+//! The rules of a task's movement.
 //!
 //! ```text
 //! submitted -> pending -> processing -> completed | failed      only to the right, any step may be skipped
 //! ```
 //! Every change names the revision it is based on; the second of two changes is rejected with the present revision and
 //! changes nothing. So overlapping polls, a timeout and a cancel cannot end a task, or its hold, twice.
+//! A change never carries the requests that joined nor their money: those stay as the record has them.
 
-use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs};
+use bytes::Bytes;
+use gatehouse_model::{Event, Phase, Task, TaskId, UnixMs};
 
-use crate::commands::command::{Applied, Change, Ending};
-use crate::commands::funds::resolution;
+use crate::commands::change::{Change, ResultRecord};
+use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::hold::HoldId;
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
+use crate::task::brief::{hands_over_brief, without_brief};
+use crate::task::current::{append_audit_text, current};
 
 pub(crate) fn advance<B: LedgerStorage>(
     storage: &mut B,
@@ -27,10 +30,10 @@ pub(crate) fn advance<B: LedgerStorage>(
         return Err(Stop::Rejected(Rejection::malformed("change.status", problem)));
     }
     let mut task = current(storage, id, revision)?;
+    check(&task, &change).map_err(Stop::Rejected)?;
     // A provider may report less than it did before; the client must not see it.
     task.status = task.status.max(change.status);
     task.progress = task.progress.max(change.progress.min(100));
-    task.phase = change.phase;
     if let Some((version, state)) = change.state {
         task.state_version = version;
         task.state = state;
@@ -38,29 +41,19 @@ pub(crate) fn advance<B: LedgerStorage>(
     task.digest = change.digest.unwrap_or(task.digest);
     task.assignment = change.assignment.or(task.assignment);
     task.blobs = change.blobs.unwrap_or(task.blobs);
+    if let Some(ResultRecord { public, private, media }) = change.view {
+        (task.public, task.private, task.media) = (public, private, media);
+    }
+    if change.deliver {
+        deliver(&mut task);
+    } else {
+        task.phase = without_brief(change.phase);
+        if !hands_over_brief(&task.phase) {
+            task.brief = Bytes::new();
+        }
+    }
     storage.put_live(&task)?;
     append_audit_text(storage, id, change.audit, at)?;
-    Ok(Applied::Task(Box::new(task)))
-}
-
-pub(crate) fn finish<B: LedgerStorage>(
-    storage: &mut B,
-    id: TaskId,
-    revision: u64,
-    ending: Ending,
-    audit: Option<String>,
-    at: UnixMs,
-) -> Ruling<Applied, B> {
-    let mut task = current(storage, id, revision)?;
-    let held = HoldId::Task(id);
-    let hold = storage.hold(held)?.ok_or(Stop::Rejected(Rejection::NoHold(held)))?;
-    let settled = end(&mut task, ending, at);
-    let entry = resolution(storage, &hold, settled, String::new(), at)?;
-
-    entry.write(storage)?;
-    storage.remove_hold(&hold)?;
-    storage.put_finished(&task)?;
-    append_audit_text(storage, id, audit, at)?;
     Ok(Applied::Task(Box::new(task)))
 }
 
@@ -74,49 +67,41 @@ pub(crate) fn audit<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-/// Writes the end into the task's record; what is to be settled, if anything.
-fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
-    let settled = match ending {
-        Ending::Completed { public, private, media, cost } => {
-            task.status = Status::Completed;
-            task.progress = 100;
-            (task.public, task.private, task.media) = (public, private, media);
-            task.failure = None;
-            Some(cost)
+/// A brief is handed over by the event it came for, and each request that joined is delivered once.
+fn check(task: &Task, change: &Change) -> Result<(), Rejection> {
+    if change.deliver {
+        if task.joined.is_empty() {
+            return Err(Rejection::malformed(
+                "change.deliver",
+                "expected a request that joined; there is none",
+            ));
         }
-        Ending::Failed(fault) => {
-            task.status = Status::Failed;
-            task.failure = Some(fault);
-            None
+        if !matches!(change.phase, Phase::Wait(_) | Phase::Save(_)) {
+            let problem = "expected a wait or a save, which a request that joined may interrupt";
+            return Err(Rejection::malformed("change.phase", problem));
         }
-    };
-    task.cost = Some(settled.unwrap_or(Credits::ZERO));
-    task.finished = Some(at);
-    task.phase = Phase::Over;
-    task.state = Vec::new();
-    settled
-}
-
-/// The live task at that revision, already counted one further.
-fn current<B: LedgerStorage>(storage: &B, id: TaskId, revision: u64) -> Ruling<Task, B> {
-    let Some(mut task) = storage.live(id)? else {
-        return Err(Stop::Rejected(match storage.finished(id)? {
-            Some(over) => Rejection::Final(over.status),
-            None => Rejection::NoTask(id),
-        }));
-    };
-    if task.revision != revision {
-        return Err(Stop::Rejected(Rejection::Stale { current: task.revision }));
+        return Ok(());
     }
-    task.revision = revision.checked_add(1).ok_or(Stop::Rejected(Rejection::Overflow))?;
-    Ok(task)
+    let is_same = matches!(
+        (&task.phase, &change.phase),
+        (Phase::Run(Event::Start(_)), Phase::Run(Event::Start(_)))
+            | (Phase::Run(Event::Joined(_)), Phase::Run(Event::Joined(_)))
+    );
+    if hands_over_brief(&change.phase) && !is_same {
+        let problem =
+            "expected an event that a change can make; a task starts once, and `deliver` makes it joined";
+        return Err(Rejection::malformed("change.phase", problem));
+    }
+    Ok(())
 }
 
-fn append_audit_text<B: LedgerStorage>(
-    storage: &mut B,
-    task: TaskId,
-    text: Option<String>,
-    at: UnixMs,
-) -> Result<(), B::Error> {
-    text.map_or(Ok(()), |text| storage.append_audit(&AuditRecord { at, task: Some(task), text }))
+/// Moves the oldest request that joined into the task. Its money was added when it joined.
+fn deliver(task: &mut Task) {
+    if task.joined.is_empty() {
+        return;
+    }
+    let request = task.joined.remove(0);
+    task.brief = request.brief;
+    task.blobs.extend(request.blobs);
+    task.phase = Phase::Run(Event::Joined(Bytes::new()));
 }

@@ -1,32 +1,28 @@
 //! The rule of acceptance: task, hold, ledger row and the memory of the idempotency key, or nothing.
 
-use gatehouse_model::{Credits, Phase, Task};
+use gatehouse_model::{Charge, Credits, Event, KeyId, Phase, Task};
 
-use crate::commands::command::{Applied, Idempotency};
+use crate::commands::command::Applied;
 use crate::commands::funds::{reservation, valid_key};
 use crate::commands::rejection::Rejection;
+use crate::commands::request::Idempotency;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::hold::{Hold, HoldId};
-use crate::storage::ledger_storage::{IdempotencyRecord, LedgerStorage};
+use crate::storage::ledger_storage::LedgerStorage;
+use crate::task::brief::without_brief;
+use crate::task::idempotency::{self, Known};
 
 pub(crate) fn submit<B: LedgerStorage>(
     storage: &mut B,
-    task: &Task,
+    mut task: Task,
     idempotency: Option<Idempotency>,
 ) -> Ruling<Applied, B> {
-    // A idempotency_record is answered before anything about key or balance is asked: its receipt was given already.
-    let mut outdated = None;
-    if let Some(asked) = &idempotency {
-        match storage.idempotency_record(&asked.key, &asked.token)? {
-            Some(known) if known.expires <= task.created => outdated = Some(known),
-            Some(known) if known.fingerprint == asked.fingerprint => {
-                return Ok(Applied::Repeated(known.task));
-            }
-            Some(_) => return Err(Stop::Rejected(Rejection::IdempotencyConflict)),
-            None => {}
-        }
-    }
-    check(task, idempotency.as_ref()).map_err(Stop::Rejected)?;
+    let expired = match idempotency::look_up(storage, idempotency.as_ref(), task.created)? {
+        Known::Before(task) => return Ok(Applied::Repeated(task)),
+        Known::New(expired) => expired,
+    };
+    check(&task, idempotency.as_ref()).map_err(Stop::Rejected)?;
+    task.phase = without_brief(task.phase);
     if storage.live(task.id)?.is_some() || storage.finished(task.id)?.is_some() {
         return Err(Stop::Rejected(Rejection::TaskExists(task.id)));
     }
@@ -35,24 +31,13 @@ pub(crate) fn submit<B: LedgerStorage>(
         let problem = format!("expected the key's customer {}, not {}", key.customer, task.customer);
         return Err(Stop::Rejected(Rejection::malformed("task.customer", problem)));
     }
-    let hold = hold_of(task);
+    let hold = hold_of(&task);
     let entry = reservation(storage, key, &hold)?;
 
     entry.write(storage)?;
     storage.put_hold(&hold)?;
-    storage.put_live(task)?;
-    if let Some(outdated) = outdated {
-        storage.remove_idempotency_record(&outdated)?;
-    }
-    if let Some(Idempotency { key, token, fingerprint, expires }) = idempotency {
-        storage.put_idempotency_record(&IdempotencyRecord {
-            key,
-            token,
-            fingerprint,
-            task: task.id,
-            expires,
-        })?;
-    }
+    storage.put_live(&task)?;
+    idempotency::remember(storage, expired, idempotency, task.id)?;
     Ok(Applied::Submitted(task.id))
 }
 
@@ -65,6 +50,7 @@ fn hold_of(task: &Task) -> Hold {
         unit_price: task.unit_price,
         created: task.created,
         expires: task.deadline,
+        shares: Vec::new(),
     }
 }
 
@@ -86,14 +72,38 @@ fn check(task: &Task, idempotency: Option<&Idempotency>) -> Result<(), Rejection
         let problem = format!("expected a moment after {}, not {}", task.created, task.deadline);
         return Err(Rejection::malformed("task.deadline", problem));
     }
-    let price = task.unit_price.checked_times(task.charge.quantity).ok_or(Rejection::Overflow)?;
-    if task.held != price || price < Credits::ZERO {
-        let problem = format!("expected quantity times unit price, {price}, not {}", task.held);
-        return Err(Rejection::malformed("task.held", problem));
+    let has_joined = !task.joined.is_empty() || task.joined_held != Credits::ZERO;
+    if has_joined || matches!(task.phase, Phase::Run(Event::Joined(_))) {
+        return Err(Rejection::malformed("task.joined", "expected no request that joined before it began"));
     }
+    check_price("task.held", &task.charge, task.unit_price, task.held)?;
+    check_scope("the task's key", &task.key, idempotency)
+}
+
+/// What is held must be quantity times unit price.
+pub(crate) fn check_price(
+    field: &'static str,
+    charge: &Charge,
+    unit_price: Credits,
+    held: Credits,
+) -> Result<(), Rejection> {
+    let price = unit_price.checked_times(charge.quantity).ok_or(Rejection::Overflow)?;
+    if held != price || price < Credits::ZERO {
+        let problem = format!("expected quantity times unit price, {price}, not {held}");
+        return Err(Rejection::malformed(field, problem));
+    }
+    Ok(())
+}
+
+/// A client's token is scoped to the key it comes with.
+pub(crate) fn check_scope(
+    whose: &str,
+    key: &KeyId,
+    idempotency: Option<&Idempotency>,
+) -> Result<(), Rejection> {
     match idempotency {
-        Some(asked) if asked.key != task.key => {
-            let problem = format!("expected the task's key {}, not {}", task.key, asked.key);
+        Some(asked) if asked.key != *key => {
+            let problem = format!("expected {whose} {key}, not {}", asked.key);
             Err(Rejection::malformed("idempotency.key", problem))
         }
         _ => Ok(()),

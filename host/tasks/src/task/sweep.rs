@@ -23,8 +23,8 @@ pub(crate) fn holds<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize
     let expired = storage.expired_holds(now, limit)?;
     let mut removed = 0;
     for hold in &expired {
-        match resolution(storage, hold, None, String::new(), now) {
-            Ok(entry) => entry.write(storage)?,
+        match resolution(storage, hold, None, "", now) {
+            Ok(resolution) => resolution.write(storage)?,
             // Only a damaged storage rejects a release (its customer or key is gone). Money is not moved on a guess:
             // the hold stays for the doctor to find, and the others are released.
             Err(Stop::Rejected(_)) => continue,

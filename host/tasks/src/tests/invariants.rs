@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Status, TaskId};
+use gatehouse_model::{Event, Phase, Status, TaskId};
 use proptest::prelude::*;
 
 use super::oracle::{BalanceState, Oracle};
 use super::run;
+use crate::commands::change::Ending;
 use crate::commands::command::{Applied, Command};
 use crate::ledger::journal_entry::JournalEntry;
 use crate::sample::{CommandTemplate, START, STEP, command_sequences};
@@ -40,8 +41,8 @@ fn balances(storage: &MemoryLedgerStorage) -> BTreeMap<gatehouse_model::Customer
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// I1 to I4, I7, I10 and I24: both opinions agree on every answer, balance, use, status, progress and cost;
-    /// and what is refused changes nothing.
+    /// I1 to I4, I7, I10 and I24: both opinions agree on every answer, balance, use, status, progress, result and
+    /// cost, on what waits for a task, and on who owns which name; and what is refused changes nothing.
     #[test]
     fn the_books_agree_with_a_second_opinion(templates in command_sequences(60)) {
         let mut oracle = Oracle::default();
@@ -63,9 +64,15 @@ proptest! {
                 let task_state = &oracle.tasks[&task.id];
                 let mine = (task.revision, task.status, task.progress, task.cost.map_or(0, |cost| cost.0));
                 assert_eq!(mine, (task_state.revision, task_state.status, task_state.progress, task_state.cost), "{command:?}");
+                assert_eq!((&task.public, task.brief.as_ref()), (&task_state.public, task_state.brief.as_slice()), "{command:?}");
+                assert_eq!(task.joined_held.0, task_state.joined, "{command:?}");
+                assert!(task.joined.iter().map(|request| request.brief.as_ref()).eq(task_state.waiting.iter()), "{command:?}");
                 seen += 1;
             }
             assert_eq!(seen, oracle.tasks.len());
+            let names = storage.names().map(|row| (row.claim.name.clone(), (row.customer.clone(), row.task)));
+            assert_eq!(names.collect::<BTreeMap<_, _>>(), oracle.names, "{command:?}");
+            assert_eq!(storage.names().count(), oracle.names.len());
         });
     }
 
@@ -122,6 +129,47 @@ proptest! {
         });
     }
 
+    /// A step under way never loses its commit to a request that joins, each request that joined is handed over
+    /// exactly once or given back with the task, and a completed task pays for every one of them.
+    #[test]
+    fn what_joins_is_delivered_once(templates in command_sequences(60)) {
+        let mut joined: BTreeMap<TaskId, Vec<bytes::Bytes>> = BTreeMap::new();
+        let mut delivered: BTreeMap<TaskId, Vec<bytes::Bytes>> = BTreeMap::new();
+        play(&templates, |storage, command| {
+            let before: BTreeMap<_, _> = storage.live_tasks().map(|task| (task.id, task.revision)).collect();
+            match (command.clone(), run(storage, command)) {
+                // The pool of ids is small, and history that was dropped knows none of them.
+                (Command::Submit { .. }, Ok(Applied::Submitted(id))) => {
+                    joined.remove(&id);
+                    delivered.remove(&id);
+                }
+                (Command::Join { parent, request, .. }, Ok(Applied::Joined(id))) => {
+                    assert_eq!(id, parent);
+                    joined.entry(id).or_default().push(request.brief);
+                    let now = storage.live_tasks().find(|task| task.id == id).unwrap();
+                    assert_eq!(now.revision, before[&id]);
+                }
+                (Command::Advance { change, .. }, Ok(Applied::Task(task))) => {
+                    let is_delivered = matches!(task.phase, Phase::Run(Event::Joined(_)));
+                    assert_eq!(is_delivered, change.deliver);
+                    if is_delivered {
+                        delivered.entry(task.id).or_default().push(task.brief);
+                    }
+                }
+                (Command::Finish { ending: Ending::Completed { .. }, .. }, Ok(Applied::Task(task))) => {
+                    assert_eq!(joined.get(&task.id), delivered.get(&task.id));
+                    assert!(task.cost.unwrap() >= task.joined_held);
+                }
+                _ => {}
+            }
+            for task in storage.live_tasks() {
+                let mut all = delivered.get(&task.id).cloned().unwrap_or_default();
+                all.extend(task.joined.iter().map(|request| request.brief.clone()));
+                assert_eq!(all, joined.get(&task.id).cloned().unwrap_or_default());
+            }
+        });
+    }
+
     /// I5: a command that comes again, at once or at the end of everything, moves no money. Deposits are the
     /// stated exception, a sweep releases what is due whenever it comes, and ids of requests are used once.
     #[test]
@@ -135,13 +183,18 @@ proptest! {
             let excepted = match run(storage, command.clone()) {
                 // Its receipt is another task's, and is remembered for a time only.
                 Ok(Applied::Repeated(_)) | Err(_) => true,
-                Ok(_) => matches!(command, Command::Deposit { .. } | Command::SweepHolds { .. }),
+                // Two requests without an idempotency key are two requests.
+                Ok(_) => matches!(
+                    command,
+                    Command::Deposit { .. } | Command::SweepHolds { .. } | Command::Join { idempotency: None, .. }
+                ),
             };
             if !excepted {
                 let before = balances(storage);
                 let _ = run(storage, command.clone());
                 assert_eq!(before, balances(storage), "{command:?}");
-                if !matches!(command, Command::Hold { .. }) {
+                // An idempotency key is forgotten in the end.
+                if !matches!(command, Command::Hold { .. } | Command::Join { .. }) {
                     done.push(command);
                 }
             }

@@ -7,13 +7,15 @@ mod oracle;
 use std::time::Duration;
 
 use gatehouse_model::{
-    AccountAssignment, BlobId, Call, Credits, Digest, FailureKind, Payload, Phase, Replay, Status, Target,
-    Task, UnixMs,
+    AccountAssignment, BlobId, Call, Credits, Digest, FailureKind, Payload, Phase, Reading, Replay, Status,
+    Target, Task, UnixMs,
 };
 
 use crate::apply::apply;
-use crate::commands::command::{Applied, Change, Command, Idempotency};
+use crate::commands::change::Change;
+use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
+use crate::commands::request::Idempotency;
 use crate::ledger::hold::HoldId;
 use crate::ledger::journal_entry::{EntryKind, JournalEntry};
 use crate::sample::{
@@ -460,7 +462,10 @@ fn a_lost_answer_is_repeated_only_where_that_is_harmless() {
         body: Payload::None,
         timeout_ms: 1000,
         replay,
-        save_body: false,
+        affinity: None,
+        reading: Reading::Whole,
+        credentials: true,
+        shared: None,
     };
     assert_eq!(after_crash(&call(Replay::Safe)), AfterCrash::Resend);
     assert_eq!(after_crash(&call(Replay::Token)), AfterCrash::Resend);

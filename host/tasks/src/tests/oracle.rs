@@ -1,10 +1,12 @@
 //! The oracle: the same commands on plain maps of numbers, written independently of the rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_model::{CustomerId, Digest, KeyId, Status, TaskId, UnixMs};
 
-use crate::commands::command::{Command, Ending, Idempotency};
+use crate::commands::change::{Change, Ending};
+use crate::commands::command::Command;
+use crate::commands::request::{Idempotency, JoinRequest};
 use crate::ledger::hold::HoldId;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,12 +32,20 @@ pub(super) struct TaskState {
     pub(super) status: Status,
     pub(super) progress: u8,
     pub(super) cost: i64,
+    pub(super) public: Vec<u8>,
+    /// What the next event hands over.
+    pub(super) brief: Vec<u8>,
+    /// Briefs of the requests that joined and wait.
+    pub(super) waiting: VecDeque<Vec<u8>>,
+    /// What all requests that joined have added.
+    pub(super) joined: i64,
+    customer: CustomerId,
 }
 
 #[derive(Clone, Debug)]
 struct HoldState {
-    key: KeyId,
-    amount: i64,
+    /// What counts against each key; the first is the one it was made with.
+    parts: Vec<(KeyId, i64)>,
     until: UnixMs,
 }
 
@@ -44,6 +54,8 @@ pub(super) struct Oracle {
     pub(super) balances: BTreeMap<CustomerId, BalanceState>,
     pub(super) keys: BTreeMap<KeyId, KeyState>,
     pub(super) tasks: BTreeMap<TaskId, TaskState>,
+    /// Who owns a name, and the task that claimed it last.
+    pub(super) names: BTreeMap<String, (CustomerId, TaskId)>,
     holds: BTreeMap<HoldId, HoldState>,
     seen: BTreeMap<(KeyId, Digest), (Digest, UnixMs)>,
 }
@@ -62,19 +74,10 @@ impl Oracle {
                 self.keys.get_mut(id).map(|key_state| key_state.revoked = true).is_some()
             }
             Command::Submit { task, idempotency } => self.submit(task, idempotency.as_ref()),
-            Command::Advance { id, revision, change, .. } => match self.tasks.get_mut(id) {
-                Some(task_state)
-                    if !task_state.status.is_final()
-                        && task_state.revision == *revision
-                        && !change.status.is_final() =>
-                {
-                    task_state.revision += 1;
-                    task_state.status = task_state.status.max(change.status);
-                    task_state.progress = task_state.progress.max(change.progress).min(100);
-                    true
-                }
-                _ => false,
-            },
+            Command::Advance { id, revision, change, .. } => self.advance(*id, *revision, change),
+            Command::Join { parent, request, idempotency, at } => {
+                self.join(*parent, request, idempotency.as_ref(), *at)
+            }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
             Command::Hold { id, key, amount, expires, at, .. } => {
                 let id = HoldId::Request(*id);
@@ -82,13 +85,13 @@ impl Oracle {
                     && !self.holds.contains_key(&id)
                     && self.reserve(id, key, amount.0, *at, *expires)
             }
-            Command::Settle { id, amount, .. } => self.resolve(HoldId::Request(*id), amount.0),
-            Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0),
+            Command::Settle { id, amount, .. } => self.resolve(HoldId::Request(*id), amount.0, true),
+            Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0, false),
             Command::SweepHolds { now, limit } => {
                 let mut due: Vec<_> = self.holds.iter().map(|(id, reserve)| (reserve.until, *id)).collect();
                 due.retain(|(until, id)| until <= now && matches!(id, HoldId::Request(_)));
                 due.sort();
-                due.into_iter().take(*limit).all(|(_, id)| self.resolve(id, 0))
+                due.into_iter().take(*limit).all(|(_, id)| self.resolve(id, 0, false))
             }
             Command::DropHistory { before_day } => {
                 let live = self.tasks.iter().filter(|(_, task_state)| !task_state.status.is_final());
@@ -126,12 +129,70 @@ impl Oracle {
         self.keys.insert(key.id.clone(), key_state).is_none()
     }
 
+    fn advance(&mut self, id: TaskId, revision: u64, change: &Change) -> bool {
+        let Some(task_state) = self.tasks.get_mut(&id) else { return false };
+        if task_state.status.is_final() || task_state.revision != revision || change.status.is_final() {
+            return false;
+        }
+        let brief = if change.deliver { task_state.waiting.pop_front() } else { Some(vec![]) };
+        let Some(brief) = brief else { return false };
+        task_state.brief = brief;
+        task_state.revision += 1;
+        task_state.status = task_state.status.max(change.status);
+        task_state.progress = task_state.progress.max(change.progress).min(100);
+        if let Some(view) = &change.view {
+            task_state.public.clone_from(&view.public);
+        }
+        true
+    }
+
+    /// Whether it came before with the same fingerprint, if it came before.
+    fn repeated(&self, asked: Option<&Idempotency>, at: UnixMs) -> Option<bool> {
+        let asked = asked?;
+        let (fingerprint, until) = self.seen.get(&(asked.key.clone(), asked.token))?;
+        (*until > at).then(|| *fingerprint == asked.fingerprint)
+    }
+
+    fn remember(&mut self, asked: Option<&Idempotency>) {
+        if let Some(asked) = asked {
+            self.seen.insert((asked.key.clone(), asked.token), (asked.fingerprint, asked.expires));
+        }
+    }
+
+    fn join(
+        &mut self,
+        parent: TaskId,
+        request: &JoinRequest,
+        asked: Option<&Idempotency>,
+        at: UnixMs,
+    ) -> bool {
+        if let Some(same) = self.repeated(asked, at) {
+            return same;
+        }
+        let Some(customer) = self.keys.get(&request.key).map(|key_state| key_state.customer.clone()) else {
+            return false;
+        };
+        let fits = self.tasks.get(&parent).is_some_and(|task_state| {
+            task_state.customer == customer && !task_state.status.is_final() && task_state.waiting.len() < 16
+        });
+        if !fits || !self.take(&request.key, request.held.0, at) {
+            return false;
+        }
+        let parts = &mut self.holds.get_mut(&HoldId::Task(parent)).unwrap().parts;
+        match parts.iter_mut().find(|(key, _)| *key == request.key) {
+            Some((_, amount)) => *amount += request.held.0,
+            None => parts.push((request.key.clone(), request.held.0)),
+        }
+        let task_state = self.tasks.get_mut(&parent).unwrap();
+        task_state.waiting.push_back(request.brief.to_vec());
+        task_state.joined += request.held.0;
+        self.remember(asked);
+        true
+    }
+
     fn submit(&mut self, task: &gatehouse_model::Task, asked: Option<&Idempotency>) -> bool {
-        if let Some(asked) = asked
-            && let Some((fingerprint, until)) = self.seen.get(&(asked.key.clone(), asked.token))
-            && *until > task.created
-        {
-            return *fingerprint == asked.fingerprint;
+        if let Some(same) = self.repeated(asked, task.created) {
+            return same;
         }
         let foreign = self.keys.get(&task.key).is_none_or(|key_state| key_state.customer != task.customer);
         let id = HoldId::Task(task.id);
@@ -141,34 +202,64 @@ impl Oracle {
         {
             return false;
         }
-        let task_state =
-            TaskState { revision: task.revision, status: task.status, progress: task.progress, cost: 0 };
+        let task_state = TaskState {
+            revision: task.revision,
+            status: task.status,
+            progress: task.progress,
+            cost: 0,
+            public: vec![],
+            brief: task.brief.to_vec(),
+            waiting: VecDeque::new(),
+            joined: 0,
+            customer: task.customer.clone(),
+        };
         self.tasks.insert(task.id, task_state);
-        if let Some(asked) = asked {
-            self.seen.insert((asked.key.clone(), asked.token), (asked.fingerprint, asked.expires));
-        }
+        self.remember(asked);
         true
     }
 
     fn finish(&mut self, id: TaskId, revision: u64, ending: &Ending) -> bool {
-        let (status, cost) = match ending {
-            Ending::Completed { cost, .. } => (Status::Completed, cost.0),
-            Ending::Failed(_) => (Status::Failed, 0),
+        let (status, cost, shown, claims) = match ending {
+            Ending::Completed { cost, result, claims } => {
+                (Status::Completed, cost.0, Some(&result.public), claims)
+            }
+            Ending::Failed { result, claims, .. } => {
+                (Status::Failed, 0, result.as_ref().map(|result| &result.public), claims)
+            }
         };
-        let fits = self
-            .tasks
-            .get(&id)
-            .is_some_and(|task_state| !task_state.status.is_final() && task_state.revision == revision);
-        if !fits || !self.resolve(HoldId::Task(id), cost) {
+        let Some(task_state) = self.tasks.get(&id) else { return false };
+        let customer = task_state.customer.clone();
+        let foreign = |name: &String| self.names.get(name).is_some_and(|(owner, _)| *owner != customer);
+        let twice =
+            (1..claims.len()).any(|at| claims[..at].iter().any(|claim| claim.name == claims[at].name));
+        let completes = status == Status::Completed;
+        let early = completes && (!task_state.waiting.is_empty() || cost < task_state.joined);
+        let fits = !task_state.status.is_final() && task_state.revision == revision;
+        if early || twice || !fits || claims.iter().any(|claim| foreign(&claim.name)) {
             return false;
         }
+        if !self.resolve(HoldId::Task(id), cost, completes) {
+            return false;
+        }
+        for claim in claims {
+            self.names.insert(claim.name.clone(), (customer.clone(), id));
+        }
         let task_state = self.tasks.get_mut(&id).unwrap();
+        task_state.public = shown.cloned().unwrap_or_else(|| task_state.public.clone());
+        task_state.brief.clear();
+        task_state.waiting.clear();
         (task_state.status, task_state.cost, task_state.revision) = (status, cost, revision + 1);
         task_state.progress = if status == Status::Completed { 100 } else { task_state.progress };
         true
     }
 
     fn reserve(&mut self, id: HoldId, key: &KeyId, amount: i64, at: UnixMs, until: UnixMs) -> bool {
+        self.take(key, amount, at)
+            && self.holds.insert(id, HoldState { parts: vec![(key.clone(), amount)], until }).is_none()
+    }
+
+    /// Moves what is free into what is held.
+    fn take(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> bool {
         let Some(key_state) = self.keys.get_mut(key) else { return false };
         let balance = self.balances.get_mut(&key_state.customer).unwrap();
         let ended = key_state.revoked || key_state.until.is_some_and(|until| until <= at);
@@ -182,20 +273,28 @@ impl Oracle {
         balance.free -= amount;
         balance.held += amount;
         key_state.used += amount;
-        self.holds.insert(id, HoldState { key: key.clone(), amount, until }).is_none()
+        true
     }
 
-    fn resolve(&mut self, id: HoldId, cost: i64) -> bool {
-        let Some(HoldState { key, amount, .. }) = self.holds.get(&id).cloned() else { return false };
-        if cost < 0 || cost > amount {
+    /// Settles `cost`, or gives everything back. What joined through other keys is settled whole, by them.
+    fn resolve(&mut self, id: HoldId, cost: i64, settles: bool) -> bool {
+        let Some(HoldState { parts, .. }) = self.holds.get(&id).cloned() else { return false };
+        let total: i64 = parts.iter().map(|(_, amount)| amount).sum();
+        if cost < 0 || cost > total {
             return false;
         }
-        let key_state = self.keys.get_mut(&key).unwrap();
-        let balance = self.balances.get_mut(&key_state.customer).unwrap();
-        balance.held -= amount;
-        balance.free += amount - cost;
-        balance.spent += cost;
-        key_state.used -= amount - cost;
+        let mut left = cost;
+        for (key, amount) in parts.iter().rev() {
+            let is_first = *key == parts[0].0;
+            let paid = if is_first { left } else { i64::from(settles) * amount };
+            left -= paid;
+            let key_state = self.keys.get_mut(key).unwrap();
+            let balance = self.balances.get_mut(&key_state.customer).unwrap();
+            balance.held -= amount;
+            balance.free += amount - paid;
+            balance.spent += paid;
+            key_state.used -= amount - paid;
+        }
         self.holds.remove(&id).is_some()
     }
 }

@@ -1,4 +1,4 @@
-//! Made-up rows and command sequences, for tests only.
+//! Command sequences for property tests.
 //!
 //! A [`CommandTemplate`] is a command that is not yet bound to a storage: it becomes a [`Command`] against the
 //! present storage, so that random sequences often hit the right revision and sometimes a stale one. Ids come from
@@ -6,144 +6,32 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest, KeyId, Phase, RequestId, Status,
-    Task, TaskFailure, TaskId, UnixMs,
-};
+use gatehouse_model::{Claim, Credits, Digest, Key, Status, Task, UnixMs};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
-use crate::commands::command::{Change, Command, Ending, Idempotency};
+use crate::commands::change::{Change, Ending};
+use crate::commands::command::Command;
+use crate::commands::request::Idempotency;
+use crate::sample::rows::{
+    START, STEP, change, claim, completed, customer_id, delivery, failed, join_request, key, key_id,
+    request_id, result, task, task_id,
+};
 use crate::storage::memory::MemoryLedgerStorage;
-
-/// When every sample begins: a little before midnight, so that days change.
-pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
-/// Between two commands of a sequence.
-pub const STEP: Duration = Duration::from_secs(600);
-
-/// The customer of that number.
-#[must_use]
-pub fn customer_id(number: u8) -> CustomerId {
-    CustomerId(format!("customer-{number}"))
-}
-
-/// The key of that number.
-#[must_use]
-pub fn key_id(number: u8) -> KeyId {
-    KeyId(format!("key{number}"))
-}
-
-/// The task of that number, created that many thirds of a day after the start.
-#[must_use]
-pub fn task_id(number: u8) -> TaskId {
-    let created = START.0 + u64::from(number) * 28_800_000;
-    TaskId::from_bits((u128::from(created) << 80) | u128::from(number))
-}
-
-/// The request of that number.
-#[must_use]
-pub fn request_id(number: u8) -> RequestId {
-    RequestId::from_bits((u128::from(START.0) << 80) | u128::from(number))
-}
-
-/// A key as it is made, of a customer.
-#[must_use]
-pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
-    Key {
-        id: key_id(number),
-        customer: customer_id(customer),
-        name: format!("key number {number}"),
-        digest: KeyDigest(Digest::of(&[number])),
-        created: START,
-        quota: quota.map(Credits),
-        used: Credits::ZERO,
-        models: vec![],
-        networks: vec![],
-        expires: None,
-        revoked: None,
-        chat_format: gatehouse_model::ChatFormat::Wrapped,
-    }
-}
-
-/// A task as it is accepted, for the key and customer of those numbers.
-#[must_use]
-pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
-    Task {
-        id: task_id(number),
-        revision: 0,
-        customer: customer_id(customer),
-        key: key_id(key),
-        family: "sample".into(),
-        digest: Digest::of(b"build"),
-        state_version: 1,
-        state: vec![number],
-        seed: 7,
-        model: format!("model-{}", number % 2),
-        surface: "images.generate".into(),
-        status: Status::Submitted,
-        progress: 0,
-        created: at,
-        deadline: at.plus(Duration::from_secs(1800)),
-        finished: None,
-        expected_ms: None,
-        phase: Phase::Run(Event::Start),
-        assignment: None,
-        blobs: vec![],
-        charge: Charge { keys: vec!["image".into()], quantity: 1 },
-        unit_price: Credits(price),
-        held: Credits(price),
-        cost: None,
-        public: vec![],
-        private: vec![],
-        media: vec![],
-        failure: None,
-    }
-}
-
-/// Progress that changes status and progress only.
-#[must_use]
-pub fn change(status: Status, progress: u8) -> Change {
-    Change {
-        status,
-        progress,
-        phase: Phase::Run(Event::Timer),
-        state: None,
-        digest: None,
-        assignment: None,
-        blobs: None,
-        audit: None,
-    }
-}
-
-/// A good end at that cost.
-#[must_use]
-pub fn completed(cost: i64) -> Ending {
-    Ending::Completed {
-        public: br#"{"images":[]}"#.to_vec(),
-        private: b"{}".to_vec(),
-        media: vec![],
-        cost: Credits(cost),
-    }
-}
-
-/// A bad end.
-#[must_use]
-pub fn failed() -> Ending {
-    Ending::Failed(TaskFailure { kind: FailureKind::Upstream, message: "it broke".into() })
-}
 
 /// A command before it is bound to a storage. Numbers name rows of the pools; `late` makes a revision stale.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are those of the commands they become")]
 pub enum CommandTemplate {
     AddKey { key: u8, customer: u8, quota: Option<i64>, hours: Option<u8> },
-    Advance { task: u8, late: u64, status: Status, progress: u8 },
+    Advance { task: u8, late: u64, status: Status, progress: u8, deliver: bool, view: Option<u8> },
     Audit { task: Option<u8> },
     Deposit { customer: u8, amount: i64 },
     DropHistory { days: u32 },
-    Finish { task: u8, late: u64, cost: Option<i64> },
+    Finish { task: u8, late: u64, cost: Option<i64>, view: Option<u8>, names: Vec<u8> },
     Hold { request: u8, key: u8, amount: i64, steps: u32 },
+    Join { task: u8, key: u8, price: i64, token: Option<(u8, u8)> },
     AddCustomer { customer: u8 },
     Release { request: u8 },
     RevokeKey { key: u8 },
@@ -162,10 +50,13 @@ impl CommandTemplate {
                 let expires = hours.map(|hours| at.plus(Duration::from_secs(u64::from(hours) * 3600)));
                 Command::AddKey { key: Box::new(Key { expires, ..key(number, customer, quota) }) }
             }
-            Self::Advance { task, late, status, progress } => Command::Advance {
+            Self::Advance { task, late, status, progress, deliver, view } => Command::Advance {
                 id: task_id(task),
                 revision: revision(storage, task).saturating_sub(late),
-                change: Box::new(change(status, progress)),
+                change: Box::new(Change {
+                    view: view.map(result),
+                    ..if deliver { delivery(status, progress) } else { change(status, progress) }
+                }),
                 at,
             },
             Self::Audit { task } => {
@@ -178,10 +69,10 @@ impl CommandTemplate {
                 at,
             },
             Self::DropHistory { days } => Command::DropHistory { before_day: START.day() + days },
-            Self::Finish { task, late, cost } => Command::Finish {
+            Self::Finish { task, late, cost, view, names } => Command::Finish {
                 id: task_id(task),
                 revision: revision(storage, task).saturating_sub(late),
-                ending: cost.map_or_else(failed, completed),
+                ending: ending(storage, task, cost, view, &names),
                 audit: (late == 0).then(|| "it ended".into()),
                 at,
             },
@@ -193,6 +84,12 @@ impl CommandTemplate {
                 expires: at.plus(STEP * steps),
                 at,
             },
+            Self::Join { task, key, price, token } => Command::Join {
+                parent: task_id(task),
+                request: Box::new(join_request(key, price, at)),
+                idempotency: token.map(|token| idempotency(key, token, at)),
+                at,
+            },
             Self::AddCustomer { customer } => Command::AddCustomer { id: customer_id(customer), at },
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
@@ -201,12 +98,7 @@ impl CommandTemplate {
             }
             Self::Submit { task: number, key, customer, price, token } => Command::Submit {
                 task: Box::new(task(number, key, customer, price, at)),
-                idempotency: token.map(|(token, fingerprint)| Idempotency {
-                    key: key_id(key),
-                    token: Digest::of(&[token]),
-                    fingerprint: Digest::of(&[fingerprint]),
-                    expires: at.plus(STEP * 6),
-                }),
+                idempotency: token.map(|token| idempotency(key, token, at)),
             },
             Self::Sweep { limit } => Command::Sweep { now: at, limit },
             Self::SweepHolds { limit } => Command::SweepHolds { now: at, limit },
@@ -214,8 +106,45 @@ impl CommandTemplate {
     }
 }
 
+fn idempotency(key: u8, (token, fingerprint): (u8, u8), at: UnixMs) -> Idempotency {
+    Idempotency {
+        key: key_id(key),
+        token: Digest::of(&[token]),
+        fingerprint: Digest::of(&[fingerprint]),
+        expires: at.plus(STEP * 6),
+    }
+}
+
+/// A bad end without a `cost`; a good one costs it, and what joined the task.
+fn ending(
+    storage: &MemoryLedgerStorage,
+    task: u8,
+    cost: Option<i64>,
+    view: Option<u8>,
+    names: &[u8],
+) -> Ending {
+    let joined = live(storage, task).map_or(0, |live| live.joined_held.0);
+    let mut ending = cost.map_or_else(failed, |cost| completed(cost + joined));
+    let claimed: Vec<Claim> = names.iter().map(|number| claim(*number, task)).collect();
+    match &mut ending {
+        Ending::Completed { result: shown, claims, .. } => {
+            *claims = claimed;
+            *shown = view.map_or_else(|| shown.clone(), result);
+        }
+        Ending::Failed { result: shown, claims, .. } => {
+            *claims = claimed;
+            *shown = view.map(result);
+        }
+    }
+    ending
+}
+
+fn live(storage: &MemoryLedgerStorage, task: u8) -> Option<&Task> {
+    storage.live_tasks().find(|live| live.id == task_id(task))
+}
+
 fn revision(storage: &MemoryLedgerStorage, task: u8) -> u64 {
-    storage.live_tasks().find(|live| live.id == task_id(task)).map_or(0, |live| live.revision)
+    live(storage, task).map_or(0, |live| live.revision)
 }
 
 /// Sequences of at most `length` templates, after a beginning that opens two customers with money and three keys.
@@ -251,14 +180,20 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
     prop_oneof![
         1 => (0..4_u8, 0..3_u8, option::of(-5..200_i64), option::of(0..4_u8))
             .prop_map(|(key, customer, quota, hours)| CommandTemplate::AddKey { key, customer, quota, hours }),
-        6 => (0..6_u8, late(), status, any::<u8>())
-            .prop_map(|(task, late, status, progress)| CommandTemplate::Advance { task, late, status, progress }),
+        6 => (0..6_u8, late(), status, any::<u8>(), any::<bool>(), option::of(any::<u8>())).prop_map(
+            |(task, late, status, progress, deliver, view)| {
+                CommandTemplate::Advance { task, late, status, progress, deliver, view }
+            }
+        ),
         1 => option::of(0..6_u8).prop_map(|task| CommandTemplate::Audit { task }),
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
             .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),
         1 => (0..4_u32).prop_map(|days| CommandTemplate::DropHistory { days }),
-        6 => (0..6_u8, late(), option::of(-1..70_i64))
-            .prop_map(|(task, late, cost)| CommandTemplate::Finish { task, late, cost }),
+        6 => (0..6_u8, late(), option::of(-1..70_i64), option::of(any::<u8>()), vec(0..4_u8, 0..3)).prop_map(
+            |(task, late, cost, view, names)| CommandTemplate::Finish { task, late, cost, view, names }
+        ),
+        6 => (0..6_u8, 0..4_u8, -1..30_i64, option::of((0..3_u8, 0..2_u8)))
+            .prop_map(|(task, key, price, token)| CommandTemplate::Join { task, key, price, token }),
         3 => (0..4_u8, 0..4_u8, -2..80_i64, 0..6_u32)
             .prop_map(|(request, key, amount, steps)| CommandTemplate::Hold { request, key, amount, steps }),
         1 => (0..3_u8).prop_map(|customer| CommandTemplate::AddCustomer { customer }),

@@ -1,0 +1,37 @@
+//! What comes with an accepted request: the memory of its idempotency key, and what a joining one brings.
+
+use bytes::Bytes;
+use gatehouse_model::{BlobId, Charge, Credits, Digest, KeyId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// How a submission is recognised when it comes again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idempotency {
+    /// The API key it is scoped to.
+    pub key: KeyId,
+    /// The digest of the client's token.
+    pub token: Digest,
+    /// The digest of the request.
+    pub fingerprint: Digest,
+    /// Until when it is remembered.
+    pub expires: UnixMs,
+}
+
+/// An accepted request that joins a living task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// The key it came through: of the task's customer, not always the task's own key.
+    pub key: KeyId,
+    /// The surface it came through.
+    pub surface: String,
+    /// What its plugin made of it.
+    pub brief: Bytes,
+    /// The blobs it brought.
+    pub blobs: Vec<BlobId>,
+    /// What was promised.
+    pub charge: Charge,
+    /// The price of one unit, frozen here.
+    pub unit_price: Credits,
+    /// Quantity times unit price; added to the task's hold.
+    pub held: Credits,
+}

@@ -1,0 +1,10 @@
+//! Made-up rows and command sequences, for tests only.
+
+mod rows;
+mod templates;
+
+pub use rows::{
+    START, STEP, change, claim, completed, customer_id, delivery, failed, join_request, key, key_id, name,
+    request_id, result, task, task_id,
+};
+pub use templates::{CommandTemplate, beginning, command_sequences};

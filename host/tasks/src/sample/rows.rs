@@ -1,0 +1,171 @@
+//! Rows and parts of commands with made-up contents.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::{
+    BlobId, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest, KeyId, Phase,
+    RequestId, Status, Task, TaskFailure, TaskId, UnixMs,
+};
+
+use crate::commands::change::{Change, Ending, ResultRecord};
+use crate::commands::request::JoinRequest;
+
+/// When every sample begins: a little before midnight, so that days change.
+pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
+/// Between two commands of a sequence.
+pub const STEP: Duration = Duration::from_secs(600);
+
+/// The customer of that number.
+#[must_use]
+pub fn customer_id(number: u8) -> CustomerId {
+    CustomerId(format!("customer-{number}"))
+}
+
+/// The key of that number.
+#[must_use]
+pub fn key_id(number: u8) -> KeyId {
+    KeyId(format!("key{number}"))
+}
+
+/// The task of that number, created that many thirds of a day after the start.
+#[must_use]
+pub fn task_id(number: u8) -> TaskId {
+    let created = START.0 + u64::from(number) * 28_800_000;
+    TaskId::from_bits((u128::from(created) << 80) | u128::from(number))
+}
+
+/// The request of that number.
+#[must_use]
+pub fn request_id(number: u8) -> RequestId {
+    RequestId::from_bits((u128::from(START.0) << 80) | u128::from(number))
+}
+
+/// A key as it is made, of a customer.
+#[must_use]
+pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
+    Key {
+        id: key_id(number),
+        customer: customer_id(customer),
+        name: format!("key number {number}"),
+        digest: KeyDigest(Digest::of(&[number])),
+        created: START,
+        quota: quota.map(Credits),
+        used: Credits::ZERO,
+        models: vec![],
+        networks: vec![],
+        expires: None,
+        revoked: None,
+        chat_format: gatehouse_model::ChatFormat::Wrapped,
+    }
+}
+
+/// A task as it is accepted, for the key and customer of those numbers.
+#[must_use]
+pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
+    Task {
+        id: task_id(number),
+        revision: 0,
+        customer: customer_id(customer),
+        key: key_id(key),
+        family: "sample".into(),
+        digest: Digest::of(b"build"),
+        state_version: 1,
+        state: vec![number],
+        seed: 7,
+        model: format!("model-{}", number % 2),
+        surface: "images.generate".into(),
+        status: Status::Submitted,
+        progress: 0,
+        created: at,
+        deadline: at.plus(Duration::from_secs(1800)),
+        finished: None,
+        expected_ms: None,
+        phase: Phase::Run(Event::Start(Bytes::new())),
+        brief: Bytes::from(vec![b'b', number]),
+        joined: vec![],
+        assignment: None,
+        blobs: vec![],
+        charge: Charge { keys: vec!["image".into()], quantity: 1 },
+        unit_price: Credits(price),
+        held: Credits(price),
+        joined_held: Credits::ZERO,
+        cost: None,
+        public: vec![],
+        private: vec![],
+        media: vec![],
+        failure: None,
+    }
+}
+
+/// Progress that changes status and progress only.
+#[must_use]
+pub fn change(status: Status, progress: u8) -> Change {
+    Change {
+        status,
+        progress,
+        phase: Phase::Run(Event::Timer),
+        state: None,
+        digest: None,
+        assignment: None,
+        blobs: None,
+        view: None,
+        deliver: false,
+        audit: None,
+    }
+}
+
+/// The delivery of the oldest request that joined.
+#[must_use]
+pub fn delivery(status: Status, progress: u8) -> Change {
+    Change { phase: Phase::Wait(START), deliver: true, ..change(status, progress) }
+}
+
+/// A result that names that number.
+#[must_use]
+pub fn result(number: u8) -> ResultRecord {
+    ResultRecord {
+        public: format!(r#"{{"images":[{number}]}}"#).into_bytes(),
+        private: format!(r#"{{"number":{number}}}"#).into_bytes(),
+        media: vec![],
+    }
+}
+
+/// A good end at that cost.
+#[must_use]
+pub fn completed(cost: i64) -> Ending {
+    Ending::Completed { result: result(0), claims: vec![], cost: Credits(cost) }
+}
+
+/// A bad end.
+#[must_use]
+pub fn failed() -> Ending {
+    Ending::failed(TaskFailure { kind: FailureKind::Upstream, message: "it broke".into() })
+}
+
+/// The name of that number.
+#[must_use]
+pub fn name(number: u8) -> String {
+    format!("asset://sample/{number}")
+}
+
+/// A claim of the name of that number, told apart by its record.
+#[must_use]
+pub fn claim(number: u8, record: u8) -> Claim {
+    Claim { name: name(number), private: format!(r#"{{"record":{record}}}"#).into(), affinity: None }
+}
+
+/// A request that joins a task through the key of that number; its brief is the present moment, so that no two are
+/// equal.
+#[must_use]
+pub fn join_request(key: u8, price: i64, at: UnixMs) -> JoinRequest {
+    JoinRequest {
+        key: key_id(key),
+        surface: "images.join".into(),
+        brief: Bytes::copy_from_slice(&at.0.to_be_bytes()),
+        blobs: vec![BlobId::from_bits(at.0.into())],
+        charge: Charge { keys: vec!["join".into()], quantity: 1 },
+        unit_price: Credits(price),
+        held: Credits(price),
+    }
+}

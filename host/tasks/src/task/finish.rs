@@ -1,0 +1,80 @@
+//! The rule of a task's end: its record, its hold and the names it claims, or nothing.
+
+use bytes::Bytes;
+use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs};
+
+use crate::commands::change::{Ending, ResultRecord};
+use crate::commands::command::Applied;
+use crate::commands::funds::resolution;
+use crate::commands::rejection::Rejection;
+use crate::commands::ruling::{Ruling, Stop};
+use crate::ledger::hold::HoldId;
+use crate::storage::ledger_storage::LedgerStorage;
+use crate::task::claims;
+use crate::task::current::{append_audit_text, current};
+
+pub(crate) fn finish<B: LedgerStorage>(
+    storage: &mut B,
+    id: TaskId,
+    revision: u64,
+    ending: Ending,
+    audit: Option<String>,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    claims::check(ending.claims()).map_err(Stop::Rejected)?;
+    let mut task = current(storage, id, revision)?;
+    let held = HoldId::Task(id);
+    let hold = storage.hold(held)?.ok_or(Stop::Rejected(Rejection::NoHold(held)))?;
+    check_joins(&task, &ending).map_err(Stop::Rejected)?;
+    let names = claims::records(storage, &task, ending.claims(), at)?;
+    let settled = end(&mut task, ending, at);
+    let resolution = resolution(storage, &hold, settled, "", at)?;
+
+    resolution.write(storage)?;
+    storage.remove_hold(&hold)?;
+    names.iter().try_for_each(|name| storage.put_name(name))?;
+    storage.put_finished(&task)?;
+    append_audit_text(storage, id, audit, at)?;
+    Ok(Applied::Task(Box::new(task)))
+}
+
+/// A task completes with everything that joined it, and at no less than that costs.
+fn check_joins(task: &Task, ending: &Ending) -> Result<(), Rejection> {
+    let Ending::Completed { cost, .. } = ending else { return Ok(()) };
+    if !task.joined.is_empty() {
+        return Err(Rejection::JoinsPending(task.joined.len()));
+    }
+    // A cost below zero is malformed, whatever joined.
+    if *cost >= Credits::ZERO && *cost < task.joined_held {
+        return Err(Rejection::UnderJoined { cost: *cost, joined: task.joined_held });
+    }
+    Ok(())
+}
+
+/// Writes the end into the task's record; what is to be settled, if anything.
+fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
+    let (settled, result) = match ending {
+        Ending::Completed { result, cost, .. } => {
+            task.status = Status::Completed;
+            task.progress = 100;
+            task.failure = None;
+            (Some(cost), Some(result))
+        }
+        Ending::Failed { failure, result, .. } => {
+            task.status = Status::Failed;
+            task.failure = Some(failure);
+            (None, result)
+        }
+    };
+    if let Some(ResultRecord { public, private, media }) = result {
+        (task.public, task.private, task.media) = (public, private, media);
+    }
+    task.cost = Some(settled.unwrap_or(Credits::ZERO));
+    task.finished = Some(at);
+    task.phase = Phase::Over;
+    task.state = Vec::new();
+    task.brief = Bytes::new();
+    // Whoever drops the blobs of an ended task finds those of undelivered requests among them.
+    task.blobs.extend(task.joined.drain(..).flat_map(|request| request.blobs));
+    settled
+}
