@@ -12,6 +12,8 @@ pub const CONNECTIONS: &str = "gatehouse_http_connections";
 pub const TOKENS: &str = "gatehouse_tokens_total";
 /// Tasks accepted, by `model`.
 pub const TASKS_ACCEPTED: &str = "gatehouse_tasks_accepted_total";
+/// Requests that joined a living task, by `model`.
+pub const TASKS_JOINED: &str = "gatehouse_tasks_joined_total";
 /// Tasks ended, by `model` and `outcome`.
 pub const TASKS_ENDED: &str = "gatehouse_tasks_ended_total";
 /// Tasks not yet ended.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Call, Outage, Payload, Reply, UnixMs, metric};
+use gatehouse_model::{Call, Outage, Payload, Reading, Reply, UnixMs, metric};
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
@@ -87,8 +87,14 @@ impl Upstream {
     ) -> Result<Reply, CallFailure> {
         let limits = &self.provider_of(permit, call)?.checked;
         let (response, end) = self.respond(permit, call, blobs, deadline).await?;
-        let saved = call.save_body.then_some((blobs, limits.max_saved));
-        Ok(reply::read(response, &permit.redactor(), limits.max_reply, saved, end).await?)
+        let (max, saved) = match call.reading {
+            Reading::Whole => (limits.max_reply, None),
+            Reading::Saved => (limits.max_reply, Some((blobs, limits.max_saved))),
+            // Its files are cut out of it before a plugin sees it.
+            Reading::Cut => (limits.max_saved, None),
+        };
+        let affinity = permit.affinity();
+        Ok(reply::read(response, &permit.redactor(), max, saved, end, affinity).await?)
     }
 
     /// The head of the answer, and when the exchange must be over.

@@ -37,7 +37,7 @@ pub use config::error::ConfigError;
 pub use config::settings::{AccountConfig, Config, FetchConfig, ProviderConfig, SecretRef};
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
-pub use pool::accounts::{AccountPermit, CallPermit};
+pub use pool::accounts::{AccountPermit, CallPermit, affinity};
 pub use request::blobs::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;
 pub use response::stream::{Events, Opening};

@@ -146,6 +146,18 @@ impl Upstream {
         self.provider(provider)?.pool.resume(account)
     }
 
+    /// The name of the account with that affinity; `None` when it is no longer configured.
+    #[must_use]
+    pub fn account_of(&self, provider: &str, affinity: &str) -> Option<String> {
+        self.provider(provider)?.pool.account_of(affinity)
+    }
+
+    /// The longest reply a plugin gets of that provider, bytes.
+    #[must_use]
+    pub fn max_reply(&self, provider: &str) -> Option<u64> {
+        Some(self.provider(provider)?.checked.max_reply)
+    }
+
     /// Whether a provider of this name is configured.
     #[must_use]
     pub fn knows(&self, provider: &str) -> bool {

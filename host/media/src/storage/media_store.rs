@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Clock, Pepper, Seed};
+use gatehouse_model::{BlobId, Clock, Facts, Json, Media, Pepper, Seed};
 use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::config::Config;
 use crate::ingest::extract;
 use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
+use crate::links::signed_link;
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
 use crate::storage::objects::Error;
 use crate::storage::objects::{Objects, Reading};
@@ -88,7 +89,7 @@ impl MediaStore {
     ///
     /// # Errors
     /// When a file is too large or there are too many.
-    pub async fn extract(&self, json: Bytes) -> Result<Extracted, ExtractError> {
+    pub async fn extract(&self, json: Json) -> Result<Extracted, ExtractError> {
         if json.len() <= EXTRACT_IN_PLACE {
             return self.extract_now(&json);
         }
@@ -99,7 +100,7 @@ impl MediaStore {
             .unwrap_or(Err(ExtractError::Interrupted))
     }
 
-    fn extract_now(&self, json: &Bytes) -> Result<Extracted, ExtractError> {
+    fn extract_now(&self, json: &Json) -> Result<Extracted, ExtractError> {
         extract::extract(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
     }
 
@@ -113,6 +114,20 @@ impl MediaStore {
             async move { self.0.objects.write(&path, bytes).await }
         };
         try_join_all(blobs.iter().map(write)).await.map(|_| ())
+    }
+
+    /// A result of an earlier task as a new blob that another task may use, with its facts; `None` when the result is
+    /// gone. The bytes are not read but for the beginning.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn adopt(&self, media: &Media) -> Result<Option<(BlobId, Facts)>, Error> {
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        if !self.0.objects.copy(&media_path(media), &blob_path(id)).await? {
+            return Ok(None);
+        }
+        let facts = self.facts_of(id).await?;
+        Ok(facts.map(|facts| (id, facts)))
     }
 
     /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
@@ -156,6 +171,11 @@ impl MediaStore {
         writer.finish().await.map_err(std::io::Error::other)?;
         Ok(id)
     }
+}
+
+/// Where a result is.
+fn media_path(media: &Media) -> Path {
+    signed_link::path(&signed_link::name(media.id, &media.mime), media.expires)
 }
 
 /// Where a blob is: its id contains the day of its creation.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::UnixMs;
+use gatehouse_model::{Affinity, UnixMs};
 
 use crate::auth::credential::Credential;
 use crate::pool::breaker::{Admission, Breaker};
@@ -16,6 +16,8 @@ const TRIAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) name: String,
+    /// Its name for plugins; set when it joins its provider's pool.
+    pub(crate) affinity: Affinity,
     pub(crate) credential: Arc<Credential>,
     pub(crate) priority: u32,
     pub(crate) weight: u64,
@@ -40,6 +42,7 @@ impl Account {
     ) -> Self {
         Self {
             name: name.to_owned(),
+            affinity: Affinity::new(),
             credential: Arc::new(credential),
             priority,
             weight,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Clock, Seed, UnixMs, metric};
+use gatehouse_model::{Affinity, Clock, Digest, Seed, UnixMs, metric};
 
 use crate::auth::credential::Credential;
 use crate::pool::account::{Account, NoPermit};
@@ -17,6 +17,8 @@ use crate::response::redact::Redactor;
 
 /// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
+/// 96 bits: two accounts of one gateway never share an affinity by chance.
+const AFFINITY_CHARACTERS: usize = 24;
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 
@@ -44,10 +46,13 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(
         provider: &str,
-        accounts: Vec<Account>,
+        mut accounts: Vec<Account>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Arc<Self> {
+        for account in &mut accounts {
+            account.affinity = affinity(provider, &account.name);
+        }
         Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
     }
 
@@ -124,6 +129,7 @@ impl Pool {
             pool: Arc::clone(self),
             index,
             account: name,
+            affinity: account.affinity.clone(),
             redactor: Mutex::new(Arc::clone(credential.redactor())),
             credential,
             is_anonymous: false,
@@ -182,10 +188,25 @@ impl Pool {
             .set(open);
     }
 
+    /// The name of the account with that affinity.
+    pub(crate) fn account_of(&self, wanted: &str) -> Option<String> {
+        let accounts = self.lock();
+        let found = accounts.iter().find(|account| account.affinity == wanted);
+        found.map(|account| account.name.clone())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Account>> {
         // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An account as plugins name it: a digest, so that an operator's name for an account reaches no client.
+#[must_use]
+pub fn affinity(provider: &str, account: &str) -> Affinity {
+    let mut digest = Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).to_string();
+    digest.truncate(AFFINITY_CHARACTERS);
+    digest
 }
 
 /// Which accounts will do.
@@ -267,6 +288,7 @@ pub struct CallPermit {
     pool: Arc<Pool>,
     index: usize,
     account: String,
+    affinity: Affinity,
     credential: Arc<Credential>,
     /// Of what the call carried, once it was made; before of what the account holds.
     redactor: Mutex<Arc<Redactor>>,
@@ -286,6 +308,12 @@ impl CallPermit {
     #[must_use]
     pub fn account(&self) -> &str {
         &self.account
+    }
+
+    /// The account, as plugins name it.
+    #[must_use]
+    pub fn affinity(&self) -> Affinity {
+        self.affinity.clone()
     }
 
     /// The same permit for a call that carries no credential: a presigned address within the provider's origins. What

@@ -35,7 +35,7 @@ pub(crate) enum RequestError {
     Header(String),
     #[error("the credential's slot is taken")]
     CredentialTaken,
-    #[error("a form field has an unusable type or name")]
+    #[error("the body or a form field has an unusable type or name")]
     Form,
     #[error("{0:?} is not a blob of this task")]
     Blob(String),
@@ -67,6 +67,7 @@ pub(crate) async fn build(
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         }
         Content::Form(_) => set_form_type(&mut headers, boundary)?,
+        Content::Raw { mime, .. } => set_raw_type(&mut headers, mime)?,
     }
     let (body, length) = body::body(pieces(&call.body, boundary, blobs).await?);
     // Without it the body would be announced as chunked, even one that is not there.
@@ -139,6 +140,7 @@ async fn pieces(content: &Content, boundary: u64, blobs: &dyn Blobs) -> Result<V
         Content::None => Ok(vec![]),
         Content::Json(json) => json_pieces(json, blobs).await,
         Content::Form(parts) => form_pieces(parts, &separator(boundary), blobs).await,
+        Content::Raw { data, .. } => Ok(vec![raw_piece(data, blobs).await?]),
     }
 }
 
@@ -176,14 +178,27 @@ async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Resul
     let mut pieces = vec![];
     for part in parts {
         pieces.push(Piece::Bytes(part_head(part, boundary)?.into()));
-        pieces.push(match &part.data {
-            Body::Inline(bytes) => Piece::Bytes(bytes.clone()),
-            Body::Blob(name) => Piece::Raw(open(blobs, name).await?),
-        });
+        pieces.push(raw_piece(&part.data, blobs).await?);
         pieces.push(Piece::Bytes(Bytes::from_static(b"\r\n")));
     }
     pieces.push(Piece::Bytes(format!("--{boundary}--\r\n").into()));
     Ok(pieces)
+}
+
+async fn raw_piece(data: &Body, blobs: &dyn Blobs) -> Result<Piece, RequestError> {
+    Ok(match data {
+        Body::Inline(bytes) => Piece::Bytes(bytes.clone()),
+        Body::Blob(name) => Piece::Raw(open(blobs, name).await?),
+    })
+}
+
+/// The type a raw body says it has; one content type is enough.
+fn set_raw_type(headers: &mut HeaderMap, mime: &str) -> Result<(), RequestError> {
+    if headers.contains_key(CONTENT_TYPE) {
+        return Err(RequestError::Header("header content-type of a raw body".to_owned()));
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_str(mime).map_err(|_| RequestError::Form)?);
+    Ok(())
 }
 
 fn part_head(part: &Part, boundary: &str) -> Result<String, RequestError> {

@@ -74,7 +74,7 @@ impl Upstream {
         let (response, end) = outcome;
         if !is_stream(&response) {
             let max = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
-            let read = reply::read(response, &permit.redactor(), max, None, end).await;
+            let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
                 Ok(reply) => {
                     report(&permit, &reply, self.clock().now());
