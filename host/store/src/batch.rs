@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use gatehouse_tasks::{
-    AuditRecord, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead, LedgerStorage,
+    AuditRecord, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead, LedgerStorage, NameRecord,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -28,6 +28,8 @@ pub(crate) struct Batch<'txn> {
     live: Rows<'txn, u128>,
     holds: Rows<'txn, HoldKey>,
     hold_expiry: Table<'txn, (u64, HoldKey), ()>,
+    names: Rows<'txn, (&'static str, &'static str)>,
+    name_owners: Table<'txn, &'static str, &'static str>,
     ledger: Rows<'txn, u64>,
     head: LedgerHead,
     idempotency: Rows<'txn, (&'static str, DigestKey)>,
@@ -50,6 +52,8 @@ impl<'txn> Batch<'txn> {
             live: txn.open_table(layout::LIVE)?,
             holds: txn.open_table(layout::HOLDS)?,
             hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
+            names: txn.open_table(layout::NAMES)?,
+            name_owners: txn.open_table(layout::NAME_OWNERS)?,
             ledger,
             head: last.as_ref().map_or_else(LedgerHead::default, LedgerHead::after),
             idempotency: txn.open_table(layout::IDEMPOTENCY)?,
@@ -146,6 +150,15 @@ impl LedgerStorage for Batch<'_> {
             self.txn.delete_table(Day::new(*old).history())?;
         }
         Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
+    }
+
+    fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, StoreError> {
+        Ok(self.name_owners.get(name)?.map(|customer| CustomerId::from(customer.value())))
+    }
+    fn put_name(&mut self, record: &NameRecord) -> Result<(), StoreError> {
+        let (customer, name) = (record.customer.0.as_str(), record.claim.name.as_str());
+        self.name_owners.insert(name, customer)?;
+        keep(&mut self.names, (customer, name), record)
     }
 
     fn hold(&self, id: HoldId) -> Result<Option<Hold>, StoreError> {

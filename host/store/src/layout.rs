@@ -40,6 +40,13 @@ pub(crate) const IDEMPOTENCY_EXPIRY: TableDefinition<'_, (u64, &str, DigestKey),
 /// The audit record by sequence number.
 pub(crate) const AUDIT: TableDefinition<'_, u64, Row> = TableDefinition::new("audit");
 
+/// Names by customer and name.
+pub(crate) const NAMES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("names");
+/// The customer that owns a name, by name.
+pub(crate) const NAME_OWNERS: TableDefinition<'_, &str, &str> = TableDefinition::new("name-owners");
+/// Fixed tables that files of earlier releases lack. Opening such a file makes them.
+pub(crate) const ADDED: [&str; 2] = ["names", "name-owners"];
+
 const HISTORY_PREFIX: &str = "history-";
 const OWNERS_PREFIX: &str = "owners-";
 

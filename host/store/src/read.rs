@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, Report};
+use gatehouse_model::{Claim, Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, NameRecord, Report};
 use redb::{
-    Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
-    TableHandle,
+    Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition, TableError, TableHandle,
 };
 use serde::de::DeserializeOwned;
 
@@ -76,6 +76,24 @@ impl Store {
     /// [`StoreError`].
     pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
         self.read(|txn| rows(txn, layout::KEYS))
+    }
+
+    /// Those of the names that the customer owns, in the order asked. Any other is as unknown as one that was never
+    /// claimed.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn owned_names(
+        &self,
+        customer: &CustomerId,
+        names: &[impl AsRef<str>],
+    ) -> Result<Vec<Claim>, StoreError> {
+        self.read(|txn| {
+            let table = txn.open_table(layout::NAMES)?;
+            let record = |name: &str| find::<_, NameRecord>("names", &table, (customer.0.as_str(), name));
+            let owned = names.iter().filter_map(|name| record(name.as_ref()).transpose());
+            owned.map(|record| Ok(record?.claim)).collect()
+        })
     }
 
     /// The last lines of the audit record, newest first; with `task`, those about it alone.
@@ -205,5 +223,12 @@ fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     for day in days {
         each(txn, Day::new(day).history(), |task: Task| examination.finished(&task))?;
     }
+    let owners = txn.open_table(layout::NAME_OWNERS)?;
+    for row in txn.open_table(layout::NAMES)?.iter()? {
+        let record: NameRecord = decode("names", row?.1.value())?;
+        let owner = owners.get(record.claim.name.as_str())?;
+        examination.name(&record, owner.map(|customer| CustomerId::from(customer.value())).as_ref());
+    }
+    examination.name_owners(owners.len()?);
     Ok(examination.report())
 }

@@ -1,11 +1,12 @@
 //! The handle of the store: open, execute, fail, close.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use gatehouse_tasks::{Applied, Command, Rejection};
-use redb::{Database, DatabaseError, ReadableTable, StorageBackend};
+use redb::{Database, DatabaseError, ReadableTable, StorageBackend, TableHandle};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
@@ -14,7 +15,7 @@ use crate::config::Config;
 use crate::creation;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
-use crate::layout::{META, SCHEMA, SCHEMA_KEY};
+use crate::layout::{ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::writer::{Failure, Job, Writer};
 
 /// Walks over many rows at the same time; others wait.
@@ -276,18 +277,21 @@ fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The file's schema; a new file gets the present one.
+/// The file's schema; a new file gets the present one, and a file of an earlier release the tables it lacks.
 fn schema(database: &Database) -> Result<u64, StoreError> {
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
     let mut meta = txn.open_table(META)?;
     let found = meta.get(SCHEMA_KEY)?.map(|schema| schema.value());
-    if let Some(found) = found {
-        return Ok(found);
+    if found.is_none() {
+        meta.insert(SCHEMA_KEY, SCHEMA)?;
     }
-    meta.insert(SCHEMA_KEY, SCHEMA)?;
     drop(meta);
-    drop(Batch::open(&txn)?);
-    txn.commit()?;
-    Ok(SCHEMA)
+    let found = found.unwrap_or(SCHEMA);
+    let present: BTreeSet<String> = txn.list_tables()?.map(|table| table.name().to_owned()).collect();
+    if found <= SCHEMA && ADDED.iter().any(|table| !present.contains(*table)) {
+        drop(Batch::open(&txn)?);
+        txn.commit()?;
+    }
+    Ok(found)
 }

@@ -4,8 +4,8 @@
 //! Unlike the sequences that look for contradictions, these use each id once, as the gateway does, so that the
 //! doctor must find nothing.
 
-use gatehouse_model::{Status, TaskId, UnixMs};
-use gatehouse_tasks::sample::{CommandTemplate, START, STEP, task_id};
+use gatehouse_model::{Status, UnixMs};
+use gatehouse_tasks::sample::{ANY_LIVE, CommandTemplate, START, STEP};
 use gatehouse_tasks::{Command, Ending, MemoryLedgerStorage};
 
 use crate::fault_injection::Xorshift;
@@ -40,17 +40,21 @@ impl Mix {
     /// The next command, in view of those storage.
     pub(super) fn command(&mut self, storage: &MemoryLedgerStorage) -> Command {
         self.at = self.at.plus(STEP);
-        let mut command = self.template(storage).command(storage, self.at);
+        let mut command = self.template().command(storage, self.at);
         match &mut command {
-            Command::Submit { task, .. } => task.state = self.bytes(),
+            Command::Submit { task, .. } => {
+                task.state = self.bytes();
+                task.brief = self.bytes().into();
+            }
             Command::Advance { change, .. } if self.words.below(2) == 0 => {
                 change.state = Some((2, self.bytes()));
                 change.audit = Some("it went on".into());
             }
-            Command::Finish { ending: Ending::Completed { public, private, .. }, .. } => {
-                *public = self.bytes();
-                *private = self.bytes();
+            Command::Finish { ending: Ending::Completed { result, .. }, .. } => {
+                result.public = self.bytes();
+                result.private = self.bytes();
             }
+            Command::Join { request, .. } => request.brief = self.bytes().into(),
             _ => {}
         }
         command
@@ -62,19 +66,29 @@ impl Mix {
         vec![self.words.byte(256); self.words.below(most + 1)]
     }
 
-    fn template(&mut self, storage: &MemoryLedgerStorage) -> CommandTemplate {
+    fn template(&mut self) -> CommandTemplate {
         match self.words.below(32) {
-            0..=9 => self.submit(),
-            10..=15 => CommandTemplate::Advance {
-                task: self.live(storage),
+            0..=8 => self.submit(),
+            9..=13 => CommandTemplate::Advance {
+                task: self.live(),
                 late: u64::from(self.words.below(8) == 0),
                 status: [Status::Pending, Status::Processing][self.words.below(2)],
                 progress: self.words.byte(101),
+                deliver: self.words.below(2) == 0,
+                view: (self.words.below(3) == 0).then(|| self.words.byte(256)),
             },
-            16..=21 => CommandTemplate::Finish {
-                task: self.live(storage),
+            14..=17 => CommandTemplate::Join {
+                task: self.live(),
+                key: self.words.byte(3),
+                price: self.words.money(12),
+                token: (self.words.below(3) == 0).then(|| (self.words.byte(6), self.words.byte(2))),
+            },
+            18..=21 => CommandTemplate::Finish {
+                task: self.live(),
                 late: u64::from(self.words.below(8) == 0),
                 cost: (self.words.below(3) > 0).then(|| self.words.money(12)),
+                view: (self.words.below(3) == 0).then(|| self.words.byte(256)),
+                names: (0..self.words.below(3)).map(|_| self.words.byte(9)).collect(),
             },
             22 => {
                 CommandTemplate::Deposit { customer: self.words.byte(2), amount: 40 + self.words.money(200) }
@@ -113,12 +127,9 @@ impl Mix {
         CommandTemplate::Submit { task, key, customer: key / 2, price: self.words.money(12), token }
     }
 
-    /// A live task, mostly the oldest; one that never was if there is none.
-    fn live(&mut self, storage: &MemoryLedgerStorage) -> u8 {
-        let live: Vec<TaskId> = storage.live_tasks().map(|task| task.id).collect();
-        let chosen = if self.words.below(3) > 0 { 0 } else { self.words.below(live.len().max(1)) };
-        let number = |id: &TaskId| (0..=self.tasks).find(|number| task_id(*number) == *id);
-        live.get(chosen).and_then(number).unwrap_or(u8::MAX)
+    /// A live task, mostly the oldest.
+    fn live(&mut self) -> u8 {
+        if self.words.below(3) > 0 { 0 } else { self.words.byte(ANY_LIVE.into()) }
     }
 }
 

@@ -4,10 +4,12 @@
 mod broken;
 mod crash;
 mod creation;
+mod joined;
 mod life;
 mod light;
 mod listing;
 mod mix;
+mod old_rows;
 mod same;
 
 use std::collections::BTreeSet;
@@ -16,7 +18,7 @@ use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{
     Applied, AuditRecord, Command, Hold, HoldId, IdempotencyRecord, JournalEntry, MemoryLedgerStorage,
-    Rejection, apply,
+    NameRecord, Rejection, apply,
 };
 use redb::{ReadableDatabase, ReadableTable, TableHandle};
 
@@ -40,6 +42,8 @@ struct Dump {
     idempotency_records: Vec<IdempotencyRecord>,
     idempotency_expiry: BTreeSet<(u64, String, [u8; 32])>,
     audit_records: Vec<AuditRecord>,
+    names: Vec<NameRecord>,
+    name_owners: BTreeSet<(String, String)>,
 }
 
 impl Dump {
@@ -62,6 +66,11 @@ impl Dump {
                 .map(|row| (row.expires.0, row.key.0.clone(), row.token.0))
                 .collect(),
             audit_records: storage.audit_records().to_vec(),
+            names: storage.names().cloned().collect(),
+            name_owners: storage
+                .names()
+                .map(|row| (row.claim.name.clone(), row.customer.0.clone()))
+                .collect(),
         }
     }
 
@@ -101,6 +110,10 @@ impl Dump {
                 (at, key.to_owned(), token)
             }),
             audit_records: rows(&txn, layout::AUDIT).unwrap(),
+            names: rows(&txn, layout::NAMES).unwrap(),
+            name_owners: each(&txn.open_table(layout::NAME_OWNERS).unwrap(), |row| {
+                (row.0.value().to_owned(), row.1.value().to_owned())
+            }),
         }
     }
 }

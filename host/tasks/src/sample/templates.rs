@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Claim, Credits, Digest, Key, Status, Task, UnixMs};
+use gatehouse_model::{Claim, Credits, Digest, Key, Status, Task, TaskId, UnixMs};
+use proptest::bool::weighted;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
@@ -20,7 +21,11 @@ use crate::sample::rows::{
 };
 use crate::storage::memory::MemoryLedgerStorage;
 
+/// Numbers below it name any living task.
+pub const ANY_LIVE: u8 = 4;
+
 /// A command before it is bound to a storage. Numbers name rows of the pools; `late` makes a revision stale.
+/// Changes, ends and joins of a number below [`ANY_LIVE`] look for a living task, or few of them would meet one.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are those of the commands they become")]
 pub enum CommandTemplate {
@@ -50,15 +55,16 @@ impl CommandTemplate {
                 let expires = hours.map(|hours| at.plus(Duration::from_secs(u64::from(hours) * 3600)));
                 Command::AddKey { key: Box::new(Key { expires, ..key(number, customer, quota) }) }
             }
-            Self::Advance { task, late, status, progress, deliver, view } => Command::Advance {
-                id: task_id(task),
-                revision: revision(storage, task).saturating_sub(late),
-                change: Box::new(Change {
-                    view: view.map(result),
-                    ..if deliver { delivery(status, progress) } else { change(status, progress) }
-                }),
-                at,
-            },
+            Self::Advance { task, late, status, progress, deliver, view } => {
+                let id = chosen(storage, task, |live| !deliver || !live.joined.is_empty());
+                let change = if deliver { delivery(status, progress) } else { change(status, progress) };
+                Command::Advance {
+                    id,
+                    revision: revision(storage, id).saturating_sub(late),
+                    change: Box::new(Change { view: view.map(result), ..change }),
+                    at,
+                }
+            }
             Self::Audit { task } => {
                 Command::Audit { task: task.map(task_id), text: "it was noticed".into(), at }
             }
@@ -69,13 +75,16 @@ impl CommandTemplate {
                 at,
             },
             Self::DropHistory { days } => Command::DropHistory { before_day: START.day() + days },
-            Self::Finish { task, late, cost, view, names } => Command::Finish {
-                id: task_id(task),
-                revision: revision(storage, task).saturating_sub(late),
-                ending: ending(storage, task, cost, view, &names),
-                audit: (late == 0).then(|| "it ended".into()),
-                at,
-            },
+            Self::Finish { task, late, cost, view, names } => {
+                let id = chosen(storage, task, |_| true);
+                Command::Finish {
+                    id,
+                    revision: revision(storage, id).saturating_sub(late),
+                    ending: ending(live(storage, id), cost, view, &names),
+                    audit: (late == 0).then(|| "it ended".into()),
+                    at,
+                }
+            }
             Self::Hold { request, key, amount, steps } => Command::Hold {
                 id: request_id(request),
                 key: key_id(key),
@@ -85,7 +94,7 @@ impl CommandTemplate {
                 at,
             },
             Self::Join { task, key, price, token } => Command::Join {
-                parent: task_id(task),
+                parent: chosen(storage, task, |_| true),
                 request: Box::new(join_request(key, price, at)),
                 idempotency: token.map(|token| idempotency(key, token, at)),
                 at,
@@ -116,16 +125,11 @@ fn idempotency(key: u8, (token, fingerprint): (u8, u8), at: UnixMs) -> Idempoten
 }
 
 /// A bad end without a `cost`; a good one costs it, and what joined the task.
-fn ending(
-    storage: &MemoryLedgerStorage,
-    task: u8,
-    cost: Option<i64>,
-    view: Option<u8>,
-    names: &[u8],
-) -> Ending {
-    let joined = live(storage, task).map_or(0, |live| live.joined_held.0);
+fn ending(task: Option<&Task>, cost: Option<i64>, view: Option<u8>, names: &[u8]) -> Ending {
+    let joined = task.map_or(0, |task| task.joined_held.0);
     let mut ending = cost.map_or_else(failed, |cost| completed(cost + joined));
-    let claimed: Vec<Claim> = names.iter().map(|number| claim(*number, task)).collect();
+    let record = task.map_or(0, |task| task.progress);
+    let claimed: Vec<Claim> = names.iter().map(|number| claim(*number, record)).collect();
     match &mut ending {
         Ending::Completed { result: shown, claims, .. } => {
             *claims = claimed;
@@ -139,17 +143,28 @@ fn ending(
     ending
 }
 
-fn live(storage: &MemoryLedgerStorage, task: u8) -> Option<&Task> {
-    storage.live_tasks().find(|live| live.id == task_id(task))
+fn live(storage: &MemoryLedgerStorage, id: TaskId) -> Option<&Task> {
+    storage.live_tasks().find(|live| live.id == id)
 }
 
-fn revision(storage: &MemoryLedgerStorage, task: u8) -> u64 {
-    live(storage, task).map_or(0, |live| live.revision)
+/// The task of that number among the live ones that are wanted; otherwise the one of that number in the pool.
+fn chosen(storage: &MemoryLedgerStorage, number: u8, wanted: impl Fn(&Task) -> bool) -> TaskId {
+    let wanted = || storage.live_tasks().filter(|task| wanted(task));
+    let place = usize::from(number) % wanted().count().max(1);
+    let living = wanted().nth(place).filter(|_| number < ANY_LIVE);
+    living.map_or_else(|| task_id(number), |task| task.id)
 }
 
-/// Sequences of at most `length` templates, after a beginning that opens two customers with money and three keys.
+fn revision(storage: &MemoryLedgerStorage, id: TaskId) -> u64 {
+    live(storage, id).map_or(0, |live| live.revision)
+}
+
+/// Sequences of at most `length` templates, after a beginning that opens two customers with money and three keys, and
+/// submits a task through each key.
 pub fn command_sequences(length: usize) -> impl Strategy<Value = Vec<CommandTemplate>> {
-    vec(any_template(), 1..length).prop_map(|more| beginning().into_iter().chain(more).collect())
+    let submit = |key| CommandTemplate::Submit { task: key, key, customer: key / 2, price: 20, token: None };
+    let begin = move || beginning().into_iter().chain((0..3).map(submit));
+    vec(any_template(), 1..length).prop_map(move |more| begin().chain(more).collect())
 }
 
 /// What every sequence begins with.
@@ -180,7 +195,7 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
     prop_oneof![
         1 => (0..4_u8, 0..3_u8, option::of(-5..200_i64), option::of(0..4_u8))
             .prop_map(|(key, customer, quota, hours)| CommandTemplate::AddKey { key, customer, quota, hours }),
-        6 => (0..6_u8, late(), status, any::<u8>(), any::<bool>(), option::of(any::<u8>())).prop_map(
+        8 => (0..8_u8, late(), status, any::<u8>(), weighted(0.4), option::of(any::<u8>())).prop_map(
             |(task, late, status, progress, deliver, view)| {
                 CommandTemplate::Advance { task, late, status, progress, deliver, view }
             }
@@ -189,10 +204,10 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
             .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),
         1 => (0..4_u32).prop_map(|days| CommandTemplate::DropHistory { days }),
-        6 => (0..6_u8, late(), option::of(-1..70_i64), option::of(any::<u8>()), vec(0..4_u8, 0..3)).prop_map(
+        4 => (0..8_u8, late(), option::weighted(0.7, -6..25_i64), option::of(any::<u8>()), vec(0..4_u8, 0..3)).prop_map(
             |(task, late, cost, view, names)| CommandTemplate::Finish { task, late, cost, view, names }
         ),
-        6 => (0..6_u8, 0..4_u8, -1..30_i64, option::of((0..3_u8, 0..2_u8)))
+        9 => (0..6_u8, prop_oneof![9 => 0..3_u8, 1 => Just(3)], -1..20_i64, option::of((0..3_u8, 0..2_u8)))
             .prop_map(|(task, key, price, token)| CommandTemplate::Join { task, key, price, token }),
         3 => (0..4_u8, 0..4_u8, -2..80_i64, 0..6_u32)
             .prop_map(|(request, key, amount, steps)| CommandTemplate::Hold { request, key, amount, steps }),
@@ -200,7 +215,7 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         2 => (0..4_u8).prop_map(|request| CommandTemplate::Release { request }),
         1 => (0..4_u8).prop_map(|key| CommandTemplate::RevokeKey { key }),
         2 => (0..4_u8, -1..60_i64).prop_map(|(request, amount)| CommandTemplate::Settle { request, amount }),
-        8 => (0..6_u8, 0..4_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
+        10 => (0..8_u8, 0..4_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
             |(task, key, customer, price, token)| {
                 // Mostly the key's own customer, now and then another one.
                 let customer = if customer > 1 { key / 2 } else { customer };

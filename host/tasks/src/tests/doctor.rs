@@ -1,13 +1,17 @@
 //! The examination finds changed rows and names them.
 
-use gatehouse_model::{Credits, Customer, Digest, Key, Status, Task};
+use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, Status, Task};
 
 use super::{advance, begun, finish, run, submit};
+use crate::commands::change::Ending;
 use crate::commands::command::Command;
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::Hold;
-use crate::ledger::journal_entry::JournalEntry;
-use crate::sample::{START, change, completed, customer_id, failed, request_id};
+use crate::ledger::journal_entry::{EntryKind, JournalEntry};
+use crate::sample::{
+    START, change, claim, completed, customer_id, delivery, failed, join_request, key_id, request_id, task_id,
+};
+use crate::storage::ledger_storage::NameRecord;
 use crate::storage::memory::MemoryLedgerStorage;
 
 /// Rows as they might be found in a file.
@@ -19,6 +23,8 @@ struct Rows {
     holds: Vec<Hold>,
     live: Vec<Task>,
     finished: Vec<Task>,
+    names: Vec<(NameRecord, Option<CustomerId>)>,
+    name_owners: u64,
 }
 
 impl Rows {
@@ -30,6 +36,8 @@ impl Rows {
             holds: storage.holds().cloned().collect(),
             live: storage.live_tasks().cloned().collect(),
             finished: storage.finished_tasks().cloned().collect(),
+            names: storage.names().map(|row| (row.clone(), Some(row.customer.clone()))).collect(),
+            name_owners: storage.names().count() as u64,
         }
     }
 
@@ -41,6 +49,8 @@ impl Rows {
         self.finished.iter().for_each(|row| examination.finished(row));
         self.customers.iter().for_each(|row| examination.customer(row));
         self.keys.iter().for_each(|row| examination.key(row));
+        self.names.iter().for_each(|(row, owner)| examination.name(row, owner.as_ref()));
+        examination.name_owners(self.name_owners);
         examination.report()
     }
 
@@ -65,7 +75,7 @@ fn busy() -> Rows {
     run(&mut storage, finish(3, 0, failed())).unwrap();
     let hold = Command::Hold {
         id: request_id(0),
-        key: crate::sample::key_id(2),
+        key: key_id(2),
         amount: Credits(5),
         unit_price: Credits(1),
         expires: START.plus(std::time::Duration::from_secs(60)),
@@ -86,6 +96,82 @@ fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
     assert!(missing.is_empty(), "{missing:?} not in {:?}", report.findings);
     assert_eq!(report.imbalance, Credits(imbalance));
     assert!(!report.is_clean());
+}
+
+/// A live task that two requests joined through two keys, one delivered; and a completed task that one joined.
+fn joined() -> Rows {
+    let mut storage = begun();
+    run(&mut storage, submit(0, 0, 10)).unwrap();
+    run(&mut storage, submit(1, 0, 10)).unwrap();
+    for (number, key, price) in [(0, 0, 3), (0, 1, 5), (1, 1, 4)] {
+        let request = Box::new(join_request(key, price, START));
+        run(&mut storage, Command::Join { parent: task_id(number), request, idempotency: None, at: START })
+            .unwrap();
+    }
+    run(&mut storage, advance(0, 0, delivery(Status::Processing, 0))).unwrap();
+    run(&mut storage, advance(1, 0, delivery(Status::Processing, 0))).unwrap();
+    let Ending::Completed { result, cost, .. } = completed(11) else { panic!("a good end") };
+    let claims = vec![claim(1, 1), claim(2, 1)];
+    run(&mut storage, finish(1, 1, Ending::Completed { result, cost, claims })).unwrap();
+    Rows::of(&storage)
+}
+
+#[test]
+fn books_of_joined_tasks_are_clean_until_they_are_changed() {
+    let report = joined().examine();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!((report.names, report.live, report.finished, report.holds), (2, 1, 1, 1));
+    let find = |alter: fn(&mut Rows), expected: &str| {
+        let mut rows = joined();
+        alter(&mut rows);
+        let report = rows.examine();
+        assert!(report.findings.iter().any(|finding| finding.contains(expected)), "{expected}: {report:?}");
+    };
+    let opened = "credits, but 0.000005 by the ledger";
+    find(|rows| rows.holds[0].shares[0].amount.0 += 1, opened);
+    find(|rows| rows.holds[0].shares[0].key = key_id(2), "the ledger has not opened it");
+    find(|rows| rows.holds[0].shares.clear(), "open by the ledger, but has no row");
+    find(|rows| rows.holds[0].shares[0].amount.0 = i64::MIN, "its shares do not fit");
+    find(|rows| rows.live[0].joined_held.0 -= 1, "it holds other than its price and what joined it");
+    find(|rows| rows.live[0].joined_held = Credits(-1), "hold more than what joined it");
+    find(|rows| rows.live[0].joined[0].held = Credits(9), "hold more than what joined it");
+    let waits = "it has ended, but requests that joined it wait for it";
+    find(|rows| rows.finished[0].joined = rows.live[0].joined.clone(), waits);
+    find(|rows| rows.finished[0].joined_held = Credits(12), "but what joined it cost 0.000012");
+    let join = |rows: &Rows| rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
+    assert_eq!(join(&joined()).hold, Some(crate::HoldId::Task(task_id(1))));
+    let late = |rows: &mut Rows| {
+        let seq = rows.ledger.len() as u64;
+        let row = rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
+        rows.ledger.push(JournalEntry { seq, ..row });
+        rows.rechain();
+    };
+    find(late, "which is not open");
+    let missed = |rows: &mut Rows| {
+        // One of the two entries of a settlement.
+        rows.ledger.pop();
+        rows.rechain();
+    };
+    find(missed, "open by the ledger, but has no row");
+}
+
+#[test]
+fn a_changed_name_is_found() {
+    let find = |alter: fn(&mut Rows), expected: &str| {
+        let mut rows = joined();
+        alter(&mut rows);
+        let report = rows.examine();
+        assert!(report.findings.iter().any(|finding| finding.contains(expected)), "{expected}: {report:?}");
+        assert!(!report.is_clean());
+    };
+    let name = "name \"asset://sample/1\" of customer customer-0";
+    find(|rows| rows.names[0].1 = None, &format!("{name}: the look-up misses it"));
+    find(
+        |rows| rows.names[0].1 = Some(customer_id(1)),
+        &format!("{name}: the look-up gives it to customer-1"),
+    );
+    find(|rows| rows.name_owners = 3, "names: 2, but 3 in the look-up by name");
+    find(|rows| drop(rows.names.remove(0)), "names: 1, but 2 in the look-up by name");
 }
 
 #[test]
@@ -172,5 +258,5 @@ fn a_wrong_price_of_an_ended_task_is_found() {
     );
     check(|rows| rows.finished[1].cost = Some(Credits(1)), 0, &["it failed, but cost 0.000001 credits"]);
     check(|rows| rows.finished[0].status = Status::Pending, 0, &["it has not ended, but is kept"]);
-    check(|rows| rows.finished[0].id = crate::sample::task_id(9), 0, &["its hold was never resolved"]);
+    check(|rows| rows.finished[0].id = task_id(9), 0, &["its hold was never resolved"]);
 }

@@ -1,8 +1,12 @@
 //! What each command does, and what it refuses.
 
+mod coverage;
 mod doctor;
 mod invariants;
+mod joins;
+mod names;
 mod oracle;
+mod views;
 
 use std::time::Duration;
 

@@ -1,0 +1,155 @@
+//! Rows of the release before briefs, joins and shares, byte for byte: they are read as they were meant, and what
+//! they lack is empty.
+
+use gatehouse_model::{Body, Credits, Digest, Event, Phase, Reading, Replay, Status, Task, TaskId, UnixMs};
+use gatehouse_tasks::sample::{customer_id, name};
+use gatehouse_tasks::{Hold, HoldId};
+
+use super::begin;
+use crate::config::Config;
+use crate::fault_injection::Disk;
+use crate::layout;
+use crate::row::{decode, encode};
+use crate::store::Store;
+
+/// A live task before its first step: `phase` is `Run("Start")`.
+const BEGUN: &str = "\
+    01de001ca26964bf7461736b5f30314b4842583656473030303030303030303030303030303037a87265766973696f6e\
+    03a76163636f756e74a461636d65a36b6579a26b31a666616d696c79ad636f6e746578742d696d616765a66469676573\
+    74d940343435373563663562323835313264373536343462663534613531376463656633303466663830396664353131\
+    37343736323162346436346631396161633636ad73746174655f76657273696f6e02a57374617465c403010203a47365\
+    656409a56d6f64656ca8666c75782d70726fa773757266616365af696d616765732e67656e6572617465a67374617475\
+    73aa70726f63657373696e67a870726f677265737328a763726561746564cf0000019c57d36e00a8646561646c696e65\
+    cf0000019c57eee540a866696e6973686564c0ab65787065637465645f6d73cd2328a5706861736581a352756ea55374\
+    617274a47365617482a870726f7669646572a362666ca76163636f756e74a46d61696ea5626c6f627391bf626c6f625f\
+    3030303030303030303030303030303030303030303030303035a663686172676582a46b65797391a8666c75782d7072\
+    6fa87175616e7469747902aa756e69745f707269636514a468656c6428a4636f7374c0a67075626c6963c4027b7da770\
+    726976617465c400a56d6564696190a76661696c757265c0";
+
+/// The same with `phase` `Sent`; the call has `save_body: true`.
+const SENT: &str = "\
+    01de001ca26964bf7461736b5f30314b4842583656473030303030303030303030303030303037a87265766973696f6e\
+    03a76163636f756e74a461636d65a36b6579a26b31a666616d696c79ad636f6e746578742d696d616765a66469676573\
+    74d940343435373563663562323835313264373536343462663534613531376463656633303466663830396664353131\
+    37343736323162346436346631396161633636ad73746174655f76657273696f6e02a57374617465c403010203a47365\
+    656409a56d6f64656ca8666c75782d70726fa773757266616365af696d616765732e67656e6572617465a67374617475\
+    73aa70726f63657373696e67a870726f677265737328a763726561746564cf0000019c57d36e00a8646561646c696e65\
+    cf0000019c57eee540a866696e6973686564c0ab65787065637465645f6d73cd2328a5706861736581a453656e7482a4\
+    63616c6c88a870726f7669646572a362666ca66d6574686f64a4504f5354a674617267657481a450617468a82f76312f\
+    6a6f6273a7686561646572739182a46e616d65a6616363657074a576616c7565a32a2f2aa4626f647981a44a736f6ec4\
+    077b2261223a317daa74696d656f75745f6d73cd7530a67265706c6179a44f6e6365a9736176655f626f6479c3a26174\
+    cf0000019c57d36e64a47365617482a870726f7669646572a362666ca76163636f756e74a46d61696ea5626c6f627391\
+    bf626c6f625f3030303030303030303030303030303030303030303030303035a663686172676582a46b65797391a866\
+    6c75782d70726fa87175616e7469747902aa756e69745f707269636514a468656c6428a4636f7374c0a67075626c6963\
+    c4027b7da770726976617465c400a56d6564696190a76661696c757265c0";
+
+/// The same with `phase` `Save`; the outcome has no claims, its product no edit.
+const SAVE: &str = "\
+    01de001ca26964bf7461736b5f30314b4842583656473030303030303030303030303030303037a87265766973696f6e\
+    03a76163636f756e74a461636d65a36b6579a26b31a666616d696c79ad636f6e746578742d696d616765a66469676573\
+    74d940343435373563663562323835313264373536343462663534613531376463656633303466663830396664353131\
+    37343736323162346436346631396161633636ad73746174655f76657273696f6e02a57374617465c403010203a47365\
+    656409a56d6f64656ca8666c75782d70726fa773757266616365af696d616765732e67656e6572617465a67374617475\
+    73aa70726f63657373696e67a870726f677265737328a763726561746564cf0000019c57d36e00a8646561646c696e65\
+    cf0000019c57eee540a866696e6973686564c0ab65787065637465645f6d73cd2328a5706861736581a45361766584a6\
+    7075626c6963c4167b22696d61676573223a5b226d656469613a30225d7da770726976617465c4027b7da870726f6475\
+    6374739182a6736f75726365b968747470733a2f2f62666c2e6578616d706c652f612e706e67a46d696d65a9696d6167\
+    652f706e67a6736574746c6582a46b65797391a8666c75782d70726fa87175616e7469747901a47365617482a870726f\
+    7669646572a362666ca76163636f756e74a46d61696ea5626c6f627391bf626c6f625f30303030303030303030303030\
+    30303030303030303030303035a663686172676582a46b65797391a8666c75782d70726fa87175616e7469747902aa75\
+    6e69745f707269636514a468656c6428a4636f7374c0a67075626c6963c4027b7da770726976617465c400a56d656469\
+    6190a76661696c757265c0";
+
+/// The same with `phase` `Run(Reply)`; the reply has no affinity.
+const REPLY: &str = "\
+    01de001ca26964bf7461736b5f30314b4842583656473030303030303030303030303030303037a87265766973696f6e\
+    03a76163636f756e74a461636d65a36b6579a26b31a666616d696c79ad636f6e746578742d696d616765a66469676573\
+    74d940343435373563663562323835313264373536343462663534613531376463656633303466663830396664353131\
+    37343736323162346436346631396161633636ad73746174655f76657273696f6e02a57374617465c403010203a47365\
+    656409a56d6f64656ca8666c75782d70726fa773757266616365af696d616765732e67656e6572617465a67374617475\
+    73aa70726f63657373696e67a870726f677265737328a763726561746564cf0000019c57d36e00a8646561646c696e65\
+    cf0000019c57eee540a866696e6973686564c0ab65787065637465645f6d73cd2328a5706861736581a352756e81a552\
+    65706c7983a6737461747573ccc8a76865616465727390a4626f647981a6496e6c696e65c4027b7da47365617482a870\
+    726f7669646572a362666ca76163636f756e74a46d61696ea5626c6f627391bf626c6f625f3030303030303030303030\
+    303030303030303030303030303035a663686172676582a46b65797391a8666c75782d70726fa87175616e7469747902\
+    aa756e69745f707269636514a468656c6428a4636f7374c0a67075626c6963c4027b7da770726976617465c400a56d65\
+    64696190a76661696c757265c0";
+
+/// The hold of that task.
+const HOLD: &str = "\
+    0187a2696481a45461736bbf7461736b5f30314b4842583656473030303030303030303030303030303037a76163636f\
+    756e74a461636d65a36b6579a26b31a6616d6f756e7428aa756e69745f707269636514a763726561746564cf0000019c\
+    57d36e00a765787069726573cf0000019c57eee540";
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(digit).collect()
+}
+
+fn id() -> TaskId {
+    TaskId::from_bits((1_771_000_000_000 << 80) | 7)
+}
+
+/// The task of that row; everything but its phase is the same in all of them.
+fn task(row: &str) -> Task {
+    let task: Task = decode("live", &bytes(row)).unwrap();
+    assert_eq!((task.id, task.revision, task.customer.0.as_str()), (id(), 3, "acme"));
+    assert_eq!(
+        (task.digest, task.state_version, task.state.as_slice()),
+        (Digest::of(b"build"), 2, &[1, 2, 3][..])
+    );
+    assert_eq!(
+        (task.status, task.progress, task.deadline),
+        (Status::Processing, 40, UnixMs(1_771_001_800_000))
+    );
+    assert_eq!((task.held, task.unit_price, task.charge.quantity), (Credits(40), Credits(20), 2));
+    assert_eq!((task.public.as_slice(), task.blobs.len()), (&b"{}"[..], 1));
+    assert_eq!(task.assignment.as_ref().map(|assigned| assigned.account.as_str()), Some("main"));
+    // What the row lacks.
+    assert!(task.brief.is_empty() && task.joined.is_empty() && task.joined_held == Credits::ZERO);
+    task
+}
+
+#[test]
+fn old_tasks_are_read_in_every_phase() {
+    assert_eq!(task(BEGUN).phase, Phase::Run(Event::Start(Default::default())));
+    let Phase::Sent { call, at } = task(SENT).phase else { panic!("a call that was sent") };
+    assert_eq!((call.reading, call.replay, at), (Reading::Saved, Replay::Once, UnixMs(1_771_000_000_100)));
+    assert_eq!((call.affinity, call.credentials, call.shared), (None, true, None));
+    let Phase::Save(outcome) = task(SAVE).phase else { panic!("an outcome") };
+    assert_eq!((&*outcome.public, &*outcome.private), (r#"{"images":["media:0"]}"#, "{}"));
+    assert_eq!((outcome.claims.len(), outcome.products[0].edit.clone()), (0, None));
+    let Phase::Run(Event::Reply(reply)) = task(REPLY).phase else { panic!("a reply") };
+    assert_eq!((reply.status, reply.affinity.as_str()), (200, ""));
+    assert!(matches!(reply.body, Body::Inline(body) if body == "{}"));
+}
+
+#[test]
+fn old_rows_are_written_anew_and_read_again() {
+    for row in [BEGUN, SENT, SAVE, REPLY] {
+        let old = task(row);
+        assert_eq!(decode::<Task>("live", &encode("live", &old).unwrap()), Ok(old));
+    }
+    let hold: Hold = decode("holds", &bytes(HOLD)).unwrap();
+    assert_eq!((hold.id, hold.amount, hold.own()), (HoldId::Task(id()), Credits(40), Some(Credits(40))));
+    // A hold of one key is written as it was.
+    assert_eq!(encode("holds", &hold).unwrap(), bytes(HOLD));
+}
+
+/// A file of the release before names has no tables for them; reading must not fail for that.
+#[tokio::test]
+async fn an_old_file_gets_the_tables_it_lacks() {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    assert!(txn.delete_table(layout::NAMES).unwrap() && txn.delete_table(layout::NAME_OWNERS).unwrap());
+    txn.commit().unwrap();
+    drop(database);
+    store.close();
+
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(store.owned_names(&customer_id(0), &[name(1)]), Ok(vec![]));
+    assert!(store.examine().unwrap().is_clean());
+}

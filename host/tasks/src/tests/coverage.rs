@@ -1,0 +1,91 @@
+//! The sample's sequences meet every case the invariants are about; otherwise their tests would show nothing.
+
+use std::collections::BTreeMap;
+
+use gatehouse_model::Status;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+use super::run;
+use crate::commands::change::Ending;
+use crate::commands::command::{Applied, Command};
+use crate::commands::rejection::Rejection;
+use crate::sample::{START, STEP, command_sequences};
+use crate::storage::memory::MemoryLedgerStorage;
+
+/// What a command met, if it is one of the rarer cases.
+fn case(
+    before: &MemoryLedgerStorage,
+    command: &Command,
+    verdict: &Result<Applied, Rejection>,
+) -> &'static str {
+    let live = |id| before.live_tasks().find(|task| task.id == id);
+    match (command, verdict) {
+        (Command::Join { parent, request, .. }, Ok(Applied::Joined(_))) => {
+            let own = live(*parent).is_some_and(|task| task.key == request.key);
+            if own { "joined" } else { "joined through another key" }
+        }
+        (Command::Join { .. }, Ok(Applied::Repeated(_))) => "joined again",
+        (Command::Join { .. }, Err(Rejection::Final(_))) => "joined too late",
+        (Command::Advance { change, .. }, Ok(_)) if change.deliver => "delivered",
+        (Command::Advance { change, .. }, Ok(_)) if change.view.is_some() => "showed a view",
+        (Command::Finish { .. }, Err(Rejection::JoinsPending(_))) => "completed too early",
+        (Command::Finish { .. }, Err(Rejection::UnderJoined { .. })) => "paid too little for what joined",
+        (Command::Finish { .. }, Err(Rejection::NameTaken(_))) => "claimed another's name",
+        (Command::Finish { id, ending, .. }, Ok(Applied::Task(task))) => {
+            let shares =
+                before.holds().any(|hold| hold.id == crate::HoldId::Task(*id) && !hold.shares.is_empty());
+            let replaced = ending
+                .claims()
+                .iter()
+                .any(|claim| before.names().any(|row| row.claim.name == claim.name && row.task != *id));
+            match (ending, task.status) {
+                (Ending::Completed { .. }, _) if shares => "completed for several keys",
+                (Ending::Failed { .. }, _) if shares => "failed for several keys",
+                (Ending::Failed { .. }, _) if live(*id).is_some_and(|task| !task.joined.is_empty()) => {
+                    "failed over what joined"
+                }
+                _ if replaced => "claimed its own name again",
+                (Ending::Failed { result: Some(_), .. }, Status::Failed) => "failed with a result",
+                _ => "other",
+            }
+        }
+        _ => "other",
+    }
+}
+
+#[test]
+fn the_sequences_meet_every_case() {
+    let (mut runner, sequences) = (TestRunner::deterministic(), command_sequences(60));
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    for _ in 0..1_000 {
+        let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
+        for template in sequences.new_tree(&mut runner).unwrap().current() {
+            at = at.plus(STEP);
+            let command = template.command(&storage, at);
+            let before = storage.clone();
+            let verdict = run(&mut storage, command.clone());
+            *met.entry(case(&before, &command, &verdict)).or_default() += 1;
+        }
+    }
+    println!("{met:?}");
+    let cases = [
+        "joined",
+        "joined through another key",
+        "joined again",
+        "joined too late",
+        "delivered",
+        "showed a view",
+        "completed too early",
+        "paid too little for what joined",
+        "completed for several keys",
+        "failed for several keys",
+        "failed over what joined",
+        "claimed another's name",
+        "claimed its own name again",
+        "failed with a result",
+    ];
+    for case in cases {
+        assert!(met.get(case).is_some_and(|times| *times >= 3), "{case}: {met:?}");
+    }
+}
