@@ -3,7 +3,7 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Context, Credits, Failure, FailureKind, Json, Task, TaskId, TaskView};
+use gatehouse_model::{Credits, Failure, FailureKind, Json, Task, TaskView};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
@@ -37,7 +37,7 @@ impl DriverState {
         if !version.about().offers.views {
             return Err(ViewError::NotFound);
         }
-        let context = Context { ..self.context(task, &version) };
+        let context = self.context(task, &version);
         let view = self.task_view(task);
         self.plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
             tracing::error!(task = %task.id, family = task.family, %fault, "plugin fault in a view");
@@ -65,9 +65,4 @@ impl DriverState {
             cost: task.cost.as_ref().map(Credits::to_string),
         }
     }
-}
-
-/// Parses the id in a path; what is no id names no task.
-pub(crate) fn task_id(text: &str) -> Option<TaskId> {
-    text.parse().ok()
 }

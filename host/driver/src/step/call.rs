@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    AccountAssignment, BlobId, Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, UnixMs,
-    metric,
+    AccountAssignment, BlobId, Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task,
+    UnixMs, metric,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
@@ -134,7 +134,11 @@ impl DriverState {
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
-                if call.reading == Reading::Cut { self.cut_reply(reply, call, task).await } else { Event::Reply(reply) }
+                if call.reading == Reading::Cut {
+                    self.cut_reply(reply, call, task).await
+                } else {
+                    Event::Reply(reply)
+                }
             }
             Err(outage) => Event::Outage(outage),
         }
@@ -155,7 +159,9 @@ impl DriverState {
         };
         let cut = match cut {
             Ok(cut) if cut.json.len() as u64 <= max => cut,
-            Ok(cut) => return outage(task, &format_args!("{} bytes remain, at most {max} may", cut.json.len())),
+            Ok(cut) => {
+                return outage(task, &format_args!("{} bytes remain, at most {max} may", cut.json.len()));
+            }
             Err(error) => return outage(task, &error),
         };
         if let Err(error) = self.media.keep(&cut.blobs).await {

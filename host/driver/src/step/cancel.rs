@@ -93,5 +93,6 @@ impl DriverState {
 /// No call that a provider would act on has begun.
 fn is_unsent(task: &Task) -> bool {
     // The account assignment becomes durable with the first attempt, before its bytes leave.
-    task.assignment.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_) | Phase::SaveFailed(_))
+    task.assignment.is_none()
+        && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_) | Phase::SaveFailed(_))
 }

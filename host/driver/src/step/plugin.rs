@@ -73,7 +73,7 @@ impl DriverState {
         }
     }
 
-    pub(super) fn context(&self, task: &Task, version: &Version) -> Context {
+    pub(crate) fn context(&self, task: &Task, version: &Version) -> Context {
         Context {
             now: self.now(),
             seed: task.seed,

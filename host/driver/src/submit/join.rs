@@ -76,7 +76,8 @@ impl DriverState {
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
                 self.live.wake(task, now);
-                metrics::counter!(gatehouse_model::metric::TASKS_JOINED, "model" => accepted.model).increment(1);
+                metrics::counter!(gatehouse_model::metric::TASKS_JOINED, "model" => accepted.model)
+                    .increment(1);
                 Ok(Receipt { task, repeated: false })
             }
             Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),

@@ -170,8 +170,14 @@ mod tests {
             assert_eq!(names(&body, &places).unwrap(), expected, "{body}");
         };
         check(json!({}), &[]);
-        check(json!({"group_id": "g1", "a": [{"b": "asset://2"}, "asset://1", "asset://2"]}), &["asset://1", "asset://2", "g1"]);
-        check(json!({"group_id": ["g1", 7, "g2"], "asset": "asset:/1", "x": {"group_id": "g3"}}), &["g1", "g2"]);
+        check(
+            json!({"group_id": "g1", "a": [{"b": "asset://2"}, "asset://1", "asset://2"]}),
+            &["asset://1", "asset://2", "g1"],
+        );
+        check(
+            json!({"group_id": ["g1", 7, "g2"], "asset": "asset:/1", "x": {"group_id": "g3"}}),
+            &["g1", "g2"],
+        );
     }
 
     #[test]

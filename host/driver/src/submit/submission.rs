@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::{ExtractError, Extracted};
 use gatehouse_model::{
-    Accepted, BlobId, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal, Submission, Task,
-    TaskFailure, TaskId, UnixMs,
+    Accepted, BlobId, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal, Submission,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
@@ -122,10 +122,7 @@ impl DriverState {
         }
     }
 
-    pub(crate) async fn execute(
-        &self,
-        command: Command,
-    ) -> Result<Result<Applied, Rejection>, SubmitError> {
+    pub(crate) async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, SubmitError> {
         self.store.execute(command).await.map_err(|error| match error {
             StoreError::Busy => SubmitError::Busy,
             error => error.into(),
@@ -250,7 +247,7 @@ impl DriverState {
 
     /// A customer as plugins name it: stable in one gateway, and of no use outside of it.
     pub(crate) fn pseudonym(&self, customer: &CustomerId) -> String {
-        let signature = self.pepper.sign(&[b"customer", customer.as_str().as_bytes()]);
+        let signature = self.pepper.sign(&[b"customer", customer.0.as_bytes()]);
         Digest(signature).to_string()[..PSEUDONYM_CHARACTERS].to_owned()
     }
 

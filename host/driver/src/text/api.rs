@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use gatehouse_model::{Header, Key, Obstacle, RequestId, Sse};
 use tokio::sync::mpsc;
 
@@ -27,7 +28,7 @@ pub struct CompletionRequest {
 #[derive(Debug)]
 pub enum CompletionResponse {
     /// The client's body, JSON.
-    Whole(Vec<u8>),
+    Whole(Bytes),
     /// Its events.
     Stream(TextStream),
 }

@@ -73,7 +73,7 @@ impl TextModels {
                     upstream: config.upstream.clone().unwrap_or_else(|| id.clone()),
                     provider: config.provider.clone(),
                     protocol: config.protocol,
-                    rules: rules.into_bytes().into(),
+                    rules: rules.into(),
                 },
                 prices: config.prices,
             });

@@ -58,8 +58,16 @@ impl Process {
             Arc::clone(&seed),
         )
         .expect("media");
-        let parts =
-            Parts { store: store.clone(), plugins: plugins.clone(), upstream, media, config, clock, seed, pepper };
+        let parts = Parts {
+            store: store.clone(),
+            plugins: plugins.clone(),
+            upstream,
+            media,
+            config,
+            clock,
+            seed,
+            pepper,
+        };
         let driver = Driver::start(parts).await.expect("a driver");
         Self { store, plugins, driver }
     }

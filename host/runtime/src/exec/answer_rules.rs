@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use gatehouse_model::{
-    About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload,
-    Probe, Product, Refusal, Replay, Step, Target, UnixMs,
+    About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload, Probe,
+    Product, Refusal, Replay, Step, Target, UnixMs,
 };
 use serde::de::IgnoredAny;
 
