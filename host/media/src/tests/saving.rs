@@ -2,14 +2,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{Call, Media, Payload, Product, Replay, Target};
+use gatehouse_model::{Call, Media, Payload, Product, Reading, Replay, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 use crate::storage::source::SaveError;
 
 async fn save(test: &TestMedia, source: &str, mime: Option<&str>) -> Result<Media, String> {
-    let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned) };
+    let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned), edit: None };
     test.media.save(&product, None, "p", &test.media.blobs_of([])).await.map_err(|error| match error {
         SaveError::Lost(reason) => reason,
         SaveError::Passing(reason) => format!("for now: {reason}"),
@@ -113,10 +113,13 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
             method: "POST".to_owned(),
             target: Target::Path("/".to_owned()),
             headers: vec![],
-            body: Payload::Json(cut.json.clone()),
+            body: Payload::Json(cut.json.clone().into_bytes()),
             timeout_ms: 20_000,
             replay: Replay::Once,
-            save_body: false,
+            affinity: None,
+            reading: Reading::Whole,
+            credentials: true,
+            shared: None,
         };
         let upstream = &test.media.0.upstream;
         let blobs = test.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));
