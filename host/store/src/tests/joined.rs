@@ -43,7 +43,10 @@ async fn what_joined_is_delivered_after_a_restart() {
     let submit = Command::Submit { task: Box::new(task(1, 0, 0, 10, START)), idempotency: None };
     store.execute(submit).await.unwrap().unwrap();
     let begun = store.task(task_id(1)).unwrap().unwrap();
-    assert_eq!((begun.brief.as_ref(), begun.phase), (&[b'b', 1][..], Phase::Run(Event::Start(vec![].into()))));
+    assert_eq!(
+        (begun.brief.as_ref(), begun.phase),
+        (&[b'b', 1][..], Phase::Run(Event::Start(vec![].into())))
+    );
 
     let request = Box::new(join_request(1, 5, START));
     let brief = request.brief.clone();
