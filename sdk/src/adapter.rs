@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Once;
 
-use crate::bindings::exports::gatehouse::family::{jobs, manifest, text};
+use crate::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
 use crate::bindings::gatehouse::family::{types, upstream};
-use crate::contract::completion::TextRequest;
+use crate::bulk::Bulk;
 use crate::contract::submission::Submission;
 use crate::family::Family;
 use crate::jobs::Jobs;
 use crate::text::{Relay, Text};
+use crate::views::Views;
 use crate::{log, run};
 
 /// The exports of a component that is the family `F`.
@@ -30,19 +31,15 @@ fn report_panics() {
 impl<F: Family> manifest::Guest for Adapter<F> {
     fn describe() -> manifest::About {
         report_panics();
-        let mut offers = manifest::Offers::empty();
-        offers.set(manifest::Offers::JOBS, F::Jobs::OFFERED);
-        offers.set(manifest::Offers::TEXT, F::Text::OFFERED);
         manifest::About {
-            offers,
-            state_version: F::Jobs::STATE_VERSION,
-            reads_state: F::Jobs::READS_STATE.to_vec(),
+            state_version: F::STATE_VERSION,
+            reads_state: F::READS_STATE.to_vec(),
             ..F::about()
         }
     }
 }
 
-impl<F: Family> jobs::Guest for Adapter<F> {
+impl<F: Jobs> jobs::Guest for Adapter<F> {
     fn submit(cx: types::Context, request: jobs::Submission) -> Result<jobs::Accepted, types::Refusal> {
         report_panics();
         let request = Submission::try_from(request)?;
@@ -60,13 +57,36 @@ impl<F: Family> jobs::Guest for Adapter<F> {
     }
 }
 
-impl<F: Family> text::Guest for Adapter<F> {
+impl<F: Views> views::Guest for Adapter<F> {
+    fn view(cx: types::Context, surface: String, task: views::TaskView) -> String {
+        report_panics();
+        F::view(&cx.into(), &surface, task.into()).to_string()
+    }
+}
+
+impl<F: Bulk> bulk::Guest for Adapter<F> {
+    fn merge(cx: types::Context, key: String, items: Vec<String>) -> upstream::Call {
+        report_panics();
+        F::merge(&cx.into(), &key, &items)
+    }
+
+    fn split(
+        cx: types::Context,
+        key: String,
+        items: Vec<String>,
+        got: upstream::Reply,
+    ) -> Vec<Option<upstream::Reply>> {
+        report_panics();
+        F::split(&cx.into(), &key, &items, got)
+    }
+}
+
+impl<F: Text> text::Guest for Adapter<F> {
     type Relay = Stream<F>;
 
     fn prepare(cx: types::Context, request: text::TextRequest) -> Result<text::Prepared, types::Refusal> {
         report_panics();
-        let request = TextRequest::try_from(request)?;
-        Ok(run::prepare::<F>(&cx.into(), request)?.into())
+        Ok(run::prepare::<F>(&cx.into(), request.into())?.into())
     }
 
     fn answer(
@@ -80,9 +100,9 @@ impl<F: Family> text::Guest for Adapter<F> {
 }
 
 /// A stream under way, behind its handle.
-pub struct Stream<F: Family>(RefCell<<F::Text as Text>::Relay>);
+pub struct Stream<F: Text>(RefCell<F::Relay>);
 
-impl<F: Family> text::GuestRelay for Stream<F> {
+impl<F: Text> text::GuestRelay for Stream<F> {
     fn new(cx: types::Context, state: Vec<u8>) -> Self {
         report_panics();
         Self(RefCell::new(run::relay::<F>(&cx.into(), &state)))

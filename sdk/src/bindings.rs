@@ -4,12 +4,10 @@
 #![allow(missing_docs, unreachable_pub, unsafe_code, unused_qualifications, elided_lifetimes_in_paths)]
 
 wit_bindgen::generate!({
-    path: "../wit/v1",
+    path: "wit",
     world: "family",
     pub_export_macro: true,
     export_macro_name: "export_bindings",
     default_bindings_module: "gatehouse_sdk::bindings",
     additional_derives: [PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize],
-    // Its flags type takes no further derives.
-    additional_derives_ignore: ["about"],
 });

@@ -9,6 +9,7 @@ pub(crate) mod failure;
 pub(crate) mod json;
 pub(crate) mod manifest;
 pub(crate) mod media;
+pub(crate) mod parent;
 pub(crate) mod reply;
 pub(crate) mod step;
 pub(crate) mod submission;

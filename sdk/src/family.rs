@@ -1,33 +1,28 @@
-//! A whole family.
+//! What every family has.
 
 use crate::contract::manifest::About;
-use crate::jobs::Jobs;
-use crate::text::Text;
 
-/// A whole family: its manifest and the two halves of the contract.
+/// What every family has: its manifest, and the versions of the states it writes and reads. A family also implements
+/// [`Jobs`](crate::Jobs) or [`Text`](crate::Text), and names in [`export_family!`](crate::export_family) what it
+/// exports.
 ///
 /// ```
 /// use gatehouse_sdk::{About, Family};
 ///
-/// struct Nothing;
+/// struct Painter;
 ///
-/// impl Family for Nothing {
-///     type Jobs = ();
-///     type Text = ();
-///
+/// impl Family for Painter {
 ///     fn about() -> About {
-///         About::new("nothing", "0.1.0")
+///         About::new("painter", "0.1.0")
 ///     }
 /// }
-///
-/// gatehouse_sdk::export_family!(Nothing);
 /// ```
 pub trait Family: 'static {
-    /// Long jobs, or `()`.
-    type Jobs: Jobs;
-    /// Text, or `()`.
-    type Text: Text;
+    /// The version of every state this version of the plugin writes.
+    const STATE_VERSION: u32 = 1;
+    /// Older versions that [`Jobs::migrate`](crate::Jobs::migrate) accepts.
+    const READS_STATE: &'static [u32] = &[];
 
-    /// The manifest. The SDK fills in what the two halves declare: `offers`, `state_version`, `reads_state`.
+    /// The manifest. The SDK fills in `state_version` and `reads_state`.
     fn about() -> About;
 }

@@ -11,19 +11,26 @@ use serde::de::DeserializeOwned;
 
 use crate::contract::accepted::Accepted;
 use crate::contract::context::Context;
-use crate::contract::failure::{Failure, Refusal};
+use crate::contract::failure::Refusal;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
+use crate::family::Family;
 
 /// A family of long jobs.
 ///
-/// A family that offers none names `()` in [`Family::Jobs`](crate::Family::Jobs).
-///
 /// ```
-/// use gatehouse_sdk::{Accepted, Call, Charge, Context, Event, Failure, Jobs, Outcome, Refusal, Step, Submission};
+/// use gatehouse_sdk::{
+///     About, Accepted, Call, Charge, Context, Event, Failure, Family, Jobs, Outcome, Refusal, Step, Submission,
+/// };
 /// use serde_json::json;
 ///
 /// struct Echo;
+///
+/// impl Family for Echo {
+///     fn about() -> About {
+///         About::new("echo", "0.1.0")
+///     }
+/// }
 ///
 /// impl Jobs for Echo {
 ///     type State = String;
@@ -37,7 +44,7 @@ use crate::contract::submission::{Event, Submission};
 ///
 ///     fn advance(_: &Context, prompt: String, event: Event) -> Step<String> {
 ///         match event {
-///             Event::Start => {
+///             Event::Start(_) => {
 ///                 let call = Call::post("echo", "/v1/say").json(&json!({"text": prompt}));
 ///                 Step::call(prompt, call)
 ///             }
@@ -49,17 +56,10 @@ use crate::contract::submission::{Event, Submission};
 ///     }
 /// }
 /// ```
-pub trait Jobs: 'static {
+pub trait Jobs: Family {
     /// The state of a task between steps, kept as JSON. A change that cannot read an old state needs a new
-    /// [`Jobs::STATE_VERSION`].
+    /// [`Family::STATE_VERSION`].
     type State: Serialize + DeserializeOwned;
-
-    /// The version of every state this version of the plugin writes.
-    const STATE_VERSION: u32 = 1;
-    /// Older versions [`Jobs::migrate`] accepts.
-    const READS_STATE: &'static [u32] = &[];
-    /// Whether the family offers this half of the contract; `false` only for `()`.
-    const OFFERED: bool = true;
 
     /// Checks a request. Nothing is sent yet; only the request is known.
     ///
@@ -76,20 +76,5 @@ pub trait Jobs: 'static {
     /// Why it cannot be read; the host then finishes the task on the older version.
     fn migrate(from_version: u32, _state: &[u8]) -> Result<Self::State, String> {
         Err(format!("this build does not read states of version {from_version}"))
-    }
-}
-
-/// No long jobs.
-impl Jobs for () {
-    type State = ();
-
-    const OFFERED: bool = false;
-
-    fn submit(_: &Context, request: Submission) -> Result<Accepted<()>, Refusal> {
-        Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)))
-    }
-
-    fn advance(_: &Context, (): (), _: Event) -> Step<()> {
-        Step::fail((), Failure::upstream("this family has no long jobs"))
     }
 }

@@ -5,7 +5,8 @@
 //! no secrets, and the same inputs always give the same outputs.
 //!
 //! * [`Family`] ties a family together; [`export_family!`] makes a component of it.
-//! * [`Jobs`] is the half for images and videos, [`Text`] the half for text models.
+//! * [`Jobs`] is the interface for images and videos, [`Text`] the one for text models; [`Views`] and [`Bulk`] are
+//!   optional beside `Jobs`.
 //! * [`params`] reads typed parameters and writes refusals; [`pace`] decides when to poll again.
 //! * [`log`] writes to the operator's log.
 //!
@@ -19,6 +20,7 @@
 pub mod adapter;
 #[doc(hidden)]
 pub mod bindings;
+mod bulk;
 mod contract;
 mod export;
 mod family;
@@ -28,20 +30,28 @@ pub mod pace;
 pub mod params;
 pub mod run;
 mod text;
+mod views;
+#[doc(hidden)]
+pub mod worlds;
 
+pub use bulk::Bulk;
 pub use contract::accepted::{Accepted, Stage};
-pub use contract::call::{Body, Call, DEFAULT_TIMEOUT, Header, Part, Payload, Replay, Target};
+pub use contract::call::{
+    Affinity, Body, Call, DEFAULT_TIMEOUT, Header, Part, Payload, Raw, Reading, Replay, Shared, Target,
+};
 pub use contract::completion::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
 };
 pub use contract::context::{Context, UnixMs};
 pub use contract::failure::{Blame, Charge, Failure, Refusal};
-pub use contract::manifest::{About, Model, SelfTest, Surface, Verdict};
-pub use contract::media::{Facts, Finding, MediaKind, Probe, Product};
+pub use contract::manifest::{About, Model, NamePlace, ParentPlace, SelfTest, Surface, Verdict};
+pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
+pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
-pub use contract::step::{Action, Outcome, Step};
-pub use contract::submission::{Event, Parent, Submission};
+pub use contract::step::{Action, Ending, Outcome, Step, View};
+pub use contract::submission::{Cause, Event, Submission};
 pub use family::Family;
 pub use jobs::Jobs;
 pub use params::InvalidParam;
 pub use text::{Relay, Text};
+pub use views::Views;

@@ -11,7 +11,6 @@ use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
-use crate::family::Family;
 use crate::jobs::Jobs;
 use crate::text::Text;
 
@@ -19,23 +18,8 @@ use crate::text::Text;
 ///
 /// # Errors
 /// The family's own refusal.
-///
-/// ```
-/// use gatehouse_sdk::{About, Context, Family, Refusal, Submission, UnixMs, run};
-///
-/// struct Nothing;
-/// impl Family for Nothing {
-///     type Jobs = ();
-///     type Text = ();
-///     fn about() -> About { About::new("nothing", "0.1.0") }
-/// }
-///
-/// let request = Submission::new("images.generate", serde_json::json!({}));
-/// let refusal = run::submit::<Nothing>(&Context::at(UnixMs(0)), request).unwrap_err();
-/// assert!(matches!(refusal, Refusal::NotFound(_)));
-/// ```
-pub fn submit<F: Family>(cx: &Context, request: Submission) -> Result<Accepted<Vec<u8>>, Refusal> {
-    let accepted = F::Jobs::submit(cx, request)?;
+pub fn submit<F: Jobs>(cx: &Context, request: Submission) -> Result<Accepted<Vec<u8>>, Refusal> {
+    let accepted = F::submit(cx, request)?;
     Ok(Accepted {
         model: accepted.model,
         charge: accepted.charge,
@@ -43,6 +27,7 @@ pub fn submit<F: Family>(cx: &Context, request: Submission) -> Result<Accepted<V
         progress: accepted.progress,
         expected: accepted.expected,
         state: accepted.state.as_ref().map(encode),
+        brief: accepted.brief,
         doomed: accepted.doomed,
     })
 }
@@ -51,25 +36,31 @@ pub fn submit<F: Family>(cx: &Context, request: Submission) -> Result<Accepted<V
 ///
 /// # Panics
 /// When this version did not write `state`: the host mixed up versions.
-pub fn advance<F: Family>(cx: &Context, state: &[u8], event: Event) -> Step<Vec<u8>> {
-    let step = F::Jobs::advance(cx, decode(state), event);
-    Step { state: encode(&step.state), stage: step.stage, progress: step.progress, next: step.next }
+pub fn advance<F: Jobs>(cx: &Context, state: &[u8], event: Event) -> Step<Vec<u8>> {
+    let step = F::advance(cx, decode(state), event);
+    Step {
+        state: encode(&step.state),
+        stage: step.stage,
+        progress: step.progress,
+        view: step.view,
+        next: step.next,
+    }
 }
 
 /// Rewrites the state of an older version.
 ///
 /// # Errors
 /// Why it cannot be read.
-pub fn migrate<F: Family>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, String> {
-    F::Jobs::migrate(from_version, state).map(|state| encode(&state))
+pub fn migrate<F: Jobs>(from_version: u32, state: &[u8]) -> Result<Vec<u8>, String> {
+    F::migrate(from_version, state).map(|state| encode(&state))
 }
 
 /// Checks a text request.
 ///
 /// # Errors
 /// The family's own refusal.
-pub fn prepare<F: Family>(cx: &Context, request: TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
-    let prepared = F::Text::prepare(cx, request)?;
+pub fn prepare<F: Text>(cx: &Context, request: TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
+    let prepared = F::prepare(cx, request)?;
     Ok(Prepared {
         call: prepared.call,
         streaming: prepared.streaming,
@@ -87,8 +78,8 @@ pub fn prepare<F: Family>(cx: &Context, request: TextRequest) -> Result<Prepared
 ///
 /// # Panics
 /// As [`advance`].
-pub fn answer<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answered, TextFailure> {
-    F::Text::answer(cx, decode(state), reply)
+pub fn answer<F: Text>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answered, TextFailure> {
+    F::answer(cx, decode(state), reply)
 }
 
 /// Begins a stream.
@@ -96,8 +87,8 @@ pub fn answer<F: Family>(cx: &Context, state: &[u8], reply: Reply) -> Result<Ans
 /// # Panics
 /// As [`advance`].
 #[must_use]
-pub fn relay<F: Family>(cx: &Context, state: &[u8]) -> <F::Text as Text>::Relay {
-    F::Text::relay(cx, decode(state))
+pub fn relay<F: Text>(cx: &Context, state: &[u8]) -> F::Relay {
+    F::relay(cx, decode(state))
 }
 
 /// JSON, so that an operator can read a stuck task and a new field needs only `#[serde(default)]`.

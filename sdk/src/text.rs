@@ -10,15 +10,23 @@ use crate::contract::completion::{Answered, Chunk, Prepared, Sse, TextFailure, T
 use crate::contract::context::Context;
 use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
+use crate::family::Family;
 
-/// A family of text models. One that offers none names `()` in [`Family::Text`](crate::Family::Text).
+/// A family of text models.
 ///
 /// ```
 /// use gatehouse_sdk::{
-///     Answered, Call, Chunk, Context, TextRequest, Prepared, Refusal, TextFailure, Relay, Reply, Sse, Text,
+///     About, Answered, Call, Chunk, Context, Family, Prepared, Refusal, Relay, Reply, Sse, Text, TextFailure,
+///     TextRequest,
 /// };
 ///
 /// struct Plain;
+///
+/// impl Family for Plain {
+///     fn about() -> About {
+///         About::new("plain", "0.1.0")
+///     }
+/// }
 ///
 /// impl Text for Plain {
 ///     type State = ();
@@ -53,14 +61,11 @@ use crate::contract::reply::Reply;
 ///     }
 /// }
 /// ```
-pub trait Text: 'static {
+pub trait Text: Family {
     /// What the answer needs to know of the request, kept as JSON.
     type State: Serialize + DeserializeOwned;
     /// A stream under way.
     type Relay: Relay;
-
-    /// Whether the family offers this half of the contract; `false` only for `()`.
-    const OFFERED: bool = true;
 
     /// Checks and translates a request, once. The host may make the call through one account after another.
     ///
@@ -93,33 +98,4 @@ pub trait Relay: 'static {
     /// # Errors
     /// As [`Relay::push`].
     fn end(&mut self) -> Result<Chunk, TextFailure>;
-}
-
-/// No text.
-impl Text for () {
-    type State = ();
-    type Relay = ();
-
-    const OFFERED: bool = false;
-
-    fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<()>, Refusal> {
-        Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)))
-    }
-
-    fn answer(_: &Context, (): (), _: Reply) -> Result<Answered, TextFailure> {
-        Err(TextFailure::upstream("this family has no text"))
-    }
-
-    fn relay(_: &Context, (): ()) {}
-}
-
-/// No stream.
-impl Relay for () {
-    fn push(&mut self, _: Vec<Sse>) -> Result<Chunk, TextFailure> {
-        Err(TextFailure::upstream("this family has no text"))
-    }
-
-    fn end(&mut self) -> Result<Chunk, TextFailure> {
-        Err(TextFailure::upstream("this family has no text"))
-    }
 }

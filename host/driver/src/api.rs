@@ -55,3 +55,15 @@ pub struct ModelListing {
     /// When the version serving it was activated.
     pub since: UnixMs,
 }
+
+/// A caller reads a task on a path of its family.
+pub struct ViewRequest<'a> {
+    /// The caller's key.
+    pub key: &'a Key,
+    /// The task.
+    pub task: TaskId,
+    /// "journey.read", ...
+    pub surface: &'a str,
+    /// What links begin with, without a trailing slash.
+    pub base: &'a str,
+}

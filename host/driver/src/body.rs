@@ -4,6 +4,7 @@
 //! plugin limits how deep a body may nest: nothing here recurses.
 
 use bytes::Bytes;
+use gatehouse_model::Json;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -16,7 +17,7 @@ const SHOWN: usize = 200;
 /// The body of a submission or of a text request: one JSON object.
 #[derive(Clone, Debug)]
 pub struct CheckedBody {
-    bytes: Bytes,
+    json: Json,
     model: Option<String>,
 }
 
@@ -35,9 +36,10 @@ impl CheckedBody {
         if bytes.trim_ascii().is_empty() {
             return Err(whole("the request body is empty, expected a JSON object".to_owned()));
         }
-        let text = str::from_utf8(&bytes).map_err(|error| {
+        let json = Json::try_from(bytes).map_err(|error| {
             whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
         })?;
+        let text: &str = &json;
         // Another value than an object is read as well: broken JSON deserves its position.
         let is_object = text.trim_start().starts_with('{');
         let head: Result<Head, _> = if is_object {
@@ -55,13 +57,18 @@ impl CheckedBody {
             (None, Some(Value::String(model))) if !model.trim().is_empty() => Some(model),
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
-        Ok(Self { bytes, model })
+        Ok(Self { json, model })
     }
 
     /// The bytes as they came.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+        self.json.as_bytes()
+    }
+
+    /// The same as text.
+    pub(crate) fn json(&self) -> &Json {
+        &self.json
     }
 
     /// The id or alias of the model asked for.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Seed};
+use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_tasks::PriceTable;
@@ -37,6 +37,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub seed: Arc<dyn Seed>,
+    /// The installation's secret; customers have pseudonyms under it.
+    pub pepper: Pepper,
 }
 
 /// The whole gateway behind its listeners. Cheap to clone.
@@ -51,7 +53,7 @@ impl Driver {
     /// # Errors
     /// A price or model table that cannot be used, or a store that cannot be read.
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
-        let Parts { store, plugins, upstream, media, config, clock, seed } = parts;
+        let Parts { store, plugins, upstream, media, config, clock, seed, pepper } = parts;
         let prices =
             PriceTable::new(config.prices.clone()).map_err(|error| StartError::Prices(error.to_string()))?;
         let models =
@@ -67,6 +69,7 @@ impl Driver {
             models,
             clock,
             seed,
+            pepper,
             live: LiveTasks::default(),
             shutdown: watch::Sender::new(ShutdownState::Serving),
             keys_generation: AtomicU64::new(0),

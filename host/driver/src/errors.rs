@@ -2,7 +2,7 @@
 //!
 //! A message here may be shown to a client, except where a variant says that it is for the log.
 
-use gatehouse_model::{Credits, Status};
+use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
 
 /// Why a driver could not start.
@@ -49,6 +49,14 @@ pub enum SubmitError {
     /// Something the request names may not be used.
     #[error("{0}")]
     Forbidden(String),
+    /// The task that the request was to join has ended.
+    #[error("task {task} has already ended: {}", .status.as_str())]
+    ParentOver {
+        /// The task.
+        task: TaskId,
+        /// Its status.
+        status: Status,
+    },
     /// The account cannot pay.
     #[error("insufficient balance: this request needs {needed} credits, {available} are available")]
     InsufficientBalance {
@@ -84,6 +92,21 @@ pub enum SubmitError {
     #[error("{0}")]
     Internal(String),
     /// The store failed; the process is about to stop.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a task was not rendered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// No such task for this caller, or its family renders none.
+    #[error("no such task")]
+    NotFound,
+    /// The model's plugin misbehaved; how is for the log.
+    #[error("the plugin of model {0:?} failed on this task")]
+    Plugin(String),
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

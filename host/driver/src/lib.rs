@@ -13,8 +13,7 @@ mod detached;
 mod driver;
 mod errors;
 mod in_progress;
-mod queries;
-mod result;
+mod read;
 mod scheduler;
 mod shutdown;
 mod state;
@@ -22,11 +21,11 @@ mod step;
 mod submit;
 mod text;
 
-pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter};
+pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest};
 pub use body::CheckedBody;
 pub use config::{Config, TextConfig};
 pub use driver::{Driver, Parts};
-pub use errors::{CancelError, StartError, SubmitError};
+pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
 pub use text::{

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Seed, UnixMs};
+use gatehouse_model::{Clock, Pepper, Seed, UnixMs};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_tasks::PriceTable;
@@ -43,6 +43,7 @@ pub(crate) struct DriverState {
     pub(crate) models: TextModels,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
+    pub(crate) pepper: Pepper,
     pub(crate) live: LiveTasks,
     pub(crate) shutdown: watch::Sender<ShutdownState>,
     /// Moves with every change of a key.

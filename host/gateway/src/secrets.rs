@@ -29,7 +29,8 @@ pub(crate) fn resolve(reference: &SecretRef) -> Result<Secret<String>, String> {
 fn read(path: &Path) -> Result<String, String> {
     let wrong = |why: &dyn std::fmt::Display| format!("file {}: {why}", path.display());
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| wrong(&error))?;
+    let file = File::open(path)
+        .map_err(|error| wrong(&format!("{error}; name a file that the gateway's user can read")))?;
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
     if text.len() as u64 > MAX_BYTES {
         return Err(wrong(&format!("expected a secret of at most {MAX_BYTES} bytes")));
@@ -52,7 +53,7 @@ mod tests {
     #[test]
     fn a_missing_secret_is_named() {
         let missing = resolve(&SecretRef::File("no/such/file".into())).unwrap_err();
-        assert!(missing.contains("no/such/file"), "{missing}");
+        assert!(missing.contains("no/such/file") && missing.contains("; name a file"), "{missing}");
         let unset = resolve(&SecretRef::Env("GATEHOUSE_TEST_UNSET_VARIABLE".to_owned())).unwrap_err();
         assert!(unset.contains("GATEHOUSE_TEST_UNSET_VARIABLE"), "{unset}");
     }

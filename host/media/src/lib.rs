@@ -13,6 +13,7 @@
 //! ```
 
 mod config;
+mod edit;
 mod ingest;
 mod links;
 mod probe;
@@ -26,8 +27,8 @@ pub use ingest::extract::{ExtractError, Extracted, NewBlob};
 pub use links::signed_link::{MediaFile, MediaRefusal};
 pub use probe::facts::facts;
 pub use probe::look::Probed;
-pub use storage::copy_result::SaveError;
 pub use storage::media_store::MediaStore;
 pub use storage::objects::Error;
+pub use storage::source::SaveError;
 pub use storage::sweep::Swept;
 pub use storage::task_blobs::TaskBlobs;

@@ -12,6 +12,8 @@ pub const CONNECTIONS: &str = "gatehouse_http_connections";
 pub const TOKENS: &str = "gatehouse_tokens_total";
 /// Tasks accepted, by `model`.
 pub const TASKS_ACCEPTED: &str = "gatehouse_tasks_accepted_total";
+/// Requests that joined a living task, by `model`.
+pub const TASKS_JOINED: &str = "gatehouse_tasks_joined_total";
 /// Tasks ended, by `model` and `outcome`.
 pub const TASKS_ENDED: &str = "gatehouse_tasks_ended_total";
 /// Tasks not yet ended.
@@ -26,7 +28,7 @@ pub const CALLS: &str = "gatehouse_upstream_calls_total";
 pub const CALL_SECONDS: &str = "gatehouse_upstream_call_seconds";
 /// 1 while a provider account's breaker is open, by `provider` and `account`.
 pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
-/// An operator's account at a provider refused its credentials or credit, by `provider` and `account`.
+/// A provider refused an account's credentials or credit, or its token was not renewed, by `provider` and `account`.
 pub const ACCOUNT_ERRORS: &str = "gatehouse_upstream_account_errors_total";
 /// Plugin calls by `family`, `function` and `outcome`.
 pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";

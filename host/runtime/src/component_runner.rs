@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gatehouse_model::{
-    About, Accepted, Answered, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
-    TextFailure, TextRequest,
+    About, Accepted, Answered, Call, Chunk, Context, Event, Json, Prepared, Refusal, Reply, Sse, Step,
+    Submission, TaskView, TextFailure, TextRequest,
 };
 use wasmtime::component::Component;
 
@@ -60,7 +60,7 @@ impl ComponentRunner {
 
     /// The operator's table for its family: the `settings` of a context.
     #[must_use]
-    pub fn settings(&self) -> Arc<[u8]> {
+    pub fn settings(&self) -> Arc<str> {
         self.version.settings()
     }
 
@@ -89,6 +89,39 @@ impl ComponentRunner {
     pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
         let version = Arc::clone(&self.version);
         self.verifier.run(move || version.migrate(from, &state))
+    }
+
+    /// Renders a task in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn view(&self, cx: Context, surface: String, view: TaskView) -> Result<Json, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || version.view(&cx, &surface, view))
+    }
+
+    /// One call for the items of several, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn merge(&self, cx: Context, key: String, items: Vec<String>) -> Result<Call, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || version.merge(&cx, &key, &items))
+    }
+
+    /// The reply to each item of a merged call, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn split(
+        &self,
+        cx: Context,
+        key: String,
+        items: Vec<String>,
+        reply: Reply,
+    ) -> Result<Vec<Option<Reply>>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || version.split(&cx, &key, &items, reply))
     }
 
     /// Judges a text request in a fresh instance.

@@ -71,8 +71,8 @@ impl Config {
     }
 
     /// The family's table as JSON; an empty object when the operator wrote none.
-    pub(crate) fn settings_of(&self, family: &str) -> Arc<[u8]> {
-        self.settings.get(family).map_or_else(|| "{}".to_owned(), ToString::to_string).into_bytes().into()
+    pub(crate) fn settings_of(&self, family: &str) -> Arc<str> {
+        self.settings.get(family).map_or_else(|| "{}".to_owned(), ToString::to_string).into()
     }
 
     /// The largest of each limit over all families: the limits of a component whose family is not yet known.

@@ -8,6 +8,8 @@ use std::any::Any;
 const LARGE_INPUT_BYTES: usize = 256 << 10;
 /// What a task keeps between its steps.
 pub(crate) const STATE: &str = "state";
+/// What a task is handed once.
+pub(crate) const BRIEF: &str = "brief";
 /// A state may be this many times as long as the request it keeps: escapes and base64 grow it.
 const STATE_GROWTH: usize = 4;
 

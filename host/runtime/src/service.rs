@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use gatehouse_model::{Accepted, Clock, Context, Digest, Event, Refusal, Step, Submission, metric};
+use gatehouse_model::{
+    Accepted, Call, Clock, Context, Digest, Event, Json, Refusal, Reply, Step, Submission, TaskView, metric,
+};
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
@@ -177,6 +179,49 @@ impl PluginService {
         self.call(version, "advance", move |version| version.advance(&cx, &state, event)).await
     }
 
+    /// Renders a task for `surface`.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn view(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        surface: String,
+        view: TaskView,
+    ) -> Result<Json, Fault> {
+        self.call(version, "view", move |version| version.view(&cx, &surface, view)).await
+    }
+
+    /// One call for the items of several `shared` calls of one key.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn merge(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        key: String,
+        items: Arc<[String]>,
+    ) -> Result<Call, Fault> {
+        self.call(version, "merge", move |version| version.merge(&cx, &key, &items)).await
+    }
+
+    /// The reply to each item of a merged call.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn split(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        key: String,
+        items: Arc<[String]>,
+        reply: Reply,
+    ) -> Result<Vec<Option<Reply>>, Fault> {
+        self.call(version, "split", move |version| version.split(&cx, &key, &items, reply)).await
+    }
+
     /// Rewrites a state that version `from` wrote; the inner error is the plugin's own.
     ///
     /// # Errors
@@ -202,7 +247,7 @@ impl PluginService {
 
     /// The operator's table of `family`, as JSON: the `settings` of a context.
     #[must_use]
-    pub fn settings(&self, family: &str) -> Arc<[u8]> {
+    pub fn settings(&self, family: &str) -> Arc<str> {
         self.registry()
             .family(family)
             .map_or_else(|| self.state.config.settings_of(family), |active| active.settings())

@@ -4,11 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gatehouse_model::{About, Accepted, Body, Context, Digest, Event, Refusal, Step, Submission, TaskId};
+use gatehouse_model::{
+    About, Accepted, Body, Call, Context, Digest, Event, Json, Refusal, Replay, Reply, Step, Submission,
+    SurfaceInfo, TaskId, TaskView,
+};
 use wasmtime::Store;
 
 use crate::abi_v1::exports::{Family, FamilyPre};
-use crate::abi_v1::jobs;
+use crate::abi_v1::{bulk, jobs, views};
 use crate::exec::answer_rules;
 use crate::exec::guest::Guest;
 use crate::exec::guest_log::LogSource;
@@ -24,7 +27,7 @@ pub struct Version {
     pub(crate) about: About,
     pub(crate) digest: Digest,
     pub(crate) limits: Limits,
-    pub(crate) settings: Arc<[u8]>,
+    pub(crate) settings: Arc<str>,
     pub(crate) pre: FamilyPre,
     pub(crate) log_source: LogSource,
     /// It failed in its canary period and gets no new calls.
@@ -64,7 +67,7 @@ impl Version {
 
     /// The operator's table for its family, as JSON: the `settings` of a context.
     #[must_use]
-    pub fn settings(&self) -> Arc<[u8]> {
+    pub fn settings(&self) -> Arc<str> {
         Arc::clone(&self.settings)
     }
 
@@ -73,6 +76,17 @@ impl Version {
     pub fn serves(&self, surface: &str, model: &str) -> bool {
         let on = |surfaces: &[String]| surfaces.iter().any(|served| served == surface);
         self.about.models.iter().any(|info| info.id == model && on(&info.surfaces))
+    }
+
+    /// Its surface of that name.
+    #[must_use]
+    pub fn surface(&self, name: &str) -> Option<&SurfaceInfo> {
+        self.about.surfaces.iter().find(|surface| surface.name == name)
+    }
+
+    /// Whether a request on `surface` joins its parent.
+    pub(crate) fn joins(&self, surface: &str) -> bool {
+        self.surface(surface).is_some_and(|surface| surface.joins)
     }
 
     /// Whether its text half serves `surface`.
@@ -136,9 +150,10 @@ impl Version {
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
         self.check_input(REQUEST, bytes, self.limits.input())?;
-        let parent = submission.parent.as_ref();
-        let record = parent.map_or(0, |parent| parent.public.len() + parent.private.len());
-        self.check_input("the parent task's record", record, self.limits.input())?;
+        let parents = submission.parents.iter().map(|parent| parent.public.len() + parent.private.len());
+        let names = submission.owned.iter().map(|owned| owned.private.len());
+        let record = parents.chain(names).sum();
+        self.check_input("the record of the tasks and names it refers to", record, self.limits.input())?;
         let answer = self
             .call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission))
             .map_err(|fault| fault.for_input(REQUEST, bytes))?;
@@ -173,6 +188,55 @@ impl Version {
         let step =
             self.call(cx.task, budget_ms, |family, store| jobs::advance(family, store, cx, state, event))?;
         answer_rules::step(step, cx.now, &self.about, &self.limits)
+    }
+
+    /// A task as the family renders it.
+    pub(crate) fn view(&self, cx: &Context, surface: &str, view: TaskView) -> Result<Json, Fault> {
+        let json = self.call(cx.task, self.limits.call_ms.get(), |family, store| {
+            views::view(family, store, cx, surface, view)
+        })?;
+        answer_rules::rendered("view", &json)?;
+        Ok(json)
+    }
+
+    /// One call for the items of several.
+    pub(crate) fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Result<Call, Fault> {
+        let call = self.call(None, self.limits.call_ms.get(), |family, store| {
+            bulk::merge(family, store, cx, key, items)
+        })?;
+        answer_rules::call(&call, &self.about.providers)?;
+        if call.replay != Replay::Safe || call.shared.is_some() {
+            return Err(Fault::bad("merge", "expected a safe call that is not shared again"));
+        }
+        Ok(call)
+    }
+
+    /// The reply to each item of a merged call.
+    pub(crate) fn split(
+        &self,
+        cx: &Context,
+        key: &str,
+        items: &[String],
+        reply: Reply,
+    ) -> Result<Vec<Option<Reply>>, Fault> {
+        if let Body::Inline(bytes) = &reply.body {
+            self.check_input("the upstream's reply", bytes.len(), self.limits.crossing())?;
+        }
+        let affinity = reply.affinity.clone();
+        let mut replies = self.call(None, self.limits.call_ms.get(), |family, store| {
+            bulk::split(family, store, cx, key, items, reply)
+        })?;
+        if replies.len() != items.len() {
+            let why =
+                format!("expected a reply or none for each of {} items, got {}", items.len(), replies.len());
+            return Err(Fault::bad("split", why));
+        }
+        if replies.iter().flatten().any(|reply| matches!(reply.body, Body::Blob(_))) {
+            return Err(Fault::bad("split", "expected bodies in hand, got a blob"));
+        }
+        // The account is the host's to name.
+        replies.iter_mut().flatten().for_each(|reply| reply.affinity.clone_from(&affinity));
+        Ok(replies)
     }
 
     pub(crate) fn migrate(&self, from: u32, state: &[u8]) -> Result<Result<Vec<u8>, String>, Fault> {

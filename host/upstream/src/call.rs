@@ -1,14 +1,19 @@
 //! One call: build, send, read, and tell the account what came of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Call, Outage, Payload, Reply, UnixMs, metric};
+use gatehouse_model::{Call, Outage, Payload, Reading, Reply, UnixMs, metric};
+use hyper::body::Incoming;
 use tokio::time::Instant;
 
+use crate::auth::credential::{CallCredential, Proof};
+use crate::auth::token_endpoint::TokenError;
 use crate::client::exchange::{self, ExchangeError};
 use crate::pool::accounts::{CallPermit, HealthSignal};
 use crate::request::blobs::Blobs;
 use crate::request::build::{self, RequestError};
+use crate::response::redact::Redactor;
 use crate::response::reply::{self, BodyError};
 use crate::response::retry_after::retry_after;
 use crate::upstream::{Provider, Upstream};
@@ -17,8 +22,8 @@ use crate::upstream::{Provider, Upstream};
 pub(crate) struct CallFailure {
     outage: Outage,
     detail: String,
-    /// Says something about the provider, not about us or the plugin.
-    blames_provider: bool,
+    /// What it says about the account; nothing, where it is about us or the plugin.
+    signal: Option<HealthSignal>,
 }
 
 impl Upstream {
@@ -64,9 +69,9 @@ impl Upstream {
 
     /// No answer: reports it to the account and to the log.
     pub(crate) fn lost(&self, permit: &CallPermit, failure: CallFailure) -> Outage {
-        let CallFailure { outage, detail, blames_provider } = failure;
-        if blames_provider {
-            permit.report(HealthSignal::Failing);
+        let CallFailure { outage, detail, signal } = failure;
+        if let Some(signal) = signal {
+            permit.report(signal);
         }
         let detail = clean(permit, detail);
         tracing::warn!(provider = permit.provider(), account = permit.account(), ?outage, detail, "no reply");
@@ -80,41 +85,93 @@ impl Upstream {
         blobs: &dyn Blobs,
         deadline: UnixMs,
     ) -> Result<Reply, CallFailure> {
-        let provider = self.provider_of(permit, call)?;
-        let (request, end) = self.request(provider, permit, call, blobs, deadline).await?;
-        let response = exchange::send(&provider.calls, request, end).await?;
-        let saved = call.save_body.then_some((blobs, provider.checked.max_saved));
-        Ok(reply::read(response, permit.redactor(), provider.checked.max_reply, saved, end).await?)
+        let limits = &self.provider_of(permit, call)?.checked;
+        let (response, end) = self.respond(permit, call, blobs, deadline).await?;
+        let (max, saved) = match call.reading {
+            Reading::Whole => (limits.max_reply, None),
+            Reading::Saved => (limits.max_reply, Some((blobs, limits.max_saved))),
+            // Its files are cut out of it before a plugin sees it.
+            Reading::Cut => (limits.max_saved, None),
+        };
+        let affinity = permit.affinity();
+        Ok(reply::read(response, &permit.redactor(), max, saved, end, affinity).await?)
     }
 
-    /// The provider the permit and the call agree on.
-    pub(crate) fn provider_of(&self, permit: &CallPermit, call: &Call) -> Result<&Provider, CallFailure> {
-        self.provider(permit.provider()).filter(|_| call.provider == permit.provider()).ok_or_else(|| {
-            let detail = format!("a call to {} came with {permit:?}", call.provider);
-            CallFailure { outage: Outage::Refused, detail, blames_provider: false }
-        })
-    }
-
-    /// The request, and when its exchange must be over.
-    pub(crate) async fn request(
+    /// The head of the answer, and when the exchange must be over.
+    ///
+    /// A 401 for a token that was issued a while ago is no answer yet: by RFC 9110, section 15.5.2, the request has not
+    /// been applied, so it goes once more with the next token, whatever its [`Replay`](gatehouse_model::Replay).
+    pub(crate) async fn respond(
         &self,
-        provider: &Provider,
         permit: &CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<(http::Request<exchange::Payload>, Instant), CallFailure> {
-        let checked = &provider.checked;
+    ) -> Result<(http::Response<Incoming>, Instant), CallFailure> {
+        let provider = self.provider_of(permit, call)?;
+        let end = self.end_of(provider, call, deadline)?;
+        let mut is_first = true;
+        loop {
+            let credential = if permit.is_anonymous() {
+                CallCredential::none(permit.credential().redactor())
+            } else {
+                permit.credential().for_call(&provider.tokens, end).await?
+            };
+            permit.redact_with(Arc::clone(&credential.redactor));
+            let request = self.request(provider, permit, &credential.proof, call, blobs).await?;
+            let response = exchange::send(&provider.calls, request, end).await?;
+            let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
+            if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {
+                return Ok((response, end));
+            }
+            let (provider, account) = (permit.provider(), permit.account());
+            tracing::warn!(
+                provider,
+                account,
+                "the provider refuses the account's token; the next one is tried"
+            );
+            is_first = false;
+        }
+    }
+
+    /// The provider the permit and the call agree on.
+    fn provider_of(&self, permit: &CallPermit, call: &Call) -> Result<&Provider, CallFailure> {
+        self.provider(permit.provider()).filter(|_| call.provider == permit.provider()).ok_or_else(|| {
+            let detail = format!("a call to {} came with {permit:?}", call.provider);
+            CallFailure { outage: Outage::Refused, detail, signal: None }
+        })
+    }
+
+    /// The request, signed where the account signs.
+    async fn request(
+        &self,
+        provider: &Provider,
+        permit: &CallPermit,
+        proof: &Proof,
+        call: &Call,
+        blobs: &dyn Blobs,
+    ) -> Result<http::Request<exchange::Payload>, RequestError> {
+        let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
+        let (checked, credential) = (&provider.checked, permit.credential());
+        let mut request = build::build(checked, credential, proof, call, blobs, boundary).await?;
+        if let Proof::Signature(key) = proof {
+            let digest = build::digest(call, blobs, boundary).await?;
+            let signature = build::sign(key, &mut request, &digest, self.clock().now())?;
+            permit.redact_with(Arc::new(Redactor::of([&key.secret, &signature])));
+        }
+        Ok(request)
+    }
+
+    /// When the exchange must be over.
+    fn end_of(&self, provider: &Provider, call: &Call, deadline: UnixMs) -> Result<Instant, CallFailure> {
+        let longest = provider.checked.total_timeout;
         let left = deadline.since(self.clock().now());
         if left.is_zero() {
             let detail = "the task's time is over".to_owned();
-            return Err(CallFailure { outage: Outage::Unreachable, detail, blames_provider: false });
+            return Err(CallFailure { outage: Outage::Unreachable, detail, signal: None });
         }
-        let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
-        let request = build::build(checked, permit.secret(), call, blobs, boundary).await?;
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
-        let within = asked.unwrap_or(checked.total_timeout).min(checked.total_timeout).min(left);
-        Ok((request, Instant::now() + within))
+        Ok(Instant::now() + asked.unwrap_or(longest).min(longest).min(left))
     }
 }
 
@@ -129,7 +186,7 @@ impl Answer for Reply {
     }
 }
 
-impl Answer for (http::Response<hyper::body::Incoming>, Instant) {
+impl Answer for (http::Response<Incoming>, Instant) {
     fn status(&self) -> u16 {
         self.0.status().as_u16()
     }
@@ -139,7 +196,15 @@ impl From<RequestError> for CallFailure {
     fn from(error: RequestError) -> Self {
         // Our own store's failure is no judgement on the call.
         let outage = if let RequestError::Broken(_) = error { Outage::Unreachable } else { Outage::Refused };
-        Self { outage, detail: error.to_string(), blames_provider: false }
+        Self { outage, detail: error.to_string(), signal: None }
+    }
+}
+
+/// Nothing was sent to the provider. A refusal is the account's, like one by the provider itself.
+impl From<TokenError> for CallFailure {
+    fn from(error: TokenError) -> Self {
+        let signal = if error.refused { HealthSignal::AccountRefused } else { HealthSignal::Failing };
+        Self { outage: Outage::Unreachable, detail: error.to_string(), signal: Some(signal) }
     }
 }
 
@@ -150,13 +215,14 @@ impl From<ExchangeError> for CallFailure {
             ExchangeError::Timeout => Outage::Timeout,
             ExchangeError::Broken(_) => Outage::Broken,
         };
-        Self { outage, detail: error.to_string(), blames_provider: true }
+        Self { outage, detail: error.to_string(), signal: Some(HealthSignal::Failing) }
     }
 }
 
 impl From<BodyError> for CallFailure {
     fn from(cut: BodyError) -> Self {
-        Self { outage: cut.outage, detail: cut.detail.to_string(), blames_provider: cut.blames_provider }
+        let signal = cut.blames_provider.then_some(HealthSignal::Failing);
+        Self { outage: cut.outage, detail: cut.detail.to_string(), signal }
     }
 }
 
@@ -164,7 +230,7 @@ impl From<BodyError> for CallFailure {
 pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
     match reply.status {
         429 => permit.report(HealthSignal::RateLimited(retry_after(reply, now))),
-        401..=403 => {
+        401..=403 if !permit.is_anonymous() => {
             let (provider, account, status) = (permit.provider(), permit.account(), reply.status);
             tracing::error!(
                 provider,

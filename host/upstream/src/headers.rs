@@ -3,7 +3,7 @@
 use gatehouse_model::Header;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::request::auth::Auth;
+use crate::auth::credential::Credential;
 use crate::response::redact::Redactor;
 
 /// What a plugin never sees of a reply: cookies, credentials, hop-by-hop headers.
@@ -35,13 +35,12 @@ const MAX_HEADERS: usize = 64;
 const MAX_VALUE: usize = 4096;
 
 /// The headers a plugin asked for; the error names the one it may not set.
-pub(crate) fn outgoing(asked: &[Header], auth: &Auth) -> Result<HeaderMap, String> {
+pub(crate) fn outgoing(asked: &[Header], credential: &Credential) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for Header { name, value } in asked {
         let name = HeaderName::try_from(name.as_str()).map_err(|_| format!("header name {name:?}"))?;
-        let own_slot = matches!(auth, Auth::Header(slot) if slot.eq_ignore_ascii_case(name.as_str()));
         let text = name.as_str();
-        if own_slot || Header::is_hosts(text) {
+        if credential.owns(text) || Header::is_hosts(text) {
             return Err(format!("header {text}"));
         }
         let value = HeaderValue::from_str(value).map_err(|_| format!("the value of header {text}"))?;
@@ -79,6 +78,8 @@ mod tests {
     use gatehouse_model::Secret;
 
     use super::*;
+    use crate::auth::credential::Kind;
+    use crate::auth::slot::Slot;
 
     fn header(name: &str, value: &str) -> Header {
         Header { name: name.to_owned(), value: value.to_owned() }
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_plugin_sets_only_what_is_its_own() {
-        let slot = Auth::Header("X-Custom-Key".to_owned());
+        let slot = Slot::Header(HeaderName::from_static("x-custom-key"));
+        let credential = Credential::new(Kind::Fixed(slot, Secret::new("k".to_owned())));
         for (name, value, allowed) in [
             ("content-type", "application/json", true),
             ("Anthropic-Version", "2023-06-01", true),
@@ -101,7 +103,7 @@ mod tests {
             ("a b", "x", false),
             ("x-a", "line\r\nx-b: y", false),
         ] {
-            assert_eq!(outgoing(&[header(name, value)], &slot).is_ok(), allowed, "{name}");
+            assert_eq!(outgoing(&[header(name, value)], &credential).is_ok(), allowed, "{name}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Everything that leaves the gateway: the only crate that opens outgoing sockets (besides the operator's own client).
 //!
-//! Owns provider accounts (secrets, concurrency, rates, breakers), the conversion of a plugin's call into an HTTP
+//! Owns provider accounts (secrets, signatures, tokens, concurrency, rates, breakers), the conversion of a plugin's call into an HTTP
 //! request, and the SSRF-safe fetch of media. It resolves names itself, classifies every address and connects to
 //! exactly the address it classified: no literal, redirect or rebinding name reaches a private network that the
 //! operator did not name.
@@ -15,6 +15,7 @@
 //! Reply <-- stripped headers, capped and redacted body <-- response --> health signal --> breaker, pause
 //! ```
 
+mod auth;
 mod call;
 mod client;
 mod config;
@@ -28,14 +29,15 @@ mod upstream;
 #[cfg(test)]
 mod tests;
 
+pub use auth::scheme::{Auth, HmacAuth, HmacForm, JwtAuth, ServiceAccountAuth};
 pub use client::address::reserved;
 pub use client::dial::{Dial, Dialed, Stream};
 pub use client::resolve::{Resolve, SystemResolver};
-pub use config::check::ConfigError;
+pub use config::error::ConfigError;
 pub use config::settings::{AccountConfig, Config, FetchConfig, ProviderConfig, SecretRef};
 pub use fetch::{FetchError, Fetched, Origins, Policy};
-pub use pool::accounts::{AccountPermit, CallPermit, NoPermit};
-pub use request::auth::Auth;
+pub use pool::account::NoPermit;
+pub use pool::accounts::{AccountPermit, CallPermit, affinity};
 pub use request::blobs::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;
 pub use response::stream::{Events, Opening};

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use gatehouse_model::{Clock, Secret, Seed};
 
+use crate::auth::token_endpoint::TokenAccess;
 use crate::client::connect::{Connector, Private};
 use crate::client::dial::{Dial, Sockets};
 use crate::client::exchange::{self, Http};
 use crate::client::resolve::Resolve;
 use crate::client::tls;
-use crate::config::check::ConfigError;
 use crate::config::check::{self, Checked};
+use crate::config::error::ConfigError;
 use crate::config::origin::Pattern;
 use crate::config::settings::{Config, SecretRef};
-use crate::pool::accounts::Pool;
-use crate::pool::accounts::{AccountPermit, CallPermit, NoPermit};
+use crate::pool::account::NoPermit;
+use crate::pool::accounts::{AccountPermit, CallPermit, Pool};
 
 /// Everything that leaves. Cheap to clone.
 #[derive(Clone)]
@@ -45,6 +46,8 @@ pub(crate) struct Provider {
     pub(crate) calls: Http,
     /// For results, likewise.
     pub(crate) media: Http,
+    /// For the tokens of its service accounts, likewise.
+    pub(crate) tokens: TokenAccess,
     pool: Arc<Pool>,
 }
 
@@ -86,8 +89,11 @@ impl Upstream {
             };
             let calls = client(written_out(&checked.origins));
             let media = client(written_out(&checked.media_origins));
-            let pool = Pool::new(name, accounts, Arc::clone(&clock), Arc::clone(&seed));
-            providers.insert(name.clone(), Provider { checked, calls, media, pool });
+            let (http, clock, seed) =
+                (client(written_out(&checked.token_origins)), Arc::clone(&clock), Arc::clone(&seed));
+            let tokens = TokenAccess { http, clock: Arc::clone(&clock), seed: Arc::clone(&seed) };
+            let pool = Pool::new(name, accounts, clock, seed);
+            providers.insert(name.clone(), Provider { checked, calls, media, tokens, pool });
         }
         let private = check::private_hosts(&config.fetch)?;
         let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.fetch.connect_timeout_ms)?;
@@ -138,6 +144,18 @@ impl Upstream {
     #[must_use]
     pub fn resume(&self, provider: &str, account: &str) -> Option<AccountPermit> {
         self.provider(provider)?.pool.resume(account)
+    }
+
+    /// The name of the account with that affinity; `None` when it is no longer configured.
+    #[must_use]
+    pub fn account_of(&self, provider: &str, affinity: &str) -> Option<String> {
+        self.provider(provider)?.pool.account_of(affinity)
+    }
+
+    /// The longest reply a plugin gets of that provider, bytes.
+    #[must_use]
+    pub fn max_reply(&self, provider: &str) -> Option<u64> {
+        Some(self.provider(provider)?.checked.max_reply)
     }
 
     /// Whether a provider of this name is configured.

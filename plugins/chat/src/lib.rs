@@ -29,9 +29,6 @@ pub const SURFACE: &str = "chat.completions";
 pub struct Chat;
 
 impl Family for Chat {
-    type Jobs = ();
-    type Text = Self;
-
     fn about() -> About {
         let user = json!({"role": "user", "content": "What is the weather in Oslo?"});
         let good = json!({"model": "m", "messages": [user]});
@@ -83,4 +80,4 @@ impl Text for Chat {
     }
 }
 
-gatehouse_sdk::export_family!(Chat);
+gatehouse_sdk::export_family!(Chat: text);

@@ -25,8 +25,8 @@ pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
 /// Probes the references, if there are any, and sends the submission.
 fn begin(mut request: ImageRequest, event: Event) -> Step<State> {
     match event {
-        Event::Start if request.references.is_empty() => send::submit(request),
-        Event::Start => {
+        Event::Start(_) if request.references.is_empty() => send::submit(request),
+        Event::Start(_) => {
             let probes = references::probes(&request.references);
             Step::probe(State::Accepted(request), probes)
         }
@@ -39,7 +39,7 @@ fn begin(mut request: ImageRequest, event: Event) -> Step<State> {
                 Err(failure) => Step::fail(State::Accepted(request), failure),
             }
         }
-        Event::Cancel => Step::fail(State::Accepted(request), cancelled()),
+        Event::Cancel(_) => Step::fail(State::Accepted(request), cancelled()),
         other => Step::fail(State::Accepted(request), unexpected(&other)),
     }
 }

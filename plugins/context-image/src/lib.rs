@@ -31,9 +31,6 @@ pub const SURFACE: &str = "images.generate";
 pub struct ContextImage;
 
 impl Family for ContextImage {
-    type Jobs = Self;
-    type Text = ();
-
     fn about() -> About {
         let good = json!({"model": "ctx-pro", "prompt": "a red kite", "size": "16:9"});
         let edit = json!({
@@ -70,4 +67,4 @@ impl Jobs for ContextImage {
     }
 }
 
-gatehouse_sdk::export_family!(ContextImage);
+gatehouse_sdk::export_family!(ContextImage: jobs);

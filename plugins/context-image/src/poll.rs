@@ -77,11 +77,11 @@ pub(crate) fn step(cx: &Context, job: Job, event: Event) -> Step<State> {
         }
         Event::Lost((_, reason)) => lost(cx, job, &reason),
         // The provider has no way to stop a task.
-        Event::Cancel => {
+        Event::Cancel(_) => {
             let wake = job.wake.max(cx.now);
             job.wait(wake)
         }
-        other @ (Event::Start | Event::Probed(_)) => job.fail(unexpected(&other)),
+        other @ (Event::Start(_) | Event::Joined(_) | Event::Probed(_)) => job.fail(unexpected(&other)),
     }
 }
 

@@ -21,9 +21,9 @@ pub(crate) fn step(cx: &Context, sending: Sending, event: Event) -> Step<State> 
         Event::Reply(reply) => answered(cx, sending, &reply),
         Event::Outage(outage) => unanswered(cx, sending, outage),
         Event::Timer if sending.until.is_some() => sending.call(),
-        Event::Cancel if sending.until.is_some() => sending.fail(cancelled()),
+        Event::Cancel(_) if sending.until.is_some() => sending.fail(cancelled()),
         // Sent, and the outcome is not known yet.
-        Event::Cancel => Step::wait(State::Sending(sending), cx.deadline.max(cx.now)),
+        Event::Cancel(_) => Step::wait(State::Sending(sending), cx.deadline.max(cx.now)),
         other => sending.fail(unexpected(&other)),
     }
 }

@@ -33,9 +33,6 @@ const DEFAULT_MODEL: &str = "lm-sonnet-4-6";
 pub struct Messages;
 
 impl Family for Messages {
-    type Jobs = ();
-    type Text = Self;
-
     fn about() -> About {
         let hello = json!([{"role": "user", "content": "hello"}]);
         let plain = json!({"model": DEFAULT_MODEL, "max_tokens": 64, "messages": hello});
@@ -95,4 +92,4 @@ impl Text for Messages {
     }
 }
 
-gatehouse_sdk::export_family!(Messages);
+gatehouse_sdk::export_family!(Messages: text);

@@ -7,17 +7,16 @@ use serde_json::{Value, json};
 use text::{Guest as _, GuestRelay as _};
 
 use super::*;
+use crate::bindings::gatehouse::family::parents;
 use crate::{
-    About, Accepted, Answered, Call, Charge, Chunk, Context, Event, Model, Obstacle, Outcome, Prepared,
-    Refusal, Reply, Route, Sse, Step, Submission, Surface, TextFailure, TextRequest, Usage, Verdict,
+    About, Accepted, Answered, Call, Charge, Chunk, Context, Ending, Event, Failure, Model, Obstacle,
+    Outcome, Prepared, Product, Refusal, Reply, Route, Sse, Step, Submission, Surface, TextFailure,
+    TextRequest, Usage, Verdict, View,
 };
 
 struct Parrot;
 
 impl Family for Parrot {
-    type Jobs = ();
-    type Text = Self;
-
     fn about() -> About {
         About::new("parrot", "1.0.0")
             .model(Model::new("parrot-1").alias("polly").serves("chat"))
@@ -88,6 +87,7 @@ fn cx(settings: &str) -> types::Context {
         task_id: String::new(),
         accepted_at: 1_000,
         deadline: 9_000,
+        customer: "c7".into(),
         settings: settings.into(),
     }
 }
@@ -98,10 +98,9 @@ type Exports = Adapter<Parrot>;
 fn exports_the_whole_manifest() {
     let about = Exports::describe();
     assert_eq!((about.family.as_str(), about.version.as_str()), ("parrot", "1.0.0"));
-    assert_eq!(about.offers, manifest::Offers::TEXT);
     assert_eq!(about.models[0].aliases, ["polly"]);
     assert_eq!(about.surfaces[0].default_model.as_deref(), Some("parrot-1"));
-    let schema: Value = serde_json::from_slice(&about.surfaces[0].schema).unwrap();
+    let schema: Value = serde_json::from_str(&about.surfaces[0].schema).unwrap();
     assert_eq!(schema["type"], "array");
     assert_eq!((about.state_version, about.reads_state), (1, vec![]));
     assert!(matches!(about.self_tests[0].expect, Verdict::Refused));
@@ -118,7 +117,7 @@ fn text_request(body: &str) -> text::TextRequest {
             upstream: "p".into(),
             provider: "cage".into(),
             protocol: "chat".into(),
-            rules: b"{\"a\":1}".to_vec(),
+            rules: "{\"a\":1}".into(),
         },
     }
 }
@@ -134,7 +133,7 @@ fn converts_a_text_request() {
     assert!(matches!(prepared.call.replay, upstream::Replay::Token));
     assert_eq!((prepared.call.provider.as_str(), prepared.call.timeout_ms), ("cage", 60_000));
     assert_eq!(prepared.call.headers[0].name, "x-a");
-    assert!(matches!(&prepared.call.body, upstream::Payload::Json(sent) if sent == body.as_bytes()));
+    assert!(matches!(&prepared.call.body, upstream::Payload::Json(sent) if sent == body));
 }
 
 #[test]
@@ -143,17 +142,18 @@ fn converts_refusals() {
     let types::Refusal::Invalid((field, message)) = open("", "{}") else { panic!("expected a bad field") };
     assert_eq!((field.as_deref(), message.as_str()), (Some("word"), "`word`: expected a string"));
     assert!(matches!(open("{\"mute\": true}", "{}"), types::Refusal::Forbidden(why) if why == "mute"));
-    let binary = text::TextRequest { body: vec![0xff], ..text_request("") };
-    let refusal = Exports::prepare(cx(""), binary).unwrap_err();
-    assert!(matches!(refusal, types::Refusal::Invalid((None, why)) if why.contains("not UTF-8")));
 }
 
 #[test]
 fn converts_answers() {
-    let reply =
-        |status: u16| Reply { status, headers: vec![], body: upstream::Bytes::Inline(b"squawk".to_vec()) };
+    let reply = |status: u16| Reply {
+        status,
+        headers: vec![],
+        body: upstream::Bytes::Inline(b"squawk".to_vec()),
+        affinity: "a".into(),
+    };
     let answered = Exports::answer(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
-    let body: Value = serde_json::from_slice(&answered.body).unwrap();
+    let body: Value = serde_json::from_str(&answered.body).unwrap();
     assert_eq!(body, json!({"said": ["a"], "reply": "squawk"}));
     let usage = answered.usage.unwrap();
     assert_eq!((usage.input, usage.output, usage.cached, usage.cache_write), (1, 2, 3, 4));
@@ -174,26 +174,9 @@ fn a_stream_keeps_its_state() {
     assert!(end.last && end.usage.is_some());
 }
 
-#[test]
-fn the_missing_half_refuses() {
-    let request = jobs::Submission {
-        surface: "images.generate".into(),
-        body: b"{}".to_vec(),
-        parent: None,
-        blobs: vec![],
-    };
-    assert!(matches!(Exports::submit(cx(""), request), Err(types::Refusal::NotFound(_))));
-    let step = Exports::advance(cx(""), b"null".to_vec(), Event::Start);
-    assert!(matches!(step.next, jobs::Action::Fail(_)));
-    assert!(Exports::migrate(1, vec![]).is_err());
-}
-
 struct Heir;
 
 impl Family for Heir {
-    type Jobs = Self;
-    type Text = ();
-
     fn about() -> About {
         About::new("heir", "1.0.0")
     }
@@ -204,17 +187,31 @@ impl Jobs for Heir {
     type State = Value;
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<Value>, Refusal> {
-        let parent = request.parent.ok_or_else(|| Refusal::NotFound("no parent".into()))?;
-        let kept = json!({"task": parent.task, "model": parent.model, "completed": parent.completed,
-            "public": parent.public, "private": parent.private, "blobs": request.blobs});
-        Ok(Accepted::new("heir", Charge::keys(["heir"]), kept))
+        let parent = request.parent().ok_or_else(|| Refusal::NotFound("no parent".into()))?;
+        let name = request.owned("asset://1").ok_or_else(|| Refusal::NotFound("no name".into()))?;
+        let kept = json!({"task": parent.task, "model": parent.model, "family": parent.family,
+            "status": parent.status, "public": parent.public, "private": parent.private,
+            "media": parent.media, "affinity": parent.affinity, "name": name.private, "blobs": request.blobs});
+        Ok(Accepted::new("heir", Charge::keys(["heir"]), kept).brief("long"))
     }
 
-    fn advance(_: &Context, state: Value, event: Event) -> Step<Value> {
+    fn advance(cx: &Context, state: Value, event: Event) -> Step<Value> {
         let outcome = Outcome::new(json!({"event": event.name()}))
             .product("https://e.com/a", Some("image/png"))
+            .with(Product::new("https://e.com/b").tile(1, 0, 2, 2))
+            .claim("asset://2", json!({"a": 1}), Some("acct".into()))
             .settle(Charge::keys(["heir"]).times(2));
-        Step::done(state, outcome).progress(250)
+        match event {
+            Event::Joined(_) => {
+                Step::fail(state, Ending { public: Some(json!([])), ..Failure::request("no").into() })
+            }
+            Event::Timer => Step::wait(state, cx.now).view(View {
+                public: json!("media:0"),
+                private: json!(1),
+                products: vec![Product::new("https://e.com/c").clip(5, Some(9))],
+            }),
+            _ => Step::done(state, outcome).progress(250),
+        }
     }
 }
 
@@ -234,30 +231,53 @@ fn converts_parents_facts_and_outcomes() {
     };
     let request = jobs::Submission {
         surface: "videos.remix".into(),
-        body: b"{}".to_vec(),
-        parent: Some(jobs::Parent {
+        body: "{}".into(),
+        parents: vec![parents::Parent {
             task_id: "task_1".into(),
+            family: "f".into(),
             model: "m".into(),
-            completed: true,
-            public: b"{\"a\":1}".to_vec(),
-            private: vec![],
-        }),
+            status: parents::Status::Processing,
+            public: "{\"a\":1}".into(),
+            private: String::new(),
+            media: vec![],
+            affinity: Some("acct".into()),
+        }],
+        owned: vec![parents::Owned { name: "asset://1".into(), private: "7".into(), affinity: None }],
         blobs: vec![facts],
     };
     let accepted = Adapter::<Heir>::submit(cx(""), request).unwrap();
     let kept: Value = serde_json::from_slice(&accepted.state).unwrap();
     let blob = json!({"kind": "Video", "mime": "video/mp4", "bytes": 9, "width": 1, "height": 2,
         "milliseconds": 3, "fps_milli": 4, "has_audio": true, "has_alpha": null, "blob": "blob:1"});
-    let expected = json!({"task": "task_1", "model": "m", "completed": true, "public": {"a": 1},
-        "private": {}, "blobs": [blob]});
-    assert_eq!(kept, expected);
+    let expected = json!({"task": "task_1", "model": "m", "family": "f", "status": "Processing",
+        "public": {"a": 1}, "private": {}, "media": [], "affinity": "acct", "name": 7, "blobs": [blob]});
+    assert_eq!((kept, accepted.brief.as_slice()), (expected, b"long".as_slice()));
 
     let lost = Event::Lost(("https://e.com/a".into(), "gone".into()));
     let step = Adapter::<Heir>::advance(cx(""), b"0".to_vec(), lost);
     assert_eq!(step.progress, 100);
     let jobs::Action::Done(outcome) = step.next else { panic!("expected the end") };
-    assert_eq!(outcome.public, b"{\"event\":\"lost\"}");
-    assert_eq!(outcome.private, b"null");
+    assert_eq!((outcome.public.as_str(), outcome.private.as_str()), ("{\"event\":\"lost\"}", "null"));
+    assert_eq!(
+        (outcome.claims[0].name.as_str(), outcome.claims[0].private.as_str()),
+        ("asset://2", "{\"a\":1}")
+    );
+    assert!(matches!(outcome.products[1].edit, Some(jobs::Edit::Tile(jobs::Tile { column: 1, row: 0, .. }))));
     assert_eq!(outcome.settle.map(|charge| charge.quantity), Some(2));
     assert_eq!(outcome.products[0].mime.as_deref(), Some("image/png"));
+}
+
+#[test]
+fn converts_views_and_bad_ends() {
+    let advance = |event| Adapter::<Heir>::advance(cx(""), b"0".to_vec(), event);
+    let view = advance(Event::Timer).view.unwrap();
+    assert_eq!((view.public.as_str(), view.private.as_str()), ("\"media:0\"", "1"));
+    assert!(matches!(view.products[0].edit, Some(jobs::Edit::Clip(jobs::Clip { from: 5, to: Some(9) }))));
+    let jobs::Action::Fail(ending) = advance(Event::Joined(vec![])).next else {
+        panic!("expected a bad end")
+    };
+    assert_eq!(
+        (ending.failure.message.as_str(), ending.public.as_deref(), ending.private),
+        ("no", Some("[]"), None)
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use crate::bindings::exports::gatehouse::family::jobs::Stage;
+pub use crate::bindings::gatehouse::family::parents::Stage;
 
 use super::failure::{Charge, Failure};
 use super::json::short_millis;
@@ -33,8 +33,11 @@ pub struct Accepted<S> {
     pub progress: u8,
     /// How long such a job usually takes.
     pub expected: Option<Duration>,
-    /// The family's state. A doomed task has none; it never takes a step.
+    /// The family's state. A doomed task has none; it never takes a step. A request that joins a task has none
+    /// either.
     pub state: Option<S>,
+    /// Handed over with `Start` or `Joined`, and then forgotten: what is too long for a state.
+    pub brief: Vec<u8>,
     /// Accept now, fail at once: some families report bad parameters only through the task.
     pub doomed: Option<Failure>,
 }
@@ -43,20 +46,12 @@ impl<S> Accepted<S> {
     /// Accepted, durable, nothing sent yet.
     #[must_use]
     pub fn new(model: impl Into<String>, charge: Charge, state: S) -> Self {
-        Self {
-            model: model.into(),
-            charge,
-            stage: Stage::Submitted,
-            progress: 0,
-            expected: None,
-            state: Some(state),
-            doomed: None,
-        }
+        Self { state: Some(state), ..Self::joining(model, charge) }
     }
 
-    /// Accepted only to fail with `failure`.
+    /// Accepted to join the living task it names; its brief is all that the task gets.
     #[must_use]
-    pub fn doomed(model: impl Into<String>, charge: Charge, failure: Failure) -> Self {
+    pub fn joining(model: impl Into<String>, charge: Charge) -> Self {
         Self {
             model: model.into(),
             charge,
@@ -64,8 +59,22 @@ impl<S> Accepted<S> {
             progress: 0,
             expected: None,
             state: None,
-            doomed: Some(failure),
+            brief: Vec::new(),
+            doomed: None,
         }
+    }
+
+    /// Accepted only to fail with `failure`.
+    #[must_use]
+    pub fn doomed(model: impl Into<String>, charge: Charge, failure: Failure) -> Self {
+        Self { doomed: Some(failure), ..Self::joining(model, charge) }
+    }
+
+    /// Sets what `Start` or `Joined` hands over.
+    #[must_use]
+    pub fn brief(mut self, brief: impl Into<Vec<u8>>) -> Self {
+        self.brief = brief.into();
+        self
     }
 
     /// Sets the usual duration of such a job.
@@ -93,6 +102,7 @@ impl From<Accepted<Vec<u8>>> for jobs::Accepted {
             progress: accepted.progress,
             expected_ms: accepted.expected.map(short_millis),
             state: accepted.state.unwrap_or_default(),
+            brief: accepted.brief,
             doomed: accepted.doomed,
         }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use crate::bindings::gatehouse::family::upstream::{
-    Bytes as Body, Call, Header, Part, Payload, Replay, Target,
+    Affinity, Bytes as Body, Call, Header, Part, Payload, Raw, Reading, Replay, Shared, Target,
 };
 
 use super::json::short_millis;
@@ -61,7 +61,10 @@ impl Call {
             body: Payload::None,
             timeout_ms: short_millis(DEFAULT_TIMEOUT),
             replay: Replay::Once,
-            save_body: false,
+            affinity: None,
+            reading: Reading::Whole,
+            credentials: true,
+            shared: None,
         }
     }
 
@@ -90,7 +93,14 @@ impl Call {
     /// Sets a JSON body that is already written; it keeps its bytes, but for blobs.
     #[must_use]
     pub fn written(mut self, body: String) -> Self {
-        self.body = Payload::Json(body.into_bytes());
+        self.body = Payload::Json(body);
+        self
+    }
+
+    /// Sets a body of any content type; nothing in it is replaced.
+    #[must_use]
+    pub fn raw(mut self, mime: impl Into<String>, data: Body) -> Self {
+        self.body = Payload::Raw(Raw { mime: mime.into(), data });
         self
     }
 
@@ -139,7 +149,35 @@ impl Call {
     /// Keep the reply's body as a blob.
     #[must_use]
     pub fn save_body(mut self) -> Self {
-        self.save_body = true;
+        self.reading = Reading::Saved;
+        self
+    }
+
+    /// Cut long base64 strings out of the reply's JSON; `blob:<id>` stands in their place.
+    #[must_use]
+    pub fn cut_body(mut self) -> Self {
+        self.reading = Reading::Cut;
+        self
+    }
+
+    /// Made by this account: one that answered earlier, made a parent, or holds a name.
+    #[must_use]
+    pub fn affinity(mut self, account: Option<Affinity>) -> Self {
+        self.affinity = account;
+        self
+    }
+
+    /// Without the account's credentials: for presigned addresses.
+    #[must_use]
+    pub fn without_credentials(mut self) -> Self {
+        self.credentials = false;
+        self
+    }
+
+    /// May become one call with others of that key (see [`Bulk`](crate::Bulk)); `item` says what this one is about.
+    #[must_use]
+    pub fn shared(mut self, key: impl Into<String>, item: impl Into<String>) -> Self {
+        self.shared = Some(Shared { key: key.into(), item: item.into() });
         self
     }
 
@@ -147,8 +185,8 @@ impl Call {
     #[must_use]
     pub fn json_body(&self) -> Value {
         match &self.body {
-            Payload::Json(body) => serde_json::from_slice(body).unwrap_or_default(),
-            Payload::None | Payload::Form(_) => Value::Null,
+            Payload::Json(body) => serde_json::from_str(body).unwrap_or_default(),
+            Payload::None | Payload::Form(_) | Payload::Raw(_) => Value::Null,
         }
     }
 

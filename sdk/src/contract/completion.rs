@@ -8,7 +8,6 @@ use super::call::Call;
 use super::json;
 use super::media::Facts;
 use crate::bindings::exports::gatehouse::family::text;
-use crate::bindings::gatehouse::family::types;
 
 /// The protocol of a text provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,15 +119,11 @@ impl Default for Chunk {
     }
 }
 
-impl TryFrom<text::TextRequest> for TextRequest {
-    type Error = types::Refusal;
-
-    fn try_from(request: text::TextRequest) -> Result<Self, types::Refusal> {
-        let body = String::from_utf8(request.body)
-            .map_err(|_| types::Refusal::Invalid((None, "the request body is not UTF-8".to_owned())))?;
-        Ok(Self {
+impl From<text::TextRequest> for TextRequest {
+    fn from(request: text::TextRequest) -> Self {
+        Self {
             surface: request.surface,
-            body,
+            body: request.body,
             headers: request.headers.into_iter().map(|header| (header.name, header.value)).collect(),
             blobs: request.blobs,
             route: Route {
@@ -138,7 +133,7 @@ impl TryFrom<text::TextRequest> for TextRequest {
                 protocol: if request.route.protocol == "chat" { Protocol::Chat } else { Protocol::Messages },
                 rules: json::of_host(&request.route.rules),
             },
-        })
+        }
     }
 }
 
@@ -157,6 +152,6 @@ impl From<Prepared<Vec<u8>>> for text::Prepared {
 
 impl From<Answered> for text::Answered {
     fn from(answered: Answered) -> Self {
-        Self { body: answered.body.into_bytes(), usage: answered.usage, output_bytes: answered.output_bytes }
+        Self { body: answered.body, usage: answered.usage, output_bytes: answered.output_bytes }
     }
 }

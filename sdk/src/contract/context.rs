@@ -58,6 +58,8 @@ pub struct Context {
     pub accepted_at: UnixMs,
     /// When the host fails the task by itself ("Task timeout").
     pub deadline: UnixMs,
+    /// Opaque and stable for one customer; never a key or a customer id. Empty in self-tests.
+    pub customer: String,
     /// The operator's table for this plugin; an empty object when there is none. Never holds a secret.
     pub settings: Value,
 }
@@ -73,6 +75,7 @@ impl Context {
             task: None,
             accepted_at: now,
             deadline: now.plus(Duration::from_secs(30 * 60)),
+            customer: String::new(),
             settings: Value::Object(serde_json::Map::new()),
         }
     }
@@ -86,6 +89,7 @@ impl From<types::Context> for Context {
             task: (!cx.task_id.is_empty()).then_some(cx.task_id),
             accepted_at: UnixMs(cx.accepted_at),
             deadline: UnixMs(cx.deadline),
+            customer: cx.customer,
             settings: json::of_host(&cx.settings),
         }
     }

@@ -81,12 +81,13 @@ impl Failure {
     }
 }
 
-/// Builders. Price keys, most specific first: the host takes the first one that has a price.
+/// Builders. Price keys, most specific first: the host takes the first one that has a price. The last one is in the
+/// manifest; each earlier one begins with it, followed by `-` or `@`.
 ///
 /// ```
 /// use gatehouse_sdk::Charge;
 ///
-/// let charge = Charge::keys(["motion-2.6/1080p/audio", "motion-2.6"]).times(5);
+/// let charge = Charge::keys(["motion-2.6@1080p-audio", "motion-2.6@1080p", "motion-2.6"]).times(5);
 /// assert_eq!(charge.quantity, 5);
 /// ```
 impl Charge {

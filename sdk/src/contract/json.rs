@@ -1,4 +1,4 @@
-//! JSON and time as the contract has them: bytes and milliseconds.
+//! JSON and time as the contract has them: text and milliseconds.
 
 use std::time::Duration;
 
@@ -6,22 +6,17 @@ use serde_json::{Map, Value};
 
 use crate::bindings::gatehouse::family::types::Refusal;
 
-/// The bytes of a value.
-pub(crate) fn write(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
-}
-
-/// JSON the host wrote; no bytes are an empty object.
-pub(crate) fn of_host(bytes: &[u8]) -> Value {
-    if bytes.is_empty() {
+/// JSON the host wrote; no text is an empty object.
+pub(crate) fn of_host(text: &str) -> Value {
+    if text.is_empty() {
         return Value::Object(Map::new());
     }
-    serde_json::from_slice(bytes).expect("what the host writes is JSON")
+    serde_json::from_str(text).expect("what the host writes is JSON")
 }
 
 /// JSON of a client's body.
-pub(crate) fn of_client(bytes: &[u8]) -> Result<Value, Refusal> {
-    serde_json::from_slice(bytes)
+pub(crate) fn of_client(text: &str) -> Result<Value, Refusal> {
+    serde_json::from_str(text)
         .map_err(|error| Refusal::Invalid((None, format!("expected a JSON object: {error}"))))
 }
 

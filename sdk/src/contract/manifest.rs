@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::bindings::exports::gatehouse::family::manifest::Offers;
-pub use crate::bindings::exports::gatehouse::family::manifest::{About, Model, SelfTest, Surface, Verdict};
+pub use crate::bindings::exports::gatehouse::family::manifest::{
+    About, Model, NamePlace, ParentPlace, SelfTest, Surface, Verdict,
+};
 
-use super::json;
+use super::parent::Parent;
 
 /// Builders. The host reads the manifest once when a version is loaded, before it can become active.
 ///
@@ -36,7 +37,6 @@ impl About {
         Self {
             family: family.into(),
             version: version.into(),
-            offers: Offers::empty(),
             models: Vec::new(),
             surfaces: Vec::new(),
             providers: Vec::new(),
@@ -68,7 +68,7 @@ impl About {
         self
     }
 
-    /// Adds a price key that a charge may name.
+    /// Adds a price key with which a charge may end. The operator must set a price for it.
     #[must_use]
     pub fn price_key(mut self, key: impl Into<String>) -> Self {
         self.price_keys.push(key.into());
@@ -77,8 +77,25 @@ impl About {
 
     /// Adds a request with a known answer, which the host checks before every switch.
     #[must_use]
-    pub fn self_test(mut self, surface: impl Into<String>, body: Value, expect: Verdict) -> Self {
-        self.self_tests.push(SelfTest { surface: surface.into(), body: json::write(&body), expect });
+    pub fn self_test(self, surface: impl Into<String>, body: Value, expect: Verdict) -> Self {
+        self.self_test_of(surface, body, Vec::new(), expect)
+    }
+
+    /// The same with the tasks that the request follows up.
+    #[must_use]
+    pub fn self_test_of(
+        mut self,
+        surface: impl Into<String>,
+        body: Value,
+        parents: Vec<Parent>,
+        expect: Verdict,
+    ) -> Self {
+        self.self_tests.push(SelfTest {
+            surface: surface.into(),
+            body: body.to_string(),
+            parents: parents.into_iter().map(Into::into).collect(),
+            expect,
+        });
         self
     }
 }
@@ -112,8 +129,46 @@ impl Surface {
         Self {
             name: name.into(),
             default_model: None,
-            schema: json::write(&schemars::schema_for!(P).to_value()),
+            schema: schemars::schema_for!(P).to_value().to_string(),
+            parent: ParentPlace::Nowhere,
+            joins: false,
+            names: Vec::new(),
         }
+    }
+
+    /// A request follows up the task in its path.
+    #[must_use]
+    pub fn parent_in_path(mut self) -> Self {
+        self.parent = ParentPlace::Path;
+        self
+    }
+
+    /// A request follows up the task, or the tasks, named in a field of its body.
+    #[must_use]
+    pub fn parent_in(mut self, field: impl Into<String>) -> Self {
+        self.parent = ParentPlace::Field(field.into());
+        self
+    }
+
+    /// A request joins its living parent instead of making a task.
+    #[must_use]
+    pub fn joins(mut self) -> Self {
+        self.joins = true;
+        self
+    }
+
+    /// A string `<scheme>://...` anywhere in the body may be a name that the customer owns.
+    #[must_use]
+    pub fn names_with_scheme(mut self, scheme: impl Into<String>) -> Self {
+        self.names.push(NamePlace::Scheme(scheme.into()));
+        self
+    }
+
+    /// A field of the body holds a name that the customer may own, or a list of such names.
+    #[must_use]
+    pub fn names_in(mut self, field: impl Into<String>) -> Self {
+        self.names.push(NamePlace::Field(field.into()));
+        self
     }
 
     /// Names the model meant when a request names none.

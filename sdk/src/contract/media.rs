@@ -1,6 +1,6 @@
 //! Media as a family reads them: sources, facts about them, and results to be copied. Never bytes.
 
-pub use crate::bindings::exports::gatehouse::family::jobs::{Finding, Probe, Product};
+pub use crate::bindings::exports::gatehouse::family::jobs::{Clip, Edit, Finding, Probe, Product, Tile};
 pub use crate::bindings::gatehouse::family::types::{Facts, MediaKind};
 
 /// Builders.
@@ -55,5 +55,42 @@ impl Probe {
     #[must_use]
     pub fn keep(source: impl Into<String>) -> Self {
         Self { source: source.into(), keep: true }
+    }
+}
+
+/// Builders.
+///
+/// ```
+/// use gatehouse_sdk::{Edit, Product};
+///
+/// let upper_left = Product::new("https://cdn.example.com/grid.png").mime("image/png").tile(0, 0, 2, 2);
+/// assert!(matches!(upper_left.edit, Some(Edit::Tile(_))));
+/// ```
+impl Product {
+    /// All of a source.
+    #[must_use]
+    pub fn new(source: impl Into<String>) -> Self {
+        Self { source: source.into(), mime: None, edit: None }
+    }
+
+    /// Says what to call it when the bytes do not.
+    #[must_use]
+    pub fn mime(mut self, mime: impl Into<String>) -> Self {
+        self.mime = Some(mime.into());
+        self
+    }
+
+    /// Only one picture of a grid, counted from 0.
+    #[must_use]
+    pub fn tile(mut self, column: u8, row: u8, columns: u8, rows: u8) -> Self {
+        self.edit = Some(Edit::Tile(Tile { column, row, columns, rows }));
+        self
+    }
+
+    /// Only a span of an mp4 video, ms. It begins at the last sync sample that is not after `from`.
+    #[must_use]
+    pub fn clip(mut self, from: u64, to: Option<u64>) -> Self {
+        self.edit = Some(Edit::Clip(Clip { from, to }));
+        self
     }
 }

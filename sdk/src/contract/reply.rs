@@ -25,10 +25,17 @@ impl Reply {
     /// A JSON answer, for tests.
     #[must_use]
     pub fn new(status: u16, body: &Value) -> Self {
+        Self::raw(status, body.to_string()).with_header("content-type", "application/json")
+    }
+
+    /// An answer of any bytes without headers, for tests.
+    #[must_use]
+    pub fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
-            headers: vec![Header { name: "content-type".to_owned(), value: "application/json".to_owned() }],
-            body: Body::Inline(body.to_string().into_bytes()),
+            headers: Vec::new(),
+            body: Body::Inline(body.into()),
+            affinity: "account-1".to_owned(),
         }
     }
 

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::accepted::Stage;
-use super::call::Call;
+use super::call::{Affinity, Call};
 use super::context::UnixMs;
 use super::failure::{Charge, Failure};
-use super::json;
 use super::media::{Probe, Product};
+use super::parent::Claim;
 use crate::bindings::exports::gatehouse::family::jobs;
 
 /// The next action.
@@ -22,7 +22,7 @@ pub enum Action {
     /// A good end, once the products are copied.
     Done(Outcome),
     /// A bad end.
-    Fail(Failure),
+    Fail(Ending),
 }
 
 /// A good end.
@@ -47,7 +47,9 @@ pub struct Outcome {
     pub private: Value,
     /// What the host copies before the task completes.
     pub products: Vec<Product>,
-    /// Bill less than was held; never more.
+    /// Names the customer owns from now on.
+    pub claims: Vec<Claim>,
+    /// Bill less than was held; never more. Requests that joined the task are billed as they are.
     pub settle: Option<Charge>,
 }
 
@@ -55,13 +57,26 @@ impl Outcome {
     /// A result without products.
     #[must_use]
     pub fn new(public: Value) -> Self {
-        Self { public, private: Value::Null, products: Vec::new(), settle: None }
+        Self { public, private: Value::Null, products: Vec::new(), claims: Vec::new(), settle: None }
     }
 
     /// Adds a product to copy.
     #[must_use]
-    pub fn product(mut self, source: impl Into<String>, mime: Option<&str>) -> Self {
-        self.products.push(Product { source: source.into(), mime: mime.map(str::to_owned) });
+    pub fn product(self, source: impl Into<String>, mime: Option<&str>) -> Self {
+        self.with(Product { mime: mime.map(str::to_owned), ..Product::new(source) })
+    }
+
+    /// Adds a product to copy, or a part of one.
+    #[must_use]
+    pub fn with(mut self, product: Product) -> Self {
+        self.products.push(product);
+        self
+    }
+
+    /// Claims a name for the customer.
+    #[must_use]
+    pub fn claim(mut self, name: impl Into<String>, private: Value, affinity: Option<Affinity>) -> Self {
+        self.claims.push(Claim { name: name.into(), private, affinity });
         self
     }
 
@@ -77,6 +92,38 @@ impl Outcome {
     pub fn settle(mut self, charge: Charge) -> Self {
         self.settle = Some(charge);
         self
+    }
+}
+
+/// What clients and follow-ups see of a task that goes on. Placeholders as in [`Outcome`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The client's `result` so far.
+    pub public: Value,
+    /// Kept for follow-ups, never shown.
+    pub private: Value,
+    /// What the host copies before the view is shown.
+    pub products: Vec<Product>,
+}
+
+/// A bad end. The host refunds it in full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Why.
+    pub failure: Failure,
+    /// What the client still gets; without it the last view stays.
+    pub public: Option<Value>,
+    /// Kept for follow-ups.
+    pub private: Option<Value>,
+    /// What the host copies.
+    pub products: Vec<Product>,
+    /// Names the customer owns from now on.
+    pub claims: Vec<Claim>,
+}
+
+impl From<Failure> for Ending {
+    fn from(failure: Failure) -> Self {
+        Self { failure, public: None, private: None, products: Vec::new(), claims: Vec::new() }
     }
 }
 
@@ -97,6 +144,8 @@ pub struct Step<S> {
     pub stage: Stage,
     /// 0 to 100. The host never lets it fall.
     pub progress: u8,
+    /// What clients see from now on; nothing new when there is none.
+    pub view: Option<View>,
     /// The next action.
     pub next: Action,
 }
@@ -105,7 +154,7 @@ impl<S> Step<S> {
     /// `next`, with the task still "submitted, 0 %".
     #[must_use]
     pub fn new(state: S, next: Action) -> Self {
-        Self { state, stage: Stage::Submitted, progress: 0, next }
+        Self { state, stage: Stage::Submitted, progress: 0, view: None, next }
     }
 
     /// Make this call.
@@ -132,10 +181,17 @@ impl<S> Step<S> {
         Self::new(state, Action::Done(outcome)).stage(Stage::Processing)
     }
 
-    /// End badly.
+    /// End badly: a [`Failure`], or an [`Ending`] with a result.
     #[must_use]
-    pub fn fail(state: S, failure: Failure) -> Self {
-        Self::new(state, Action::Fail(failure))
+    pub fn fail(state: S, ending: impl Into<Ending>) -> Self {
+        Self::new(state, Action::Fail(ending.into()))
+    }
+
+    /// Shows a view while the task goes on.
+    #[must_use]
+    pub fn view(mut self, view: View) -> Self {
+        self.view = Some(view);
+        self
     }
 
     /// Sets the stage.
@@ -156,10 +212,29 @@ impl<S> Step<S> {
 impl From<Outcome> for jobs::Outcome {
     fn from(outcome: Outcome) -> Self {
         Self {
-            public: json::write(&outcome.public),
-            private: json::write(&outcome.private),
+            public: outcome.public.to_string(),
+            private: outcome.private.to_string(),
             products: outcome.products,
+            claims: outcome.claims.into_iter().map(Into::into).collect(),
             settle: outcome.settle,
+        }
+    }
+}
+
+impl From<View> for jobs::View {
+    fn from(view: View) -> Self {
+        Self { public: view.public.to_string(), private: view.private.to_string(), products: view.products }
+    }
+}
+
+impl From<Ending> for jobs::Ending {
+    fn from(ending: Ending) -> Self {
+        Self {
+            failure: ending.failure,
+            public: ending.public.map(|public| public.to_string()),
+            private: ending.private.map(|private| private.to_string()),
+            products: ending.products,
+            claims: ending.claims.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -171,8 +246,14 @@ impl From<Step<Vec<u8>>> for jobs::Step {
             Action::Probe(probes) => jobs::Action::Probe(probes),
             Action::Wait(moment) => jobs::Action::Wait(moment.0),
             Action::Done(outcome) => jobs::Action::Done(outcome.into()),
-            Action::Fail(failure) => jobs::Action::Fail(failure),
+            Action::Fail(ending) => jobs::Action::Fail(ending.into()),
         };
-        Self { state: step.state, stage: step.stage, progress: step.progress, next }
+        Self {
+            state: step.state,
+            stage: step.stage,
+            progress: step.progress,
+            view: step.view.map(Into::into),
+            next,
+        }
     }
 }

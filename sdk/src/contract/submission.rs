@@ -2,27 +2,13 @@
 
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::jobs::Event;
+pub use crate::bindings::exports::gatehouse::family::jobs::{Cause, Event};
 
 use super::json;
 use super::media::Facts;
+use super::parent::{Owned, Parent};
 use crate::bindings::exports::gatehouse::family::jobs;
 use crate::bindings::gatehouse::family::types;
-
-/// The task a follow-up refers to. The host has already checked that it belongs to the caller.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parent {
-    /// Its id.
-    pub task: String,
-    /// Its own model id, never an alias.
-    pub model: String,
-    /// Whether it completed.
-    pub completed: bool,
-    /// What the client reads as `result`.
-    pub public: Value,
-    /// What the family kept for follow-ups.
-    pub private: Value,
-}
 
 /// A request for a long job.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +17,10 @@ pub struct Submission {
     pub surface: String,
     /// The client's body; the host replaced long media by `blob:<id>`.
     pub body: Value,
-    /// The task a follow-up refers to.
-    pub parent: Option<Parent>,
+    /// The tasks it follows up, in the order in which it names them.
+    pub parents: Vec<Parent>,
+    /// The names in `body` that the customer owns. All others are as unknown as names that never existed.
+    pub owned: Vec<Owned>,
     /// Facts about the blobs cut out of `body`, in order of appearance; [`Facts::blob`] is always there.
     pub blobs: Vec<Facts>,
 }
@@ -43,11 +31,23 @@ impl Submission {
     /// ```
     /// use gatehouse_sdk::Submission;
     /// let request = Submission::new("images.generate", serde_json::json!({"prompt": "a kite"}));
-    /// assert!(request.blobs.is_empty() && request.parent.is_none());
+    /// assert!(request.blobs.is_empty() && request.parent().is_none());
     /// ```
     #[must_use]
     pub fn new(surface: impl Into<String>, body: Value) -> Self {
-        Self { surface: surface.into(), body, parent: None, blobs: Vec::new() }
+        Self { surface: surface.into(), body, parents: Vec::new(), owned: Vec::new(), blobs: Vec::new() }
+    }
+
+    /// The first task it follows up.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parents.first()
+    }
+
+    /// The record of a name, if the customer owns it.
+    #[must_use]
+    pub fn owned(&self, name: &str) -> Option<&Owned> {
+        self.owned.iter().find(|owned| owned.name == name)
     }
 }
 
@@ -58,13 +58,8 @@ impl TryFrom<jobs::Submission> for Submission {
         Ok(Self {
             surface: request.surface,
             body: json::of_client(&request.body)?,
-            parent: request.parent.map(|parent| Parent {
-                task: parent.task_id,
-                model: parent.model,
-                completed: parent.completed,
-                public: json::of_host(&parent.public),
-                private: json::of_host(&parent.private),
-            }),
+            parents: request.parents.into_iter().map(Into::into).collect(),
+            owned: request.owned.into_iter().map(Into::into).collect(),
             blobs: request.blobs,
         })
     }
@@ -79,12 +74,13 @@ impl Event {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Start => "start",
+            Self::Start(_) => "start",
+            Self::Joined(_) => "joined",
             Self::Reply(_) => "reply",
             Self::Outage(_) => "outage",
             Self::Probed(_) => "probed",
             Self::Timer => "timer",
-            Self::Cancel => "cancel",
+            Self::Cancel(_) => "cancel",
             Self::Lost(_) => "lost",
         }
     }

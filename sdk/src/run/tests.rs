@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::Failure;
-use crate::{About, Charge, UnixMs};
+use crate::{About, Charge, Family, UnixMs};
 
 struct Counter;
 
@@ -16,8 +16,8 @@ struct Count {
 }
 
 impl Family for Counter {
-    type Jobs = Self;
-    type Text = ();
+    const STATE_VERSION: u32 = 2;
+    const READS_STATE: &'static [u32] = &[1];
 
     fn about() -> About {
         About::new("counter", "2.0.0")
@@ -26,9 +26,6 @@ impl Family for Counter {
 
 impl Jobs for Counter {
     type State = Count;
-
-    const STATE_VERSION: u32 = 2;
-    const READS_STATE: &'static [u32] = &[1];
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<Count>, Refusal> {
         let charge = Charge::keys(["counter"]);

@@ -57,9 +57,6 @@ pub enum State {
 }
 
 impl Family for Sketch {
-    type Jobs = Self;
-    type Text = ();
-
     fn about() -> About {
         About::new("sketch", env!("CARGO_PKG_VERSION"))
             .model(Model::new(MODEL).serves(SURFACE))
@@ -82,7 +79,7 @@ impl Jobs for Sketch {
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
         match (state, event) {
-            (State::Submitting { prompt, detail }, Event::Start) => {
+            (State::Submitting { prompt, detail }, Event::Start(_)) => {
                 let body = json!({"text": prompt, "detail": detail});
                 let call = Call::post(PROVIDER, "/v1/sketches").json(&body).once();
                 Step::call(State::Submitting { prompt, detail }, call)
@@ -99,7 +96,7 @@ impl Jobs for Sketch {
             (state @ State::Polling { since, .. }, Event::Outage(Outage::Timeout | Outage::Broken)) => {
                 Step::wait(state, pace::poll(cx, since)).stage(Stage::Processing)
             }
-            (state @ State::Polling { since, .. }, Event::Cancel) => {
+            (state @ State::Polling { since, .. }, Event::Cancel(_)) => {
                 Step::wait(state, pace::poll(cx, since)).stage(Stage::Processing)
             }
             (state, _) => Step::fail(state, Failure::upstream("the upstream did not finish the picture")),
@@ -156,4 +153,4 @@ fn polled(cx: &Context, id: String, since: UnixMs, faults: u32, reply: &Reply) -
     }
 }
 
-gatehouse_sdk::export_family!(Sketch);
+gatehouse_sdk::export_family!(Sketch: jobs);

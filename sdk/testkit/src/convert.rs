@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use gatehouse_model as host;
 use gatehouse_sdk::{
-    Accepted, Action, Answered, Chunk, Context, Event, Obstacle, Outcome, Parent, Prepared, Protocol,
-    Refusal, Sse, Step, Submission, TextFailure, TextRequest, UnixMs,
+    Accepted, Action, Answered, Call, Chunk, Claim, Clip, Context, Edit, Ending, Event, Obstacle, Outcome,
+    Owned, Parent, Payload, Prepared, Product, Protocol, Raw, Refusal, Sse, Status, Step, Submission,
+    TaskView, TextFailure, TextRequest, UnixMs, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,13 +20,13 @@ pub(crate) fn same_shape<T: Serialize, U: DeserializeOwned>(value: &T) -> U {
     serde_json::from_value(value).expect("the host's type has the shape of the contract's")
 }
 
-fn write(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
+fn write(value: &Value) -> host::Json {
+    value.to_string().into()
 }
 
 /// The host has checked that it is JSON.
-fn read(bytes: &[u8]) -> Value {
-    serde_json::from_slice(bytes).expect("the host returns JSON only")
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).expect("the host returns JSON only")
 }
 
 fn task(id: &str) -> host::TaskId {
@@ -39,30 +40,63 @@ pub(crate) fn context(cx: &Context) -> host::Context {
         task: cx.task.as_deref().map(task),
         accepted_at: host::UnixMs(cx.accepted_at.0),
         deadline: host::UnixMs(cx.deadline.0),
-        settings: Arc::from(write(&cx.settings)),
+        customer: cx.customer.clone(),
+        settings: Arc::from(cx.settings.to_string()),
+    }
+}
+
+fn parent(parent: &Parent) -> host::Parent {
+    host::Parent {
+        task: task(&parent.task),
+        family: parent.family.clone(),
+        model: parent.model.clone(),
+        status: match parent.status {
+            Status::Submitted => host::Status::Submitted,
+            Status::Pending => host::Status::Pending,
+            Status::Processing => host::Status::Processing,
+            Status::Completed => host::Status::Completed,
+            Status::Failed => host::Status::Failed,
+        },
+        public: write(&parent.public),
+        private: write(&parent.private),
+        media: same_shape(&parent.media),
+        affinity: parent.affinity.clone(),
     }
 }
 
 pub(crate) fn submission(request: &Submission) -> host::Submission {
-    let parent = |parent: &Parent| host::Parent {
-        task: task(&parent.task),
-        model: parent.model.clone(),
-        completed: parent.completed,
-        public: write(&parent.public),
-        private: write(&parent.private),
+    let owned = |owned: &Owned| host::OwnedName {
+        name: owned.name.clone(),
+        private: write(&owned.private),
+        affinity: owned.affinity.clone(),
     };
     host::Submission {
         surface: request.surface.clone(),
-        body: write(&request.body).into(),
-        parent: request.parent.as_ref().map(parent),
+        body: write(&request.body),
+        parents: request.parents.iter().map(parent).collect(),
+        owned: request.owned.iter().map(owned).collect(),
         blobs: same_shape(&request.blobs),
     }
 }
 
 pub(crate) fn event(event: &Event) -> host::Event {
     match event {
+        // The host stores no brief in an event.
+        Event::Start(brief) => host::Event::Start(brief.clone().into()),
+        Event::Joined(brief) => host::Event::Joined(brief.clone().into()),
         Event::Lost((source, reason)) => host::Event::Lost { source: source.clone(), reason: reason.clone() },
         other => same_shape(other),
+    }
+}
+
+pub(crate) fn task_view(view: &TaskView) -> host::TaskView {
+    host::TaskView {
+        task: parent(&view.task),
+        progress: view.progress,
+        created: host::UnixMs(view.created.0),
+        ended: view.ended.map(|at| host::UnixMs(at.0)),
+        failure: same_shape(&view.failure),
+        cost: view.cost.clone(),
     }
 }
 
@@ -74,6 +108,7 @@ pub(crate) fn accepted(accepted: host::Accepted) -> Accepted<Vec<u8>> {
         progress: accepted.progress,
         expected: accepted.expected_ms.map(|ms| Duration::from_millis(ms.into())),
         state: accepted.doomed.is_none().then_some(accepted.state),
+        brief: accepted.brief.into(),
         doomed: same_shape(&accepted.doomed),
     }
 }
@@ -88,25 +123,80 @@ pub(crate) fn refusal(refusal: host::Refusal) -> Refusal {
 
 pub(crate) fn step(step: host::Step) -> Step<Vec<u8>> {
     let next = match step.next {
-        host::Action::Call(call) => Action::Call(same_shape(&call)),
+        host::Action::Call(next) => Action::Call(call(next)),
         host::Action::Probe(probes) => Action::Probe(same_shape(&probes)),
         host::Action::Wait(moment) => Action::Wait(UnixMs(moment.0)),
         host::Action::Done(outcome) => Action::Done(Outcome {
             public: read(&outcome.public),
             private: read(&outcome.private),
-            products: same_shape(&outcome.products),
+            products: products(outcome.products),
+            claims: claims(outcome.claims),
             settle: same_shape(&outcome.settle),
         }),
-        host::Action::Fail(failure) => Action::Fail(same_shape(&failure)),
+        host::Action::Fail(ending) => Action::Fail(Ending {
+            failure: same_shape(&ending.failure),
+            public: ending.public.as_deref().map(read),
+            private: ending.private.as_deref().map(read),
+            products: products(ending.products),
+            claims: claims(ending.claims),
+        }),
     };
-    Step { state: step.state, stage: same_shape(&step.stage), progress: step.progress, next }
+    let view = step.view.map(|view| View {
+        public: read(&view.public),
+        private: read(&view.private),
+        products: products(view.products),
+    });
+    Step { state: step.state, stage: same_shape(&step.stage), progress: step.progress, view, next }
+}
+
+fn claims(claims: Vec<host::Claim>) -> Vec<Claim> {
+    let claim = |claim: host::Claim| Claim {
+        name: claim.name,
+        private: read(&claim.private),
+        affinity: claim.affinity,
+    };
+    claims.into_iter().map(claim).collect()
+}
+
+fn products(products: Vec<host::Product>) -> Vec<Product> {
+    let product = |product: host::Product| Product {
+        source: product.source,
+        mime: product.mime,
+        edit: product.edit.map(|edit| match edit {
+            host::Edit::Tile(tile) => Edit::Tile(same_shape(&tile)),
+            host::Edit::Clip(clip) => Edit::Clip(Clip { from: clip.from_ms, to: clip.to_ms }),
+        }),
+    };
+    products.into_iter().map(product).collect()
+}
+
+pub(crate) fn call(call: host::Call) -> Call {
+    let text = |body: bytes::Bytes| String::from_utf8(body.into()).expect("the host checks that it is JSON");
+    Call {
+        provider: call.provider,
+        affinity: call.affinity,
+        method: call.method,
+        target: same_shape(&call.target),
+        headers: same_shape(&call.headers),
+        body: match call.body {
+            host::Payload::None => Payload::None,
+            host::Payload::Json(body) => Payload::Json(text(body)),
+            host::Payload::Form(parts) => Payload::Form(same_shape(&parts)),
+            host::Payload::Raw { mime, data } => Payload::Raw(Raw { mime, data: same_shape(&data) }),
+        },
+        timeout_ms: call.timeout_ms,
+        replay: same_shape(&call.replay),
+        reading: same_shape(&call.reading),
+        credentials: call.credentials,
+        shared: same_shape(&call.shared),
+    }
 }
 
 pub(crate) fn text_request(request: &TextRequest) -> host::TextRequest {
     let header = |(name, value): &(String, String)| host::Header { name: name.clone(), value: value.clone() };
     host::TextRequest {
         surface: request.surface.clone(),
-        body: request.body.clone().into(),
+        body: request.body.as_str().into(),
         headers: request.headers.iter().map(header).collect(),
         blobs: same_shape(&request.blobs),
         route: host::TextRoute {
@@ -117,14 +207,14 @@ pub(crate) fn text_request(request: &TextRequest) -> host::TextRequest {
                 Protocol::Messages => host::Protocol::Messages,
                 Protocol::Chat => host::Protocol::Chat,
             },
-            rules: write(&request.route.rules).into(),
+            rules: request.route.rules.to_string().into(),
         },
     }
 }
 
 pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
     Prepared {
-        call: same_shape(&prepared.call),
+        call: call(prepared.call),
         streaming: prepared.streaming,
         input_bytes: prepared.input_bytes,
         pictures: prepared.pictures,
@@ -135,7 +225,7 @@ pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
 
 pub(crate) fn answered(answered: host::Answered) -> Answered {
     Answered {
-        body: String::from_utf8(answered.body).expect("the host returns JSON only"),
+        body: answered.body.into(),
         usage: same_shape(&answered.usage),
         output_bytes: answered.output_bytes,
     }

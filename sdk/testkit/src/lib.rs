@@ -10,8 +10,6 @@
 //! # use serde_json::json;
 //! # struct Echo;
 //! # impl Family for Echo {
-//! #     type Jobs = Self;
-//! #     type Text = ();
 //! #     fn about() -> About {
 //! #         let model = Model::new("echo-1").serves("images.generate");
 //! #         About::new("echo", "0.1.0").model(model).provider("echo").price_key("echo-1")
@@ -46,6 +44,7 @@ mod convert;
 mod facts;
 mod machine;
 mod manifest;
+mod optional;
 mod player;
 mod rules;
 mod script;

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use gatehouse_sdk::{About, Accepted, Context, Event, Family, Refusal, Step, Submission, run};
+use gatehouse_sdk::{About, Accepted, Context, Event, Jobs, Refusal, Step, Submission, run};
 
 use crate::rules;
 
@@ -25,13 +25,13 @@ pub(crate) struct Native<F> {
     family: PhantomData<F>,
 }
 
-impl<F: Family> Native<F> {
+impl<F: Jobs> Native<F> {
     pub(crate) fn new() -> Self {
         Self { about: F::about(), family: PhantomData }
     }
 }
 
-impl<F: Family> Machine for Native<F> {
+impl<F: Jobs> Machine for Native<F> {
     fn submit(
         &self,
         cx: &Context,
@@ -39,7 +39,7 @@ impl<F: Family> Machine for Native<F> {
     ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String> {
         let verdict = run::submit::<F>(cx, request.clone());
         if let Ok(accepted) = &verdict {
-            rules::accepted(&self.about, accepted)?;
+            rules::accepted(&self.about, &request.surface, accepted)?;
         }
         Ok(verdict)
     }

@@ -1,7 +1,7 @@
 //! A family's manifest against the family itself, natively. The host does the same, and more, when it
 //! loads the component.
 
-use gatehouse_sdk::{About, Accepted, Context, Family, Refusal, Submission, UnixMs, Verdict};
+use gatehouse_sdk::{About, Accepted, Context, Jobs, Refusal, Submission, UnixMs, Verdict};
 use serde_json::Value;
 
 use crate::machine::{Machine, Native};
@@ -11,14 +11,15 @@ use crate::machine::{Machine, Native};
 ///
 /// # Panics
 /// With what was promised and what came.
-pub fn check_family<F: Family>() {
+pub fn check_family<F: Jobs>() {
     let about = F::about();
     check_models(&about);
     let native = Native::<F>::new();
     let cx = Context::at(UnixMs(1_767_268_800_000));
     for test in &about.self_tests {
-        let body: Value = serde_json::from_slice(&test.body).expect("the SDK writes JSON");
-        let request = Submission::new(test.surface.clone(), body.clone());
+        let body: Value = serde_json::from_str(&test.body).expect("the SDK writes JSON");
+        let parents = test.parents.iter().cloned().map(Into::into).collect();
+        let request = Submission { parents, ..Submission::new(test.surface.clone(), body.clone()) };
         let came = native.submit(&cx, &request).unwrap_or_else(|problem| panic!("{body}: {problem}"));
         assert_eq!(verdict(&came), test.expect, "the self-test {body} ended with {came:?}");
     }

@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-use gatehouse_sdk::{Accepted, Action, Context, Event, Family, Finding, Refusal, Step, Submission};
+use gatehouse_sdk::{
+    Accepted, Action, Cause, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission,
+};
 
 use crate::component::Component;
 use crate::machine::{Machine, Native};
-use crate::rules;
 use crate::script::{Check, Expect, Feed, Line, Script};
 
 /// Any id the host could have given.
@@ -24,6 +25,7 @@ struct Player<'a> {
     machine: &'a dyn Machine,
     cx: Context,
     state: Vec<u8>,
+    brief: Vec<u8>,
     answer: Answer,
     /// The last answer has been expected by some line.
     expected: bool,
@@ -34,7 +36,7 @@ impl Script {
     ///
     /// # Panics
     /// With the line's number and place, what was expected and what came.
-    pub fn run_native<F: Family>(&self) {
+    pub fn run_native<F: Jobs>(&self) {
         play(self, &Native::<F>::new());
     }
 
@@ -49,8 +51,14 @@ impl Script {
 
 /// Runs all lines.
 fn play(script: &Script, machine: &dyn Machine) {
-    let mut player =
-        Player { machine, cx: script.cx.clone(), state: Vec::new(), answer: Answer::Nothing, expected: true };
+    let mut player = Player {
+        machine,
+        cx: script.cx.clone(),
+        state: Vec::new(),
+        brief: Vec::new(),
+        answer: Answer::Nothing,
+        expected: true,
+    };
     for (index, (line, place)) in script.lines.iter().enumerate() {
         if let Err(problem) = player.line(line) {
             fail(index, line, place, &problem);
@@ -77,11 +85,13 @@ impl Feed {
     fn name(&self) -> &'static str {
         match self {
             Self::Start => "start",
+            Self::Joined(_) => "joined",
             Self::Reply(_) => "reply",
             Self::Outage(_) => "outage",
             Self::Probed(_) => "probed",
             Self::Timer => "timer",
-            Self::Cancel => "cancel",
+            Self::Cancel(Cause::Client) => "cancel",
+            Self::Cancel(Cause::Deadline) => "deadline",
             Self::Lost(_) => "lost",
         }
     }
@@ -110,6 +120,7 @@ impl Player<'_> {
         if let Ok(accepted) = &verdict {
             self.cx.task = Some(TASK.to_owned());
             self.state = accepted.state.clone().unwrap_or_default();
+            self.brief.clone_from(&accepted.brief);
         }
         self.answer = Answer::Submitted(verdict);
         self.expected = false;
@@ -121,9 +132,6 @@ impl Player<'_> {
         let event = self.event(feed)?;
         let step = self.machine.advance(&self.cx, &self.state, &event)?;
         same(&step, &self.machine.advance(&self.cx, &self.state, &event)?)?;
-        if let Action::Done(outcome) = &step.next {
-            rules::placeholders(&outcome.public, outcome.products.len())?;
-        }
         self.state.clone_from(&step.state);
         self.answer = Answer::Stepped(step);
         self.expected = false;
@@ -144,7 +152,8 @@ impl Player<'_> {
             Answer::Submitted(_) | Answer::Nothing => None,
         };
         match (feed, next) {
-            (Feed::Start, None) if self.is_accepted() => Ok(Event::Start),
+            (Feed::Start, None) if self.is_accepted() => Ok(Event::Start(std::mem::take(&mut self.brief))),
+            (Feed::Joined(brief), Some(Action::Wait(_))) => Ok(Event::Joined(brief.clone())),
             (Feed::Reply(reply), Some(Action::Call(_))) => Ok(Event::Reply(reply.clone())),
             (Feed::Outage(outage), Some(Action::Call(_))) => Ok(Event::Outage(*outage)),
             (Feed::Probed(found), Some(Action::Probe(probes))) if found.len() == probes.len() => {
@@ -157,14 +166,27 @@ impl Player<'_> {
                 self.cx.now = self.cx.now.max(*moment);
                 Ok(Event::Timer)
             }
-            (Feed::Cancel, Some(Action::Wait(_) | Action::Call(_) | Action::Probe(_))) => Ok(Event::Cancel),
-            (Feed::Cancel, None) if self.is_accepted() => Ok(Event::Cancel),
-            (Feed::Lost(reason), Some(Action::Done(outcome))) => match outcome.products.first() {
+            (Feed::Cancel(cause), Some(Action::Wait(_) | Action::Call(_) | Action::Probe(_))) => {
+                Ok(Event::Cancel(*cause))
+            }
+            (Feed::Cancel(cause), None) if self.is_accepted() => Ok(Event::Cancel(*cause)),
+            (Feed::Lost(reason), Some(_)) => match self.first_product() {
                 Some(product) => Ok(Event::Lost((product.source.clone(), reason.clone()))),
-                None => Err("the outcome has no product that could be lost".to_owned()),
+                None => Err("the last answer has no product that could be lost".to_owned()),
             },
             _ => Err(format!("unexpected here: the family's last answer was {}", self.came())),
         }
+    }
+
+    /// The first product of the last answer.
+    fn first_product(&self) -> Option<&Product> {
+        let Answer::Stepped(step) = &self.answer else { return None };
+        let products = match &step.next {
+            Action::Done(outcome) => &outcome.products,
+            Action::Fail(ending) => &ending.products,
+            _ => &step.view.as_ref()?.products,
+        };
+        products.first()
     }
 
     fn is_accepted(&self) -> bool {
@@ -196,10 +218,15 @@ impl Player<'_> {
             (Action::Probe(probes), Expect::Probe(check)) => run(check, probes),
             (Action::Wait(moment), Expect::Wait(check)) => run(check, &moment.since(self.cx.now)),
             (Action::Done(outcome), Expect::Done(check)) => run(check, outcome),
-            (Action::Fail(failure), Expect::Fail(blame, message)) => {
-                equal("message", &failure.message, message)?;
-                equal("blame", &failure.blame, blame)
+            (Action::Fail(ending), Expect::Fail(blame, message)) => {
+                equal("message", &ending.failure.message, message)?;
+                equal("blame", &ending.failure.blame, blame)
             }
+            (Action::Fail(ending), Expect::FailWith(check)) => run(check, ending),
+            (_, Expect::View(check)) => match &step.view {
+                Some(view) => run(check, view),
+                None => self.other("a view"),
+            },
             (_, Expect::Stage(stage)) => equal("stage", &step.stage, stage),
             (_, Expect::Progress(percent)) => equal("progress", &step.progress, percent),
             _ => self.other(expect.name()),

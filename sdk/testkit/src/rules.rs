@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use gatehouse_model::Header;
-use gatehouse_sdk::{About, Accepted, Action, Call, Charge, Context, Outcome, Step, Target};
+use gatehouse_sdk::{
+    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Product, Step, Target, Tile,
+};
 use serde_json::Value;
 
 /// The host's default limit on a task's state.
@@ -15,8 +17,11 @@ const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_CALL: Duration = Duration::from_secs(15 * 60);
 /// The most probes or products of one step.
 const MAX_MEDIA: usize = 64;
+/// The longest claimed name.
+const NAME_BYTES: usize = 256;
 
-pub(crate) fn accepted(about: &About, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
+pub(crate) fn accepted(about: &About, surface: &str, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
+    let joins = about.surfaces.iter().any(|known| known.name == surface && known.joins);
     if !about.models.iter().any(|model| model.id == accepted.model) {
         return Err(format!("the model {:?} is not in the manifest", accepted.model));
     }
@@ -25,6 +30,7 @@ pub(crate) fn accepted(about: &About, accepted: &Accepted<Vec<u8>>) -> Result<()
     match (&accepted.state, &accepted.doomed) {
         (Some(bytes), _) => state(bytes),
         (None, Some(_)) => Ok(()),
+        (None, None) if joins => Ok(()),
         (None, None) => Err("a task that is not doomed needs a state".to_owned()),
     }
 }
@@ -32,6 +38,13 @@ pub(crate) fn accepted(about: &About, accepted: &Accepted<Vec<u8>>) -> Result<()
 pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<(), String> {
     state(&step.state)?;
     progress(step.progress)?;
+    if let Some(view) = &step.view {
+        if matches!(step.next, Action::Done(_) | Action::Fail(_)) {
+            return Err("a view beside an end, which has a result of its own".to_owned());
+        }
+        products(&view.products)?;
+        placeholders(&view.public, view.products.len())?;
+    }
     match &step.next {
         Action::Call(next) => call(about, next),
         Action::Probe(probes) if probes.is_empty() || probes.len() > MAX_MEDIA => {
@@ -46,7 +59,12 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
             Err("a wait of more than 24 hours".to_owned())
         }
         Action::Done(end) => outcome(about, end),
-        Action::Wait(_) | Action::Fail(_) => Ok(()),
+        Action::Fail(end) => {
+            products(&end.products)?;
+            claims(&end.claims)?;
+            placeholders(end.public.as_ref().unwrap_or(&Value::Null), end.products.len())
+        }
+        Action::Wait(_) => Ok(()),
     }
 }
 
@@ -65,8 +83,14 @@ fn charge(about: &About, charge: &Charge) -> Result<(), String> {
     if charge.keys.is_empty() {
         return Err("a charge needs a price key".to_owned());
     }
-    match charge.keys.iter().find(|key| !about.price_keys.contains(key)) {
-        Some(key) => Err(format!("the price key {key:?} is not in the manifest")),
+    let (least, specific) = charge.keys.split_last().expect("checked above");
+    if !about.price_keys.contains(least) {
+        return Err(format!("the last price key {least:?} is not in the manifest"));
+    }
+    let extends =
+        |key: &&String| key.strip_prefix(least.as_str()).is_some_and(|rest| rest.starts_with(['-', '@']));
+    match specific.iter().find(|key| !extends(key)) {
+        Some(key) => Err(format!("the price key {key:?} does not begin with {least:?} and `-` or `@`")),
         None => Ok(()),
     }
 }
@@ -103,15 +127,45 @@ fn source(source: &str) -> Result<(), String> {
 }
 
 fn outcome(about: &About, outcome: &Outcome) -> Result<(), String> {
-    if outcome.products.len() > MAX_MEDIA {
-        return Err(format!("expected at most {MAX_MEDIA} products, got {}", outcome.products.len()));
-    }
-    outcome.products.iter().try_for_each(|product| source(&product.source))?;
+    products(&outcome.products)?;
+    claims(&outcome.claims)?;
+    placeholders(&outcome.public, outcome.products.len())?;
     outcome.settle.as_ref().map_or(Ok(()), |settle| charge(about, settle))
 }
 
+fn products(products: &[Product]) -> Result<(), String> {
+    if products.len() > MAX_MEDIA {
+        return Err(format!("expected at most {MAX_MEDIA} products, got {}", products.len()));
+    }
+    products.iter().try_for_each(|product| {
+        source(&product.source)?;
+        match product.edit {
+            Some(Edit::Tile(Tile { column, row, columns, rows })) if column >= columns || row >= rows => {
+                Err(format!("tile {column}, {row} is outside of a grid of {columns} x {rows}"))
+            }
+            Some(Edit::Clip(Clip { from, to: Some(to) })) if to <= from => {
+                Err(format!("a clip from {from} to {to} ms has no length"))
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+fn claims(claims: &[Claim]) -> Result<(), String> {
+    let fits = |name: &str| {
+        !name.is_empty() && name.len() <= NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    match claims.iter().find(|claim| !fits(&claim.name)) {
+        Some(claim) => Err(format!(
+            "expected a name of 1 to {NAME_BYTES} visible ASCII characters, got {:?}",
+            claim.name
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Every `media:<n>` and `expires:<n>` names a product.
-pub(crate) fn placeholders(value: &Value, products: usize) -> Result<(), String> {
+fn placeholders(value: &Value, products: usize) -> Result<(), String> {
     match value {
         Value::String(text) => {
             let number = text.strip_prefix("media:").or_else(|| text.strip_prefix("expires:"));

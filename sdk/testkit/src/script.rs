@@ -5,7 +5,8 @@ use std::panic::Location;
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    Accepted, Blame, Call, Context, Facts, Outage, Outcome, Probe, Reply, Stage, Submission, UnixMs,
+    Accepted, Blame, Call, Cause, Context, Ending, Facts, Outage, Outcome, Probe, Reply, Stage, Submission,
+    UnixMs, View,
 };
 use serde_json::Value;
 
@@ -26,11 +27,12 @@ pub(crate) enum Line {
 /// What the family is told.
 pub(crate) enum Feed {
     Start,
+    Joined(Vec<u8>),
     Reply(Reply),
     Outage(Outage),
     Probed(Vec<Result<Facts, String>>),
     Timer,
-    Cancel,
+    Cancel(Cause),
     Lost(String),
 }
 
@@ -44,6 +46,8 @@ pub(crate) enum Expect {
     Wait(Check<Duration>),
     Done(Check<Outcome>),
     Fail(Blame, String),
+    FailWith(Check<Ending>),
+    View(Check<View>),
     Stage(Stage),
     Progress(u8),
 }
@@ -59,6 +63,8 @@ impl Expect {
             Self::Wait(_) => "expect_wait",
             Self::Done(_) => "expect_done",
             Self::Fail(..) => "expect_fail",
+            Self::FailWith(_) => "expect_fail_with",
+            Self::View(_) => "expect_view",
             Self::Stage(_) => "expect_stage",
             Self::Progress(_) => "expect_progress",
         }
@@ -138,7 +144,7 @@ impl Script {
         self.submit_whole(Submission::new(surface, body))
     }
 
-    /// A client sends a body with blobs cut out of it, or about a parent.
+    /// A client sends a body with blobs cut out of it, about a parent, or with names of its own.
     #[must_use]
     #[track_caller]
     pub fn submit_whole(self, request: Submission) -> Self {
@@ -188,14 +194,28 @@ impl Script {
         self.feed(Feed::Timer)
     }
 
+    /// A request joins the running task, with the brief that its submission returned.
+    #[must_use]
+    #[track_caller]
+    pub fn joined(self, brief: impl Into<Vec<u8>>) -> Self {
+        self.feed(Feed::Joined(brief.into()))
+    }
+
     /// The client wants the task stopped.
     #[must_use]
     #[track_caller]
     pub fn cancel(self) -> Self {
-        self.feed(Feed::Cancel)
+        self.feed(Feed::Cancel(Cause::Client))
     }
 
-    /// The first product of the outcome could not be copied.
+    /// The task's time is over; the host fails it whatever the family answers.
+    #[must_use]
+    #[track_caller]
+    pub fn deadline(self) -> Self {
+        self.feed(Feed::Cancel(Cause::Deadline))
+    }
+
+    /// The first product of the last result or view could not be copied.
     #[must_use]
     #[track_caller]
     pub fn lost(self, reason: &str) -> Self {
@@ -257,6 +277,20 @@ impl Script {
     #[track_caller]
     pub fn expect_fail(self, blame: Blame, message: &str) -> Self {
         self.expect(Expect::Fail(blame, message.to_owned()))
+    }
+
+    /// The task fails; the check reads the whole end.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_fail_with(self, check: impl Fn(&Ending) + 'static) -> Self {
+        self.expect(Expect::FailWith(Box::new(check)))
+    }
+
+    /// The last step shows a view.
+    #[must_use]
+    #[track_caller]
+    pub fn expect_view(self, check: impl Fn(&View) + 'static) -> Self {
+        self.expect(Expect::View(Box::new(check)))
     }
 
     /// The stage of the last step.

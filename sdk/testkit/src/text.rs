@@ -2,7 +2,7 @@
 
 use gatehouse_runtime::MAX_OUTPUT_TOKENS;
 use gatehouse_sdk::{
-    Answered, Chunk, Context, Family, Prepared, Refusal, Relay, Reply, Sse, TextFailure, TextRequest, run,
+    Answered, Chunk, Context, Prepared, Refusal, Relay, Reply, Sse, Text, TextFailure, TextRequest, run,
 };
 
 use crate::component::Component;
@@ -28,7 +28,7 @@ impl<'a> TextPlay<'a> {
     ///
     /// # Panics
     /// When the component breaks, or returns anything else than the native family.
-    pub fn prepare<F: Family>(&self, request: &TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
+    pub fn prepare<F: Text>(&self, request: &TextRequest) -> Result<Prepared<Vec<u8>>, Refusal> {
         let came =
             self.component.runner().prepare(convert::context(&self.cx), convert::text_request(request));
         let came = came
@@ -47,7 +47,7 @@ impl<'a> TextPlay<'a> {
     ///
     /// # Panics
     /// As [`TextPlay::prepare`].
-    pub fn answer<F: Family>(&self, state: &[u8], reply: &Reply) -> Result<Answered, TextFailure> {
+    pub fn answer<F: Text>(&self, state: &[u8], reply: &Reply) -> Result<Answered, TextFailure> {
         let came = self.component.runner().answer(
             convert::context(&self.cx),
             state.to_vec(),
@@ -67,7 +67,7 @@ impl<'a> TextPlay<'a> {
     /// # Panics
     /// As [`TextPlay::prepare`].
     #[must_use]
-    pub fn relay<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
+    pub fn relay<F: Text>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
         let sent = batches.iter().map(|batch| batch.iter().map(convert::sse).collect()).collect();
         let came: Vec<_> = self
             .component
@@ -81,7 +81,7 @@ impl<'a> TextPlay<'a> {
         came
     }
 
-    fn native<F: Family>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
+    fn native<F: Text>(&self, state: &[u8], batches: &[Vec<Sse>]) -> Vec<Result<Chunk, TextFailure>> {
         let mut relay = run::relay::<F>(&self.cx, state);
         let mut answers = vec![];
         for batch in batches {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    AccountAssignment, BlobId, Body, Call, Event, Outage, Phase, Replay, Reply, Status, Task, UnixMs, metric,
+    AccountAssignment, BlobId, Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, UnixMs,
+    metric,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
-use gatehouse_upstream::{CallPermit, NoPermit, retry_after};
+use gatehouse_upstream::{AccountPermit, CallPermit, NoPermit, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
 use crate::step::run_context::{RunContext, StepOutcome};
@@ -29,8 +30,8 @@ impl DriverState {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
             return self.queue(run, call, self.now()).await;
         }
-        let slot = match self.permit_or_park(run, &call).await {
-            Ok(slot) => slot,
+        let (slot, _borrowed) = match self.permit_or_park(run, &call).await {
+            Ok(permits) => permits,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
             Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
             Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(PARKED_PAUSE)).await,
@@ -62,7 +63,7 @@ impl DriverState {
 
     /// A permit now, or a position in the queue for one. Tries a second time from within the queue: a permit
     /// that became free between the first try and the parking has woken no task.
-    async fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
+    async fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<Permits, NoPermit> {
         match self.permit(run, call).await {
             Err(NoPermit::Busy) => {
                 self.live.park(&call.provider, run.task.id);
@@ -77,22 +78,35 @@ impl DriverState {
     }
 
     /// The permission to send now. The task takes its permit at the account with its first call and keeps it
-    /// until it ends: a provider counts jobs in flight, not connections.
-    async fn permit(&self, run: &mut RunContext, call: &Call) -> Result<CallPermit, NoPermit> {
+    /// until it ends: a provider counts jobs in flight, not connections. A call with an affinity to another account
+    /// borrows a permit there for its own time.
+    async fn permit(&self, run: &mut RunContext, call: &Call) -> Result<Permits, NoPermit> {
         let declared = self.plugins.version(&run.task.digest).await;
         if !declared.is_ok_and(|version| version.about().providers.contains(&call.provider)) {
             return Err(NoPermit::Unknown);
         }
-        if let Some(held) = run.account_permit.as_ref().filter(|held| held.provider() == call.provider) {
-            return self.upstream.acquire_call(&call.provider, held.account());
+        let wanted = match &call.affinity {
+            None => None,
+            Some(affinity) => {
+                Some(self.upstream.account_of(&call.provider, affinity).ok_or(NoPermit::Unknown)?)
+            }
+        };
+        let held = run.account_permit.as_ref().filter(|held| held.provider() == call.provider);
+        if let Some(held) = held {
+            if wanted.as_ref().is_none_or(|wanted| wanted == held.account()) {
+                let slot = self.upstream.acquire_call(&call.provider, held.account())?;
+                return Ok((as_called(slot, call), None));
+            }
+            let (borrowed, slot) = self.upstream.acquire_account(&call.provider, wanted.as_deref())?;
+            return Ok((as_called(slot, call), Some(borrowed)));
         }
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
-        let account = assigned.map(|assigned| assigned.account.as_str());
+        let account = wanted.as_deref().or(assigned.map(|assigned| assigned.account.as_str()));
         let (permit, slot) = self.upstream.acquire_account(&call.provider, account)?;
         let permit = Arc::new(permit);
         self.live.keep_account_permit(run.task.id, Arc::clone(&permit));
         run.account_permit = Some(permit);
-        Ok(slot)
+        Ok((as_called(slot, call), None))
     }
 
     /// The plugin did not declare the provider, or the operator did not configure it: waiting does not help.
@@ -120,10 +134,35 @@ impl DriverState {
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
-                Event::Reply(reply)
+                if call.reading == Reading::Cut { self.cut_reply(reply, call, task).await } else { Event::Reply(reply) }
             }
             Err(outage) => Event::Outage(outage),
         }
+    }
+
+    /// Takes the files out of a reply; they become blobs of the task. A reply that is not text stays as it is.
+    async fn cut_reply(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+        let max = self.upstream.max_reply(&call.provider).unwrap_or(0);
+        let Body::Inline(bytes) = &reply.body else { return Event::Reply(reply) };
+        let cut = match Json::try_from(bytes.clone()) {
+            Ok(json) => self.media.extract(json).await,
+            Err(_) if bytes.len() as u64 <= max => return Event::Reply(reply),
+            Err(_) => return Event::Outage(Outage::TooLarge),
+        };
+        let outage = |task: &Task, reason: &dyn std::fmt::Display| {
+            tracing::warn!(task = %task.id, provider = call.provider, %reason, "a reply could not be cut");
+            Event::Outage(Outage::TooLarge)
+        };
+        let cut = match cut {
+            Ok(cut) if cut.json.len() as u64 <= max => cut,
+            Ok(cut) => return outage(task, &format_args!("{} bytes remain, at most {max} may", cut.json.len())),
+            Err(error) => return outage(task, &error),
+        };
+        if let Err(error) = self.media.keep(&cut.blobs).await {
+            return outage(task, &error);
+        }
+        task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
+        Event::Reply(Reply { body: Body::Inline(cut.json.into_bytes()), ..reply })
     }
 
     /// Resolves a `Sent` record without a reply: the process stopped in between.
@@ -149,9 +188,17 @@ impl DriverState {
                 let instead = self.commit(run, Some(audit)).await?;
                 Ok(instead.unwrap_or(StepOutcome::Continue))
             }
-            AfterCrash::Refund => self.finish(run, Ending::Failed(lost_answer()), Some(audit)).await,
+            AfterCrash::Refund => self.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
         }
     }
+}
+
+/// The permit of a call, and that of an account borrowed for it.
+type Permits = (CallPermit, Option<AccountPermit>);
+
+/// With the account's credentials, or without.
+fn as_called(permit: CallPermit, call: &Call) -> CallPermit {
+    if call.credentials { permit } else { permit.without_credentials() }
 }
 
 /// The blob of a reply's body; from now on it is the task's.

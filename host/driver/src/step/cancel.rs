@@ -3,7 +3,7 @@
 //! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
 //! is not cancelled here; the error tells the caller that it goes on.
 
-use gatehouse_model::{Action, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
+use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
 use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Command, Ending, Rejection};
 
@@ -35,7 +35,7 @@ impl Driver {
             let command = Command::Finish {
                 id,
                 revision: task.revision,
-                ending: Ending::Failed(failure),
+                ending: Ending::failed(failure),
                 audit: None,
                 at: state.now(),
             };
@@ -71,7 +71,7 @@ impl DriverState {
         };
         let step = self
             .plugins
-            .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel)
+            .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel(Cause::Client))
             .await;
         match step.map(|step| (step.next, step.state)) {
             Ok((Action::Fail(_), _)) => Ok(true),
@@ -93,5 +93,5 @@ impl DriverState {
 /// No call that a provider would act on has begun.
 fn is_unsent(task: &Task) -> bool {
     // The account assignment becomes durable with the first attempt, before its bytes leave.
-    task.assignment.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_))
+    task.assignment.is_none() && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_) | Phase::SaveFailed(_))
 }

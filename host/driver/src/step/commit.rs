@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Phase, Status, UnixMs, metric};
+use gatehouse_model::{FailureKind, Phase, Status, Task, TaskFailure, UnixMs, metric};
 use gatehouse_store::{Durability, StoreError};
-use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection};
+use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection, ResultRecord};
 
 use crate::state::DriverState;
 use crate::step::run_context::{RunContext, StepOutcome};
@@ -37,7 +37,11 @@ impl DriverState {
         };
         match self.store.execute_when_free(command, durability).await? {
             Ok(Applied::Task(durable)) => {
-                run.task.revision = durable.revision;
+                // What has joined meanwhile is the record's to say.
+                let task = &mut run.task;
+                task.revision = durable.revision;
+                (task.held, task.joined_held) = (durable.held, durable.joined_held);
+                task.brief.clone_from(&durable.brief);
                 run.durable = *durable;
                 Ok(None)
             }
@@ -54,6 +58,24 @@ impl DriverState {
         self.commit(run, None).await.map(|instead| instead.unwrap_or(outcome))
     }
 
+    /// Delivers the oldest request that joined the task: it becomes the plugin's next event.
+    pub(super) async fn deliver_joined(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+        let command = Command::Advance {
+            id: run.task.id,
+            revision: run.durable.revision,
+            change: Box::new(Change { deliver: true, ..change(run, None) }),
+            at: self.now(),
+        };
+        match self.store.execute_when_free(command, Durability::Immediate).await? {
+            Ok(Applied::Task(durable)) => {
+                run.task.clone_from(&durable);
+                run.durable = *durable;
+                Ok(StepOutcome::Continue)
+            }
+            other => Ok(self.lost_race(run, &other)),
+        }
+    }
+
     /// Ends the task: its hold is settled or released in the same transaction.
     pub(super) async fn finish(
         &self,
@@ -64,7 +86,7 @@ impl DriverState {
         let task = &run.task;
         let (status, reason) = match &ending {
             Ending::Completed { .. } => (Status::Completed, String::new()),
-            Ending::Failed(failure) => (Status::Failed, failure.message.clone()),
+            Ending::Failed { failure, .. } => (Status::Failed, failure.message.clone()),
         };
         let command =
             Command::Finish { id: task.id, revision: run.durable.revision, ending, audit, at: self.now() };
@@ -76,6 +98,12 @@ impl DriverState {
                 self.media.drop_blobs(&task.blobs).await;
                 Ok(StepOutcome::Ended)
             }
+            Err(Rejection::NameTaken(name)) => {
+                tracing::error!(task = %task.id, family = task.family, name, "a plugin claims a name of another customer");
+                let message = "the model's plugin failed on this task".to_owned();
+                let failure = TaskFailure { kind: FailureKind::Internal, message };
+                Box::pin(self.finish(run, Ending::failed(failure), None)).await
+            }
             other => Ok(self.lost_race(run, &other)),
         }
     }
@@ -83,7 +111,8 @@ impl DriverState {
     fn lost_race(&self, run: &RunContext, answer: &Result<Applied, Rejection>) -> StepOutcome {
         match answer {
             Err(Rejection::Final(_) | Rejection::NoTask(_)) => StepOutcome::Ended,
-            Err(Rejection::Stale { .. }) => StepOutcome::Until(self.now()),
+            // A request joined before the end: the next run delivers it.
+            Err(Rejection::Stale { .. } | Rejection::JoinsPending(_)) => StepOutcome::Until(self.now()),
             other => {
                 // The driver broke a rule of `tasks`: loud, and not in a tight loop.
                 tracing::error!(task = %run.task.id, ?other, "the store rejected a change");
@@ -113,6 +142,11 @@ fn is_same(run: &RunContext) -> bool {
         && new.digest == old.digest
         && new.assignment == old.assignment
         && new.blobs == old.blobs
+        && is_same_view(new, old)
+}
+
+fn is_same_view(new: &Task, old: &Task) -> bool {
+    new.public == old.public && new.private == old.private && new.media == old.media
 }
 
 fn change(run: &RunContext, audit: Option<String>) -> Change {
@@ -126,6 +160,12 @@ fn change(run: &RunContext, audit: Option<String>) -> Change {
         digest: (new.digest != old.digest).then_some(new.digest),
         assignment: (new.assignment != old.assignment).then(|| new.assignment.clone()).flatten(),
         blobs: (new.blobs != old.blobs).then(|| new.blobs.clone()),
+        view: (!is_same_view(new, old)).then(|| ResultRecord {
+            public: new.public.clone(),
+            private: new.private.clone(),
+            media: new.media.clone(),
+        }),
+        deliver: false,
         audit,
     }
 }

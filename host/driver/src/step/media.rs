@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use gatehouse_media::Probed;
-use gatehouse_model::{Credits, Event, Media, Outcome, Phase, Probe, Product, Task};
+use gatehouse_model::{
+    Action, Credits, Event, FailedOutcome, InterimView, Media, Outcome, Phase, Probe, Product, Task,
+};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::Ending;
+use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
+use crate::step::plugin::show;
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// Tries to copy one product; then the plugin gets the event `Lost`.
@@ -59,25 +62,69 @@ impl DriverState {
             tracing::error!(task = %run.task.id, settle = ?outcome.settle, "a plugin asked to bill more than was held");
             return self.fail_internally(run, "the model's plugin billed more than was agreed").await;
         };
+        let media = match self.copy_all(run, &outcome.products).await? {
+            Ok(media) => media,
+            Err(instead) => return Ok(instead),
+        };
+        let result = ResultRecord {
+            public: outcome.public.as_bytes().to_vec(),
+            private: outcome.private.as_bytes().to_vec(),
+            media,
+        };
+        self.finish(run, Ending::Completed { result, claims: outcome.claims, cost }, None).await
+    }
+
+    /// Shows a view whose products are copied; then the step goes on.
+    pub(super) async fn publish(
+        &self,
+        run: &mut RunContext,
+        view: InterimView,
+        next: Action,
+    ) -> Result<StepOutcome, StoreError> {
+        let media = match self.copy_all(run, &view.products).await? {
+            Ok(media) => media,
+            Err(instead) => return Ok(instead),
+        };
+        show(&mut run.task, view, media);
+        self.act_after_view(run, next).await
+    }
+
+    /// Fails the task once the products of its result are copied.
+    pub(super) async fn save_failed(
+        &self,
+        run: &mut RunContext,
+        ending: FailedOutcome,
+    ) -> Result<StepOutcome, StoreError> {
+        match self.copy_all(run, &ending.products).await? {
+            Ok(media) => self.fail(run, ending, media).await,
+            Err(instead) => Ok(instead),
+        }
+    }
+
+    /// Copies products; what follows instead when one is lost, or the task's time is over.
+    async fn copy_all(
+        &self,
+        run: &mut RunContext,
+        products: &[Product],
+    ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
         run.step_permit = None;
-        let mut media = Vec::with_capacity(outcome.products.len());
-        for product in &outcome.products {
+        let mut media = Vec::with_capacity(products.len());
+        for product in products {
             let copy = tokio::select! {
                 biased;
                 copy = self.copy(run, product) => copy,
-                () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await,
+                () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await.map(Err),
             };
             match copy {
                 Ok(copied) => media.push(copied),
                 Err(reason) => {
                     tracing::warn!(task = %run.task.id, reason, "a result could not be copied");
                     run.task.phase = Phase::Run(Event::Lost { source: product.source.clone(), reason });
-                    return self.commit_then(run, StepOutcome::Continue).await;
+                    return self.commit_then(run, StepOutcome::Continue).await.map(Err);
                 }
             }
         }
-        let ending = Ending::Completed { public: outcome.public, private: outcome.private, media, cost };
-        self.finish(run, ending, None).await
+        Ok(Ok(media))
     }
 
     async fn copy(&self, run: &RunContext, product: &Product) -> Result<Media, String> {
@@ -85,7 +132,7 @@ impl DriverState {
         let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
         let mut tries = 1;
         loop {
-            match self.media.save(product, provider, &blobs).await {
+            match self.media.save(product, None, provider, &blobs).await {
                 Ok(media) => return Ok(media),
                 Err(error) if error.is_passing() && tries < COPY_TRIES => {
                     self.clock.pause(Duration::from_millis(500 << tries)).await;
@@ -97,10 +144,10 @@ impl DriverState {
     }
 }
 
-/// The units of the outcome at the price frozen in the hold; `None` when that is more than was held.
+/// The units of the outcome at the price frozen in the hold, and what requests that joined have added; `None` when that
+/// is more than was held.
 fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
-    match &outcome.settle {
-        None => Some(task.held),
-        Some(charge) => task.unit_price.checked_times(charge.quantity).filter(|cost| *cost <= task.held),
-    }
+    let Some(charge) = &outcome.settle else { return Some(task.held) };
+    let own = task.unit_price.checked_times(charge.quantity)?;
+    own.checked_add(task.joined_held).filter(|cost| *cost <= task.held)
 }

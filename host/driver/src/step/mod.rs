@@ -5,7 +5,9 @@
 //!      -> Run(event)  plugin decides: call | probe | wait | done | fail
 //!      -> Call        permit, commit Sent (unless safe), bytes leave, commit the reply (unless safe)
 //!      -> Probe       facts for the plugin
-//!      -> Save        copies, then finish
+//!      -> Publish     copies, then the view is shown and the step goes on
+//!      -> Save        copies, then finish; SaveFailed likewise
+//! A request that joined the task is delivered while the task waits, or before it completes.
 //! ```
 //! What a crash may not lose is committed before the next thing happens; what can be derived again (a
 //! safe call, a probe, a wait) is not. Every commit names the revision it is based on, so a run that lost a race
@@ -18,4 +20,5 @@ mod media;
 mod plugin;
 mod run;
 mod run_context;
+mod time_out;
 mod version;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Action, Context, Event, Phase, Status, Step, Task, UnixMs};
+use gatehouse_model::{
+    Action, Context, Event, FailedOutcome, InterimView, Media, Phase, Status, Step, Task, UnixMs,
+};
 use gatehouse_runtime::{Fault as PluginFault, ServedBy, Version};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::Ending;
+use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
 use crate::step::run::BUSY_PAUSE;
@@ -31,6 +33,7 @@ impl DriverState {
             return self.fail_internally(run, "the model's plugin made no progress on this task").await;
         }
         let context = self.context(&run.task, &version);
+        let event = with_brief(event, &run.task);
         match self
             .plugins
             .advance_with_fallback(&version, before, context, run.task.state.clone(), event)
@@ -77,6 +80,7 @@ impl DriverState {
             task: Some(task.id),
             accepted_at: task.created,
             deadline: task.deadline,
+            customer: self.pseudonym(&task.customer),
             settings: self.plugins.settings(version.family()),
         }
     }
@@ -86,27 +90,72 @@ impl DriverState {
         task.state = step.state;
         task.status = task.status.max(Status::from(step.stage));
         task.progress = task.progress.max(step.progress);
-        match step.next {
+        let Some(view) = step.view else { return self.act(run, step.next).await };
+        if !view.products.is_empty() {
+            task.phase = Phase::Publish { view, next: Box::new(step.next) };
+            return self.commit_then(run, StepOutcome::Continue).await;
+        }
+        show(task, view, Vec::new());
+        self.act_after_view(run, step.next).await
+    }
+
+    /// What a plugin wants next becomes the task's phase.
+    async fn act(&self, run: &mut RunContext, next: Action) -> Result<StepOutcome, StoreError> {
+        match next {
             Action::Call(call) => {
-                task.phase = Phase::Call(call);
+                run.task.phase = Phase::Call(call);
                 Ok(StepOutcome::Continue)
             }
             Action::Probe(probes) => {
-                task.phase = Phase::Probe(probes);
+                run.task.phase = Phase::Probe(probes);
                 Ok(StepOutcome::Continue)
             }
             Action::Wait(until) => {
                 let due = until.max(run.not_before.unwrap_or(until)).max(self.now().plus(MIN_WAIT));
-                let due = self.with_jitter(due).min(task.deadline);
-                task.phase = Phase::Wait(due);
+                let due = self.with_jitter(due).min(run.task.deadline);
+                run.task.phase = Phase::Wait(due);
                 self.commit_then(run, StepOutcome::Until(due)).await
             }
             Action::Done(outcome) => {
-                task.phase = Phase::Save(outcome);
+                run.task.phase = Phase::Save(outcome);
                 self.commit_then(run, StepOutcome::Continue).await
             }
-            Action::Fail(failure) => self.finish(run, Ending::Failed(failure.into()), None).await,
+            Action::Fail(ending) if ending.products.is_empty() => self.fail(run, ending, Vec::new()).await,
+            Action::Fail(ending) => {
+                run.task.phase = Phase::SaveFailed(ending);
+                self.commit_then(run, StepOutcome::Continue).await
+            }
         }
+    }
+
+    /// The same for a step whose view is in the task: clients see it before the next action begins.
+    pub(super) async fn act_after_view(
+        &self,
+        run: &mut RunContext,
+        next: Action,
+    ) -> Result<StepOutcome, StoreError> {
+        let outcome = self.act(run, next).await?;
+        match outcome {
+            StepOutcome::Continue => self.commit_then(run, StepOutcome::Continue).await,
+            other => Ok(other),
+        }
+    }
+
+    /// Ends the task badly, with the copies of its products.
+    pub(super) async fn fail(
+        &self,
+        run: &mut RunContext,
+        ending: FailedOutcome,
+        media: Vec<Media>,
+    ) -> Result<StepOutcome, StoreError> {
+        let FailedOutcome { failure, public, private, claims, products: _ } = ending;
+        let task = &run.task;
+        let result = (public.is_some() || private.is_some()).then(|| ResultRecord {
+            media: if public.is_some() { media } else { task.media.clone() },
+            public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
+            private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),
+        });
+        self.finish(run, Ending::Failed { failure: failure.into(), result, claims }, None).await
     }
 
     /// Up to a quarter of the wait more, so that tasks accepted together do not poll together.
@@ -120,4 +169,20 @@ impl DriverState {
         let wait = due.since(self.now()).as_millis() as f64;
         due.plus(Duration::from_millis((wait * 0.25 * self.seed.unit()) as u64))
     }
+}
+
+/// The event as the plugin gets it: briefs are kept with the task, not with the event.
+fn with_brief(event: Event, task: &Task) -> Event {
+    match event {
+        Event::Start(_) => Event::Start(task.brief.clone()),
+        Event::Joined(_) => Event::Joined(task.brief.clone()),
+        other => other,
+    }
+}
+
+/// Replaces what clients and follow-ups see of the task.
+pub(super) fn show(task: &mut Task, view: InterimView, media: Vec<Media>) {
+    task.public = view.public.as_bytes().to_vec();
+    task.private = view.private.as_bytes().to_vec();
+    task.media = media;
 }

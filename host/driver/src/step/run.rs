@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{AccountAssignment, Event, FailureKind, Phase, Task, TaskFailure, TaskId};
+use gatehouse_model::{Event, FailureKind, Phase, Task, TaskFailure, TaskId};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Ending, is_overdue, timed_out};
+use gatehouse_tasks::{Ending, is_overdue};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::state::DriverState;
@@ -51,11 +51,14 @@ impl DriverState {
 
     async fn run_phase(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
         if let Some(failure) = run.task.failure.clone() {
-            return self.finish(run, Ending::Failed(failure), None).await;
+            return self.finish(run, Ending::failed(failure), None).await;
         }
         let now = self.now();
         if is_overdue(&run.task, now) {
             return self.time_out(run).await;
+        }
+        if !run.durable.joined.is_empty() && matches!(run.task.phase, Phase::Wait(_) | Phase::Save(_)) {
+            return self.deliver_joined(run).await;
         }
         // Taken out, and put back where it is kept: replies may be large.
         match std::mem::replace(&mut run.task.phase, Phase::Over) {
@@ -68,18 +71,11 @@ impl DriverState {
                 Ok(StepOutcome::Continue)
             }
             Phase::Wait(until) => Ok(StepOutcome::Until(until.min(run.task.deadline))),
+            Phase::Publish { view, next } => self.publish(run, view, *next).await,
             Phase::Save(outcome) => self.save(run, outcome).await,
+            Phase::SaveFailed(ending) => self.save_failed(run, ending).await,
             Phase::Over => Ok(StepOutcome::Ended),
         }
-    }
-
-    /// Fails the task with a full refund. An audit record notes once that its provider may still go on: the
-    /// operator pays for that.
-    pub(super) async fn time_out(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
-        let audit = run.durable.assignment.as_ref().map(|AccountAssignment { provider, account }| {
-            format!("out of time: what {provider}/{account} may still make of it is the operator's cost")
-        });
-        self.finish(run, Ending::Failed(timed_out()), audit).await
     }
 
     pub(super) async fn fail_internally(
@@ -88,6 +84,6 @@ impl DriverState {
         message: &str,
     ) -> Result<StepOutcome, StoreError> {
         let failure = TaskFailure { kind: FailureKind::Internal, message: message.to_owned() };
-        self.finish(run, Ending::Failed(failure), None).await
+        self.finish(run, Ending::failed(failure), None).await
     }
 }

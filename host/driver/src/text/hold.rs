@@ -10,7 +10,7 @@ use gatehouse_tasks::{Command, Rejection};
 
 use crate::errors::SubmitError;
 use crate::state::DriverState;
-use crate::submit::rejection_error;
+use crate::submit::submission::rejection_error;
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::Bill;
 use crate::text::models::TextModel;

@@ -13,7 +13,7 @@ use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::{fault_error, may_use, refusal_error};
+use crate::submit::submission::{fault_error, may_use, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
@@ -43,8 +43,8 @@ impl DriverState {
         in_progress: InProgressGuard,
     ) -> Result<CompletionResponse, TextError> {
         let (model, version) = self.text_model(&request)?;
-        let cut = self.cut(request.body.bytes().clone()).await?;
-        let cx = self.text_context(&version);
+        let cut = self.cut(request.body.json().clone()).await?;
+        let cx = self.text_context(&version, &request);
         let text_request = TextRequest {
             surface: request.surface.to_owned(),
             body: cut.json,
@@ -73,7 +73,7 @@ impl DriverState {
             Ok(answered) => {
                 let guess = held.bill.guess(answered.output_bytes.into());
                 self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
-                Ok(CompletionResponse::Whole(answered.body))
+                Ok(CompletionResponse::Whole(answered.body.into_bytes()))
             }
             Err(error) => {
                 self.release(held).await;
@@ -173,7 +173,7 @@ impl DriverState {
         Ok((Arc::clone(model), version))
     }
 
-    fn text_context(&self, version: &Version) -> Context {
+    fn text_context(&self, version: &Version, request: &CompletionRequest) -> Context {
         let now = self.now();
         Context {
             now,
@@ -181,6 +181,7 @@ impl DriverState {
             task: None,
             accepted_at: now,
             deadline: now.plus(self.config.text.time_limit()),
+            customer: self.pseudonym(&request.key.customer),
             settings: version.settings(),
         }
     }

@@ -48,17 +48,18 @@ impl Process {
         let resolver = Arc::new(SystemResolver);
         let upstream = Upstream::new(&providers, &secret, Arc::clone(&clock), Arc::clone(&seed), resolver)
             .expect("upstream");
+        let pepper = Pepper::new([7; 32]);
         let media = MediaStore::open(
             gatehouse_media::Config::default(),
             data,
-            Pepper::new([7; 32]),
+            pepper.clone(),
             upstream.clone(),
             Arc::clone(&clock),
             Arc::clone(&seed),
         )
         .expect("media");
         let parts =
-            Parts { store: store.clone(), plugins: plugins.clone(), upstream, media, config, clock, seed };
+            Parts { store: store.clone(), plugins: plugins.clone(), upstream, media, config, clock, seed, pepper };
         let driver = Driver::start(parts).await.expect("a driver");
         Self { store, plugins, driver }
     }

@@ -13,14 +13,27 @@ pub(super) fn render(document: &Document<'_>) -> String {
     let defaults = DeTable::parse(EXAMPLE).expect("a test parses the example");
     let mut table: Table = document.over(defaults.get_ref()).read().expect("any document is a table");
     hide(&mut table);
+    name_auth(&mut table);
     toml::to_string_pretty(&table).expect("tables with text keys are always TOML")
+}
+
+/// Writes beside every account how it authenticates: its own way, its provider's, or the default.
+fn name_auth(table: &mut Table) {
+    let Some(providers) = table.get_mut("providers").and_then(Value::as_table_mut) else { return };
+    for provider in providers.iter_mut().filter_map(|(_, provider)| provider.as_table_mut()) {
+        let auth = provider.get("auth").cloned().unwrap_or_else(|| Value::String("bearer".to_owned()));
+        let Some(accounts) = provider.get_mut("accounts").and_then(Value::as_table_mut) else { continue };
+        for account in accounts.iter_mut().filter_map(|(_, account)| account.as_table_mut()) {
+            account.entry("auth").or_insert_with(|| auth.clone());
+        }
+    }
 }
 
 /// Replaces every secret by its origin.
 fn hide(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
-            _ if key == "secret" => {
+            _ if key == "secret" || key == "key_id" => {
                 let reference = value.as_table().and_then(|table| table.iter().next());
                 let origin =
                     reference.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));

@@ -63,6 +63,9 @@ fn the_example_names_every_key() {
         "sandbox",
         "providers.bfl",
         "providers.bfl.accounts.main",
+        "providers.x.auth.jwt",
+        "providers.x.auth.hmac",
+        "providers.x.auth.service_account",
     ];
     for section in sections {
         let head = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
@@ -91,6 +94,7 @@ fn the_commented_keys_of_the_example_parse() {
     let text: Vec<String> = EXAMPLE.lines().map(bare).collect();
     let config: Config = toml::from_str(&text.join("\n")).unwrap();
     assert_eq!(config.providers["bfl"].accounts["main"].weight, Some(1));
+    assert!(matches!(config.providers["vertex"].auth, gatehouse_upstream::Auth::ServiceAccount(_)));
     assert!(config.server.tls.is_some());
 }
 
@@ -117,6 +121,29 @@ accounts.main.secret = { env = "EASEL" }
     assert_eq!((easel.base_url.as_str(), easel.concurrency), ("https://easel.example", 24));
     assert!(effective.contains("secret = \"(secret) from env EASEL\""), "{effective}");
     assert!(effective.contains("time_limit_s = 1800"), "{effective}");
+}
+
+#[test]
+fn every_account_shows_how_it_authenticates() {
+    let text = r#"
+[providers.easel]
+accounts.plain.secret = { env = "EASEL" }
+[providers.easel.accounts.signed]
+auth = { hmac = { form = "volcengine", region = "r", service = "s" } }
+key_id = { env = "EASEL_ID" }
+secret = { file = "/run/easel" }
+"#;
+    let (_, effective) = load_text(text).unwrap();
+    let read: toml::Table = toml::from_str(&effective).unwrap();
+    let account = |name: &str| read["providers"]["easel"]["accounts"][name].clone();
+    assert_eq!(account("plain")["auth"]["header"].as_str(), Some("x-key"));
+    assert_eq!(account("signed")["auth"]["hmac"]["form"].as_str(), Some("volcengine"));
+    assert_eq!(account("signed")["key_id"].as_str(), Some("(secret) from env EASEL_ID"));
+    assert_eq!(account("signed")["secret"].as_str(), Some("(secret) from file /run/easel"));
+    let bare = "[providers.p]\nbase_url = \"https://p.example\"\naccounts.a.secret = { env = \"P\" }\n";
+    let (_, effective) = load_text(bare).unwrap();
+    let read: toml::Table = toml::from_str(&effective).unwrap();
+    assert_eq!(read["providers"]["p"]["accounts"]["a"]["auth"].as_str(), Some("bearer"));
 }
 
 #[test]
@@ -252,6 +279,70 @@ fn a_missing_secret_has_its_line() {
     let error = loaded.error_at(&error.key, &error.problem).to_string();
     assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
     assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");
+}
+
+#[test]
+fn an_unusable_key_file_has_its_line_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, key) = (folder.path().join("gatehouse.toml"), folder.path().join("key.json"));
+    let text = format!(
+        "[providers.easel]\nauth = \"service_account\"\n[providers.easel.accounts.main]\nsecret = {{ file = {key:?} }}\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    for (content, problem, remedy) in [
+        (None, "No such file", "name a file that the gateway's user can read"),
+        (
+            Some("hunter2"),
+            "expected a key file in JSON, got none (line 1, column 1)",
+            "name the JSON key file",
+        ),
+        (
+            Some("{\"private_key\": \"hunter2\"}"),
+            "the key file has no `client_email`",
+            "name the JSON key file",
+        ),
+        (
+            Some("{\"client_email\": \"a@b\", \"private_key\": \"hunter2\"}"),
+            "is not an RSA key of 2048 bits or more in PEM",
+            "name the JSON key file",
+        ),
+    ] {
+        if let Some(content) = content {
+            std::fs::write(&key, content).unwrap();
+        }
+        let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
+        let Err(ServeError::Config(error)) = crate::server::check(&loaded.config, false) else {
+            panic!("expected an error about the key file");
+        };
+        let error = loaded.error_at(&error.key, &error.problem).to_string();
+        assert!(error.contains("gatehouse.toml:4:1: providers.easel.accounts.main.secret: "), "{error}");
+        assert!(error.contains(problem) && error.contains(&format!("remedy: {remedy}")), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn errors_within_auth_name_line_and_remedy() {
+    for (auth, problem, remedy) in [
+        (
+            "auth = { hmac = { form = \"aws5\", region = \"r\", service = \"s\" } }",
+            "unknown value `aws5`",
+            "did you mean `aws4`?",
+        ),
+        (
+            "auth = { hmac = { form = \"aws4\", service = \"s\" } }",
+            "`region` is missing",
+            "add `region = ...`",
+        ),
+        ("auth = { jwt = { lifetime = 3 } }", "unknown key `lifetime`", "did you mean `lifetime_s`?"),
+        ("auth = { service_account = { token_url = 3 } }", "wrong type", "write it in double quotes"),
+        ("auth = { service_acount = {} }", "unknown key `service_acount`", "did you mean `service_account`?"),
+    ] {
+        let text = format!("[providers.easel]\n{auth}\naccounts.main.secret = {{ env = \"A\" }}\n");
+        let error = load_text(&text).unwrap_err();
+        assert!(error.starts_with("gatehouse.toml:2:") && error.contains("providers.easel.auth"), "{error}");
+        assert!(error.contains(problem) && error.contains(&format!("remedy: {remedy}")), "{error}");
+    }
 }
 
 #[test]

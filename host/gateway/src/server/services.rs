@@ -77,6 +77,7 @@ impl Services {
             config: tasks,
             clock: self.clock.clone(),
             seed: self.seed.clone(),
+            pepper: self.pepper.clone(),
         });
         Ok(driver.await?)
     }

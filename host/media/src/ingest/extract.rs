@@ -4,7 +4,7 @@
 //! files are only in memory; [`crate::MediaStore::keep`] writes them once the request is accepted.
 
 use bytes::Bytes;
-use gatehouse_model::{BlobId, Clock, Facts, Seed};
+use gatehouse_model::{BlobId, Clock, Facts, Json, Seed};
 
 use crate::ingest::{data_url, scan};
 use crate::probe::facts::{self, facts};
@@ -19,7 +19,7 @@ const MAX_FILES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
     /// The same JSON, `blob:<id>` in place of each file. Not parsed: valid if the original was.
-    pub json: Bytes,
+    pub json: Json,
     /// The files, in order.
     pub blobs: Vec<NewBlob>,
 }
@@ -52,29 +52,30 @@ pub enum ExtractError {
 
 /// Extracts the files of `json`; `max` is the largest file in bytes.
 pub(crate) fn extract(
-    json: &Bytes,
+    json: &Json,
     max: u64,
     clock: &dyn Clock,
     seed: &dyn Seed,
 ) -> Result<Extracted, ExtractError> {
     let mut blobs: Vec<NewBlob> = vec![];
-    let mut left: Vec<u8> = vec![];
+    let mut left = String::new();
     let mut done = 0;
-    for range in scan::strings(json, THRESHOLD) {
-        let Some(bytes) = file(json, range.clone(), max)? else { continue };
+    for range in scan::strings(json.as_bytes(), THRESHOLD) {
+        let Some(bytes) = file(json.as_bytes(), range.clone(), max)? else { continue };
         if blobs.len() == MAX_FILES {
             return Err(ExtractError::TooMany(MAX_FILES));
         }
         let blob = NewBlob::new(BlobId::new(clock.now(), seed), bytes.into());
-        left.extend_from_slice(&json[done..range.start]);
-        left.extend_from_slice(format!("blob:{}", blob.id).as_bytes());
+        // A string begins and ends at a quote, so both are borders of characters.
+        left.push_str(&json[done..range.start]);
+        left.push_str(&format!("blob:{}", blob.id));
         done = range.end;
         blobs.push(blob);
     }
     if blobs.is_empty() {
         return Ok(Extracted { json: json.clone(), blobs });
     }
-    left.extend_from_slice(&json[done..]);
+    left.push_str(&json[done..]);
     Ok(Extracted { json: left.into(), blobs })
 }
 

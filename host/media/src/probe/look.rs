@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_model::{BlobId, Facts, Finding, Probe};
-use gatehouse_upstream::{FetchError, Origins, Policy};
+use gatehouse_upstream::{FetchError, OpenBlob, Origins, Policy};
 use url::Url;
 
 use crate::ingest::data_url;
@@ -64,8 +64,15 @@ impl MediaStore {
         let gone = || Miss::Unusable("it is not a file of this task".to_owned());
         let id: BlobId = name.parse().map_err(|_| gone())?;
         let blob = blobs.read(id).await?.ok_or_else(gone)?;
-        let bytes = beginning(blob.body).await?;
-        Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..facts(&bytes) })
+        Ok(facts_of_blob(id, blob).await?)
+    }
+
+    /// The facts of a blob, whoever owns it; `None` when it is gone.
+    pub(crate) async fn facts_of(&self, id: BlobId) -> Result<Option<Facts>, Error> {
+        match self.open_blob(id).await? {
+            Some(blob) => facts_of_blob(id, blob).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn look_at(
@@ -127,6 +134,11 @@ impl From<Error> for Miss {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
+}
+
+async fn facts_of_blob(id: BlobId, blob: OpenBlob) -> Result<Facts, Error> {
+    let bytes = beginning(blob.body).await?;
+    Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..facts(&bytes) })
 }
 
 fn no_source(source: &str) -> String {

@@ -1,60 +1,43 @@
-//! Copies a result into the gateway's own store before its task completes.
+//! Copies a result into the gateway's own store before its task completes, as it came or edited.
 //!
 //! The provider's link may die within minutes and must never be handed on; what a client gets is ours, with a type
-//! found from its own bytes.
+//! found from its own bytes. An edited result takes two steps, so that no more than an edit's own share of it is ever
+//! in memory: the source becomes a blob (unless it is one), then the edit reads from there. The blob goes when the copy
+//! is made or has failed; a crash leaves it to the sweep.
 
-use std::io;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Media, MediaId, MediaKind, Product, metric};
-use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
+use gatehouse_model::{BlobId, Edit, Media, MediaId, MediaKind, Product, metric};
 
-use crate::ingest::data_url;
+use crate::edit::apply::{EditError, Edited, Stored};
 use crate::links::signed_link;
 use crate::probe::facts::{self, SNIFFED, sniff};
-use crate::storage::media_store::MediaStore;
+use crate::storage::media_store::{MediaStore, blob_path};
 use crate::storage::objects::Error;
+use crate::storage::source::{SaveError, copy, lost, own_blob, too_large};
 use crate::storage::task_blobs::TaskBlobs;
 use crate::storage::writer::Writer;
 
-/// Why a result was not copied.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SaveError {
-    /// It cannot be had: the reason is for the plugin, and may be shown to the client.
-    #[error("{0}")]
-    Lost(String),
-    /// It cannot be had at the moment; the same source may well answer in a moment.
-    #[error("{0}")]
-    Passing(String),
-    /// Our own store failed; the copy may be tried again.
-    #[error(transparent)]
-    Store(#[from] Error),
-}
-
-impl SaveError {
-    /// Whether another try may go well.
-    #[must_use]
-    pub fn is_passing(&self) -> bool {
-        !matches!(self, Self::Lost(_))
-    }
-}
-
-/// Where the bytes come from.
-enum Source {
-    Fetch(Box<Fetched>),
-    Stream(BoxStream<'static, io::Result<Bytes>>),
-    Memory(Option<Bytes>),
-}
-
 impl MediaStore {
-    /// Copies one product of `provider`; its link lives from now on for the configured hours.
+    /// Copies one product of `provider`, edited if asked to; its link lives from now on for the configured hours. Type
+    /// and length are those of the edited bytes.
     ///
     /// # Errors
     /// See [`SaveError`]; nothing is kept then.
     pub async fn save(
+        &self,
+        product: &Product,
+        edit: Option<&Edit>,
+        provider: &str,
+        blobs: &TaskBlobs,
+    ) -> Result<Media, SaveError> {
+        match edit {
+            None => self.save_whole(product, provider, blobs).await,
+            Some(edit) => self.save_edited(product, edit, provider, blobs).await,
+        }
+    }
+
+    async fn save_whole(
         &self,
         product: &Product,
         provider: &str,
@@ -64,89 +47,108 @@ impl MediaStore {
         let mut source = self.open_source(&product.source, provider, blobs, max).await?;
         let head = source.head().await?;
         let mime = settle_type(&head, product.mime.as_deref(), source.declared())?;
-        let now = self.0.clock.now();
-        let expires = now.plus(Duration::from_secs(u64::from(self.0.config.link_hours) * 3600));
-        let id = MediaId::new(now, &*self.0.seed);
-        let mut writer =
-            Writer::new(&self.0.objects, signed_link::path(&signed_link::name(id, &mime), expires));
+        let (mut media, mut writer) = self.new_media(mime);
         if let Err(error) = copy(&mut source, &head, &mut writer, max).await {
             writer.abort().await;
             return Err(error);
         }
-        let bytes = writer.finish().await?;
-        metrics::counter!(metric::MEDIA_BYTES).increment(bytes);
-        Ok(Media { id, mime, bytes, expires })
+        finish(&mut media, writer).await?;
+        Ok(media)
     }
 
-    async fn open_source(
+    async fn save_edited(
         &self,
-        source: &str,
+        product: &Product,
+        edit: &Edit,
         provider: &str,
         blobs: &TaskBlobs,
-        max: u64,
-    ) -> Result<Source, SaveError> {
-        if let Some(name) = source.strip_prefix("blob:") {
-            let id = name.parse::<BlobId>().ok();
-            let open = match id {
-                Some(id) => blobs.read(id).await?,
-                None => None,
-            };
-            let blob = open.ok_or_else(|| lost("the result is not a file of this task"))?;
-            return Ok(Source::Stream(blob.body));
+    ) -> Result<Media, SaveError> {
+        edit.check().map_err(|reason| not_cut(&reason))?;
+        if let Some(name) = product.source.strip_prefix("blob:") {
+            let (id, blob) = own_blob(name, blobs).await?;
+            let stored = Stored { path: blob_path(id), length: blob.length };
+            return self.save_edit_of(&stored, product, edit).await;
         }
-        if let Some(payload) = data_url::uri_payload(source.as_bytes()) {
-            let bytes = data_url::decode(payload).ok_or_else(|| lost("the result is not valid base64"))?;
-            return Ok(Source::Memory(Some(bytes.into())));
+        let (id, stored) = self.store_source(product, provider, blobs).await?;
+        let saved = self.save_edit_of(&stored, product, edit).await;
+        self.drop_blobs(&[id]).await;
+        saved
+    }
+
+    /// Keeps a source as a blob that no task owns.
+    async fn store_source(
+        &self,
+        product: &Product,
+        provider: &str,
+        blobs: &TaskBlobs,
+    ) -> Result<(BlobId, Stored), SaveError> {
+        let max = self.0.config.max_result();
+        let mut source = self.open_source(&product.source, provider, blobs, max).await?;
+        let head = source.head().await?;
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        let mut writer = Writer::new(&self.0.objects, blob_path(id));
+        if let Err(error) = copy(&mut source, &head, &mut writer, max).await {
+            writer.abort().await;
+            return Err(error);
         }
-        let timeout = Duration::from_secs(self.0.config.result_timeout_seconds.into());
-        let policy = Policy::new(Origins::Results(provider), max, timeout);
-        let fetched = self.0.upstream.fetch(source, &policy).await.map_err(not_fetched)?;
-        Ok(Source::Fetch(Box::new(fetched)))
+        let length = writer.finish().await?;
+        Ok((id, Stored { path: blob_path(id), length }))
+    }
+
+    async fn save_edit_of(
+        &self,
+        stored: &Stored,
+        product: &Product,
+        edit: &Edit,
+    ) -> Result<Media, SaveError> {
+        let max = self.0.config.max_result();
+        if stored.length == 0 {
+            return Err(lost("the result is empty"));
+        }
+        if stored.length > max {
+            return Err(too_large(max));
+        }
+        let edited = self.edit(stored, edit).await.map_err(|error| match error {
+            EditError::Unfit(reason) => not_cut(&reason),
+            EditError::Store(error) => error.into(),
+        })?;
+        if edited.length() > max {
+            return Err(not_cut(&format!("the part is larger than {} MiB", self.0.config.max_result_mib)));
+        }
+        let head = edited.head.get(..SNIFFED).unwrap_or(&edited.head);
+        let mime = settle_type(head, product.mime.as_deref(), None)?;
+        let (mut media, mut writer) = self.new_media(mime);
+        if let Err(error) = self.write_edited(&edited, stored, &mut writer).await {
+            writer.abort().await;
+            return Err(error.into());
+        }
+        finish(&mut media, writer).await?;
+        Ok(media)
+    }
+
+    async fn write_edited(&self, edited: &Edited, stored: &Stored, writer: &mut Writer) -> Result<(), Error> {
+        writer.write(&edited.head).await?;
+        self.copy_parts(stored, &edited.parts, writer).await
+    }
+
+    /// A result of this type that is about to be written.
+    fn new_media(&self, mime: String) -> (Media, Writer) {
+        let now = self.0.clock.now();
+        let expires = now.plus(Duration::from_secs(u64::from(self.0.config.link_hours) * 3600));
+        let id = MediaId::new(now, &*self.0.seed);
+        let path = signed_link::path(&signed_link::name(id, &mime), expires);
+        (Media { id, mime, bytes: 0, expires }, Writer::new(&self.0.objects, path))
     }
 }
 
-impl Source {
-    async fn next(&mut self) -> Result<Option<Bytes>, SaveError> {
-        match self {
-            Self::Fetch(fetched) => fetched.next().await.map_err(not_fetched),
-            Self::Stream(stream) => Ok(stream.next().await.transpose().map_err(Error::from)?),
-            Self::Memory(bytes) => Ok(bytes.take()),
-        }
-    }
-
-    /// As much of the beginning as the type needs.
-    async fn head(&mut self) -> Result<Bytes, SaveError> {
-        let mut head = BytesMut::new();
-        while head.len() < SNIFFED {
-            match self.next().await? {
-                Some(piece) => head.extend_from_slice(&piece),
-                None => break,
-            }
-        }
-        Ok(head.freeze())
-    }
-
-    /// What the provider says it is.
-    fn declared(&self) -> Option<&str> {
-        match self {
-            Self::Fetch(fetched) => fetched.mime(),
-            Self::Stream(_) | Self::Memory(_) => None,
-        }
-    }
-}
-
-async fn copy(source: &mut Source, head: &Bytes, writer: &mut Writer, max: u64) -> Result<(), SaveError> {
-    let mut length = 0;
-    let mut next = Some(head.clone());
-    while let Some(piece) = next {
-        length += piece.len() as u64;
-        if length > max {
-            return Err(not_fetched(FetchError::TooLarge(max)));
-        }
-        writer.write(&piece).await?;
-        next = source.next().await?;
-    }
+async fn finish(media: &mut Media, writer: Writer) -> Result<(), Error> {
+    media.bytes = writer.finish().await?;
+    metrics::counter!(metric::MEDIA_BYTES).increment(media.bytes);
     Ok(())
+}
+
+fn not_cut(reason: &str) -> SaveError {
+    SaveError::Lost(format!("the result cannot be cut: {reason}"))
 }
 
 /// The type of a result: by its bytes; a declared one only where the bytes do not show it. An error page under a
@@ -182,15 +184,6 @@ fn wrong(expected: Option<&str>, came: Option<&str>) -> SaveError {
         Some(mime) => format!("the result is not {expected} but {mime}"),
         None => format!("the result is not {expected}: its bytes are of no known kind"),
     })
-}
-
-fn lost(reason: &str) -> SaveError {
-    SaveError::Lost(reason.to_owned())
-}
-
-fn not_fetched(why: FetchError) -> SaveError {
-    let reason = format!("the result could not be fetched: {why}");
-    if why.is_passing() { SaveError::Passing(reason) } else { SaveError::Lost(reason) }
 }
 
 #[cfg(test)]

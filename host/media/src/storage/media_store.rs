@@ -6,18 +6,23 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Clock, Pepper, Seed};
+use gatehouse_model::{BlobId, Clock, Facts, Json, Media, Pepper, Seed};
 use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
+use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::ingest::extract;
 use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
+use crate::links::signed_link;
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
 use crate::storage::objects::Error;
 use crate::storage::objects::{Objects, Reading};
 use crate::storage::writer::Writer;
+
+/// Edits of results computed at the same time: each may hold a decoded picture of the largest size.
+const EDITS_AT_ONCE: usize = 2;
 
 /// Requests up to this size are processed in place; larger ones on a blocking thread.
 const EXTRACT_IN_PLACE: usize = 1024 * 1024;
@@ -33,6 +38,8 @@ pub(crate) struct MediaState {
     pub(crate) upstream: Upstream,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
+    /// Permits for edits under way.
+    pub(crate) edits: Arc<Semaphore>,
 }
 
 impl MediaStore {
@@ -49,7 +56,7 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Result<Self, Error> {
         let objects = Objects::open(config.url.as_deref(), data)?;
-        Ok(Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed })))
+        Ok(Self::new(config, objects, pepper, upstream, clock, seed))
     }
 
     /// The same over an object store that is open already, wherever it keeps its bytes.
@@ -63,14 +70,26 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Self {
         let objects = Objects { store: objects, root: None };
-        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed }))
+        Self::new(config, objects, pepper, upstream, clock, seed)
+    }
+
+    fn new(
+        config: Config,
+        objects: Objects,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Self {
+        let edits = Arc::new(Semaphore::new(EDITS_AT_ONCE));
+        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed, edits }))
     }
 
     /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
     ///
     /// # Errors
     /// When a file is too large or there are too many.
-    pub async fn extract(&self, json: Bytes) -> Result<Extracted, ExtractError> {
+    pub async fn extract(&self, json: Json) -> Result<Extracted, ExtractError> {
         if json.len() <= EXTRACT_IN_PLACE {
             return self.extract_now(&json);
         }
@@ -81,7 +100,7 @@ impl MediaStore {
             .unwrap_or(Err(ExtractError::Interrupted))
     }
 
-    fn extract_now(&self, json: &Bytes) -> Result<Extracted, ExtractError> {
+    fn extract_now(&self, json: &Json) -> Result<Extracted, ExtractError> {
         extract::extract(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
     }
 
@@ -95,6 +114,20 @@ impl MediaStore {
             async move { self.0.objects.write(&path, bytes).await }
         };
         try_join_all(blobs.iter().map(write)).await.map(|_| ())
+    }
+
+    /// A result of an earlier task as a new blob that another task may use, with its facts; `None` when the result is
+    /// gone. The bytes are not read but for the beginning.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn adopt(&self, media: &Media) -> Result<Option<(BlobId, Facts)>, Error> {
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        if !self.0.objects.copy(&media_path(media), &blob_path(id)).await? {
+            return Ok(None);
+        }
+        let facts = self.facts_of(id).await?;
+        Ok(facts.map(|facts| (id, facts)))
     }
 
     /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
@@ -138,6 +171,11 @@ impl MediaStore {
         writer.finish().await.map_err(std::io::Error::other)?;
         Ok(id)
     }
+}
+
+/// Where a result is.
+fn media_path(media: &Media) -> Path {
+    signed_link::path(&signed_link::name(media.id, &media.mime), media.expires)
 }
 
 /// Where a blob is: its id contains the day of its creation.

@@ -3,6 +3,7 @@
 pub(crate) mod copy_result;
 pub(crate) mod media_store;
 pub(crate) mod objects;
+pub(crate) mod source;
 pub(crate) mod sweep;
 pub(crate) mod task_blobs;
 pub(crate) mod writer;

@@ -111,6 +111,15 @@ impl Objects {
         pieces(found.payload, part).await
     }
 
+    /// Copies an object, in a local folder by a link; false when there is none.
+    pub(crate) async fn copy(&self, from: &Path, to: &Path) -> Result<bool, Error> {
+        match self.store.copy(from, to).await {
+            Ok(()) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Deletes an object; one that is gone already is no error.
     pub(crate) async fn delete(&self, path: &Path) -> Result<(), Error> {
         match self.store.delete(path).await {

@@ -14,8 +14,10 @@ pub(super) mod bindings {
 
 /// The contract's package.
 pub(crate) const PACKAGE: &str = "gatehouse:family";
-/// The interfaces that every family exports.
-pub(crate) const EXPORTS: [&str; 3] = ["manifest", "jobs", "text"];
+/// The interface that every family exports.
+pub(crate) const MANIFEST: &str = "manifest";
+/// The interfaces of which a family exports at least one of the first two.
+pub(crate) const OPTIONAL: [&str; 4] = ["jobs", "text", "views", "bulk"];
 
 /// The newest version of the contract that this host supports.
 pub(crate) fn supported_version() -> semver::Version {

@@ -3,31 +3,54 @@
 //! The generated code would look up and type-check every function of the contract in every instance, which costs as
 //! much as the call itself.
 
+use gatehouse_model::Offers;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
 use wasmtime::{Engine, Store};
 
-use super::contract::{PACKAGE, bindings, supported_version};
+use super::contract::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
+use super::contract::{MANIFEST, PACKAGE, supported_version};
 use crate::exec::guest::Guest;
 
-/// A linked component with all exports, of the right types.
+/// A linked component, and the functions of the contract it exports.
 #[derive(Clone)]
 pub(crate) struct FamilyPre {
     instance: InstancePre<Guest>,
     exports: Exports,
 }
 
-/// The index of each function of the contract.
+/// The index of each exported function.
 #[derive(Clone, Copy)]
 pub(super) struct Exports {
     pub(super) describe: ComponentExportIndex,
+    pub(super) jobs: Option<JobsExports>,
+    pub(super) text: Option<TextExports>,
+    pub(super) view: Option<ComponentExportIndex>,
+    pub(super) bulk: Option<BulkExports>,
+}
+
+/// The functions of `jobs`.
+#[derive(Clone, Copy)]
+pub(super) struct JobsExports {
     pub(super) submit: ComponentExportIndex,
     pub(super) advance: ComponentExportIndex,
     pub(super) migrate: ComponentExportIndex,
+}
+
+/// The functions of `text`.
+#[derive(Clone, Copy)]
+pub(super) struct TextExports {
     pub(super) prepare: ComponentExportIndex,
     pub(super) answer: ComponentExportIndex,
     pub(super) relay: ComponentExportIndex,
     pub(super) push: ComponentExportIndex,
     pub(super) end: ComponentExportIndex,
+}
+
+/// The functions of `bulk`.
+#[derive(Clone, Copy)]
+pub(super) struct BulkExports {
+    pub(super) merge: ComponentExportIndex,
+    pub(super) split: ComponentExportIndex,
 }
 
 /// One instance.
@@ -38,28 +61,41 @@ pub(crate) struct Family {
 
 impl FamilyPre {
     /// # Errors
-    /// An export is missing or of another type.
+    /// A function is missing in an interface that the component exports; or it exports no `manifest`.
     pub(crate) fn new(instance: InstancePre<Guest>) -> wasmtime::Result<Self> {
-        // Checks every name and type; its error names the wrong one.
-        bindings::FamilyPre::new(instance.clone())?;
         let component = instance.component();
+        let path = |interface: &str| format!("{PACKAGE}/{interface}@{}", supported_version());
+        let inside = |interface: &str| component.get_export_index(None, &path(interface));
         let find = |interface: &str, name: &str| {
-            let path = format!("{PACKAGE}/{interface}@{}", supported_version());
-            component
-                .get_export_index(None, &path)
+            inside(interface)
                 .and_then(|inside| component.get_export_index(Some(&inside), name))
-                .ok_or_else(|| wasmtime::Error::msg(format!("no function {name} in {path}")))
+                .ok_or_else(|| wasmtime::Error::msg(format!("no function {name} in {}", path(interface))))
         };
         let exports = Exports {
-            describe: find("manifest", "describe")?,
-            submit: find("jobs", "submit")?,
-            advance: find("jobs", "advance")?,
-            migrate: find("jobs", "migrate")?,
-            prepare: find("text", "prepare")?,
-            answer: find("text", "answer")?,
-            relay: find("text", "[constructor]relay")?,
-            push: find("text", "[method]relay.push")?,
-            end: find("text", "[method]relay.end")?,
+            describe: find(MANIFEST, "describe")?,
+            jobs: match inside("jobs") {
+                None => None,
+                Some(_) => Some(JobsExports {
+                    submit: find("jobs", "submit")?,
+                    advance: find("jobs", "advance")?,
+                    migrate: find("jobs", "migrate")?,
+                }),
+            },
+            text: match inside("text") {
+                None => None,
+                Some(_) => Some(TextExports {
+                    prepare: find("text", "prepare")?,
+                    answer: find("text", "answer")?,
+                    relay: find("text", "[constructor]relay")?,
+                    push: find("text", "[method]relay.push")?,
+                    end: find("text", "[method]relay.end")?,
+                }),
+            },
+            view: inside("views").map(|_| find("views", "view")).transpose()?,
+            bulk: match inside("bulk") {
+                None => None,
+                Some(_) => Some(BulkExports { merge: find("bulk", "merge")?, split: find("bulk", "split")? }),
+            },
         };
         Ok(Self { instance, exports })
     }
@@ -68,9 +104,40 @@ impl FamilyPre {
         self.instance.engine()
     }
 
+    /// The interfaces it exports beside `manifest`.
+    pub(crate) fn offers(&self) -> Offers {
+        let Exports { describe: _, jobs, text, view, bulk } = &self.exports;
+        Offers { jobs: jobs.is_some(), text: text.is_some(), views: view.is_some(), bulk: bulk.is_some() }
+    }
+
     pub(crate) fn instantiate(&self, store: &mut Store<Guest>) -> wasmtime::Result<Family> {
         Ok(Family { instance: self.instance.instantiate(store)?, exports: self.exports })
     }
+
+    /// Compares the types of all exported functions with the contract, once for a version.
+    pub(crate) fn check_types(&self, family: &Family, store: &mut Store<Guest>) -> wasmtime::Result<()> {
+        let (pre, instance) = (&self.instance, &family.instance);
+        let Offers { jobs, text, views, bulk } = self.offers();
+        manifest::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        if jobs {
+            jobs::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if text {
+            text::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if views {
+            views::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if bulk {
+            bulk::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        Ok(())
+    }
+}
+
+/// The error of a call into an interface that the component does not export. The registry asks for none.
+pub(super) fn missing(interface: &str) -> wasmtime::Error {
+    wasmtime::Error::msg(format!("the component does not export {PACKAGE}/{interface}"))
 }
 
 impl Family {
@@ -87,5 +154,13 @@ impl Family {
     {
         let function = self.instance.get_typed_func::<P, (R,)>(&mut *store, function)?;
         Ok(function.call(store, parameters)?.0)
+    }
+
+    pub(super) fn jobs(&self) -> wasmtime::Result<JobsExports> {
+        self.exports.jobs.ok_or_else(|| missing("jobs"))
+    }
+
+    pub(super) fn text(&self) -> wasmtime::Result<TextExports> {
+        self.exports.text.ok_or_else(|| missing("text"))
     }
 }

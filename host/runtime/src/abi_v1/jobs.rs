@@ -20,11 +20,12 @@ pub(crate) fn submit(
     let request = lower::Submission {
         surface: &submission.surface,
         body: &submission.body,
-        parent: submission.parent.map(lower::parent),
+        parents: submission.parents.into_iter().map(lower::parent).collect(),
+        owned: submission.owned.into_iter().map(lower::owned).collect(),
         blobs: submission.blobs.into_iter().map(lower::facts).collect(),
     };
     let answer: Result<wit::Accepted, types::Refusal> =
-        family.call(store, family.exports.submit, (&cx, &request))?;
+        family.call(store, family.jobs()?.submit, (&cx, &request))?;
     Ok(answer.map(lift::accepted).map_err(lift::refusal))
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn advance(
     event: Event,
 ) -> wasmtime::Result<Step> {
     let (cx, event) = (lower::context(cx), lower::event(event));
-    Ok(lift::step(family.call(store, family.exports.advance, (&cx, state, &event))?))
+    Ok(lift::step(family.call(store, family.jobs()?.advance, (&cx, state, &event))?))
 }
 
 /// `jobs.migrate`.
@@ -47,5 +48,5 @@ pub(crate) fn migrate(
     from: u32,
     state: &[u8],
 ) -> wasmtime::Result<Result<Vec<u8>, String>> {
-    family.call(store, family.exports.migrate, (from, state))
+    family.call(store, family.jobs()?.migrate, (from, state))
 }

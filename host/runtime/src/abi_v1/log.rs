@@ -1,6 +1,6 @@
 //! The `log` import.
 
-use super::contract::bindings::gatehouse::family::{log, types, upstream};
+use super::contract::bindings::gatehouse::family::{log, parents, types, upstream};
 use crate::exec::guest::Guest;
 use crate::exec::guest_log::Level;
 
@@ -19,3 +19,4 @@ impl log::Host for Guest {
 // Interfaces with types only; the linker requires the traits.
 impl types::Host for Guest {}
 impl upstream::Host for Guest {}
+impl parents::Host for Guest {}

@@ -2,6 +2,7 @@
 //!
 //! No generated type leaves this folder. Another major version of the contract gets a folder of its own.
 
+pub(crate) mod bulk;
 pub(crate) mod contract;
 pub(crate) mod describe;
 pub(crate) mod exports;
@@ -10,3 +11,4 @@ mod lift;
 mod log;
 mod lower;
 pub(crate) mod text;
+pub(crate) mod views;

@@ -26,10 +26,10 @@ pub(crate) fn prepare(
         body: &request.body,
         headers: request.headers.into_iter().map(header).collect(),
         blobs: request.blobs.into_iter().map(lower::facts).collect(),
-        route: wit::Route { model, upstream, provider, protocol, rules: rules.to_vec() },
+        route: wit::Route { model, upstream, provider, protocol, rules: rules.to_string() },
     };
     let answer: Result<wit::Prepared, types::Refusal> =
-        family.call(store, family.exports.prepare, (&cx, &request))?;
+        family.call(store, family.text()?.prepare, (&cx, &request))?;
     Ok(answer.map(prepared).map_err(lift::refusal))
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn whole(
 ) -> wasmtime::Result<Result<own::Answered, own::TextFailure>> {
     let (cx, reply) = (lower::context(cx), lower::reply(reply));
     let answer: Result<wit::Answered, wit::TextFailure> =
-        family.call(store, family.exports.answer, (&cx, state, &reply))?;
+        family.call(store, family.text()?.answer, (&cx, state, &reply))?;
     Ok(answer.map(answered).map_err(text_failure))
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn relay(
     cx: &own::Context,
     state: &[u8],
 ) -> wasmtime::Result<ResourceAny> {
-    family.call(store, family.exports.relay, (&lower::context(cx), state))
+    family.call(store, family.text()?.relay, (&lower::context(cx), state))
 }
 
 /// `text.relay.push`.
@@ -67,7 +67,7 @@ pub(crate) fn push(
     let events: Vec<wit::Sse> =
         events.into_iter().map(|event| wit::Sse { event: event.event, data: event.data }).collect();
     let answer: Result<wit::Chunk, wit::TextFailure> =
-        family.call(store, family.exports.push, (relay, events.as_slice()))?;
+        family.call(store, family.text()?.push, (relay, events.as_slice()))?;
     Ok(answer.map(chunk).map_err(text_failure))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn end(
     store: &mut Store<Guest>,
     relay: ResourceAny,
 ) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
-    let answer: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.exports.end, (relay,))?;
+    let answer: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.text()?.end, (relay,))?;
     Ok(answer.map(chunk).map_err(text_failure))
 }
 
@@ -102,7 +102,7 @@ fn usage(value: wit::Usage) -> own::Usage {
 }
 
 fn answered(value: wit::Answered) -> own::Answered {
-    own::Answered { body: value.body, usage: value.usage.map(usage), output_bytes: value.output_bytes }
+    own::Answered { body: value.body.into(), usage: value.usage.map(usage), output_bytes: value.output_bytes }
 }
 
 fn chunk(value: wit::Chunk) -> own::Chunk {

@@ -105,7 +105,10 @@ impl Verifier {
             let described = self.run(move || {
                 let source = LogSource { family: "(unnamed)".into(), version: "".into(), task: None };
                 let setup = CallSetup { limits: &limits, source, budget_ms: limits.load_ms.get() };
-                call(&pre, setup, abi_v1::describe::describe)
+                call(&pre, setup, |family, store| {
+                    pre.check_types(family, store)?;
+                    abi_v1::describe::describe(family, store, pre.offers())
+                })
             });
             described.map_err(|fault| fault.to_string()).flatten().map_err(DescribeError::Fault)
         };

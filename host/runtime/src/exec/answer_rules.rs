@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use gatehouse_model::{
-    About, Accepted, Action, Call, Charge, Failure, Header, Outcome, Payload, Probe, Refusal, Step, Target,
-    UnixMs,
+    About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload,
+    Probe, Product, Refusal, Replay, Step, Target, UnixMs,
 };
 use serde::de::IgnoredAny;
 
 use crate::exec::guest_log::shorten;
 use crate::exec::limits::Limits;
-use crate::fault::{Fault, STATE};
+use crate::fault::{BRIEF, Fault, STATE};
 
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_CALL_MS: u32 = 15 * 60 * 1000;
@@ -22,6 +22,8 @@ const MAX_ITEMS: usize = 64;
 /// A call's target, a header's value or a form part's name: servers accept that much in one line.
 const LINE_BYTES: usize = 8192;
 const MAX_CHARGE_KEYS: usize = 16;
+/// A claimed name, or an affinity.
+const NAME_BYTES: usize = 256;
 /// A message for clients. Longer ones are cut: a long reason must not become a fault.
 const MESSAGE_BYTES: usize = 4096;
 const METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"];
@@ -33,11 +35,9 @@ pub(crate) fn accepted(mut accepted: Accepted, about: &About, limits: &Limits) -
         return Err(Fault::bad("model", why));
     }
     charge(&accepted.charge, about)?;
-    if accepted.charge.quantity == 0 {
-        return Err(Fault::bad("charge", "expected at least one unit, got 0"));
-    }
     progress(accepted.progress)?;
     state(&accepted.state, limits)?;
+    brief(&accepted.brief, limits)?;
     if let Some(why) = &mut accepted.doomed {
         trim(&mut why.message);
     }
@@ -60,12 +60,22 @@ pub(crate) fn refusal(mut refusal: Refusal) -> Refusal {
 pub(crate) fn step(mut step: Step, now: UnixMs, about: &About, limits: &Limits) -> Result<Step, Fault> {
     state(&step.state, limits)?;
     progress(step.progress)?;
+    if let Some(view) = &step.view {
+        if matches!(step.next, Action::Done(_) | Action::Fail(_)) {
+            return Err(Fault::bad("view", "expected none beside an end, which has a result of its own"));
+        }
+        records(&view.public, &view.private, limits)?;
+        products(&view.products)?;
+    }
     match &mut step.next {
         Action::Call(next) => call(next, &about.providers)?,
         Action::Probe(probes) => probe(probes)?,
         Action::Wait(until) => wait(*until, now)?,
         Action::Done(end) => outcome(end, about, limits)?,
-        Action::Fail(Failure { message, .. }) => trim(message),
+        Action::Fail(end) => {
+            trim(&mut end.failure.message);
+            failed(end, limits)?;
+        }
     }
     Ok(step)
 }
@@ -74,6 +84,12 @@ pub(crate) fn step(mut step: Step, now: UnixMs, about: &About, limits: &Limits) 
 pub(crate) fn state(state: &[u8], limits: &Limits) -> Result<(), Fault> {
     let limit = limits.state();
     if state.len() > limit { Err(Fault::TooLarge { what: STATE, limit }) } else { Ok(()) }
+}
+
+/// A brief is as long as the request it was made of, at most.
+fn brief(brief: &[u8], limits: &Limits) -> Result<(), Fault> {
+    let limit = limits.input();
+    if brief.len() > limit { Err(Fault::TooLarge { what: BRIEF, limit }) } else { Ok(()) }
 }
 
 pub(crate) fn trim(text: &mut String) {
@@ -92,8 +108,17 @@ fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
         let why = format!("expected 1 to {MAX_CHARGE_KEYS} price keys, got {}", charge.keys.len());
         return Err(Fault::bad("charge", why));
     }
-    match charge.keys.iter().find(|key| !about.price_keys.contains(key)) {
-        Some(key) => Err(Fault::bad("charge", format!("price key {key:?} is not in the manifest"))),
+    let (least, specific) = charge.keys.split_last().expect("checked above");
+    if !about.price_keys.contains(least) {
+        return Err(Fault::bad("charge", format!("its last price key {least:?} is not in the manifest")));
+    }
+    let extends =
+        |key: &&String| key.strip_prefix(least.as_str()).is_some_and(|rest| rest.starts_with(['-', '@']));
+    match specific.iter().find(|key| !extends(key)) {
+        Some(key) => {
+            let why = format!("expected price keys that begin with {least:?} and `-` or `@`, got {key:?}");
+            Err(Fault::bad("charge", why))
+        }
         None => Ok(()),
     }
 }
@@ -132,28 +157,82 @@ fn source(what: &'static str, source: &str) -> Result<(), Fault> {
 }
 
 fn outcome(end: &Outcome, about: &About, limits: &Limits) -> Result<(), Fault> {
-    // A follow-up task gets both records, so together they must fit into an input.
-    let limit = limits.input();
-    if end.public.len() + end.private.len() > limit {
-        return Err(Fault::TooLarge { what: "public and private record", limit });
-    }
-    // A reader of the result parses it whole. A weaker check would let a paid task end with an unreadable result.
-    serde_json::from_slice::<serde_json::Value>(&end.public)
-        .map_err(|error| not_json("public record", &error))?;
-    json("private record", &end.private)?;
-    at_most_max_items("products", end.products.len())?;
-    end.products.iter().try_for_each(|product| source("products", &product.source))?;
+    records(&end.public, &end.private, limits)?;
+    products(&end.products)?;
+    claims(&end.claims)?;
     end.settle.as_ref().map_or(Ok(()), |settle| charge(settle, about))
 }
 
-pub(crate) fn json(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
-    // `IgnoredAny` does not look into strings: without this check one could hold any bytes.
-    let text = str::from_utf8(bytes).map_err(|error| Fault::bad(what, format!("expected UTF-8: {error}")))?;
+fn failed(end: &FailedOutcome, limits: &Limits) -> Result<(), Fault> {
+    let null = Json::from_static("null");
+    records(end.public.as_ref().unwrap_or(&null), end.private.as_ref().unwrap_or(&null), limits)?;
+    if end.public.is_none() && !end.products.is_empty() {
+        return Err(Fault::bad("products", "expected none without a public record, which would name them"));
+    }
+    products(&end.products)?;
+    claims(&end.claims)
+}
+
+/// The public and the private record of a task.
+fn records(public: &Json, private: &Json, limits: &Limits) -> Result<(), Fault> {
+    // A follow-up task gets both records, so together they must fit into an input.
+    let limit = limits.input();
+    if public.len() + private.len() > limit {
+        return Err(Fault::TooLarge { what: "public and private record", limit });
+    }
+    rendered("public record", public)?;
+    json("private record", private)
+}
+
+/// JSON for a client. A reader parses it whole: a weaker check would let a paid task end with an unreadable result.
+pub(crate) fn rendered(what: &'static str, text: &str) -> Result<(), Fault> {
+    serde_json::from_str::<serde_json::Value>(text).map(drop).map_err(|error| not_json(what, &error))
+}
+
+fn products(products: &[Product]) -> Result<(), Fault> {
+    at_most_max_items("products", products.len())?;
+    products.iter().try_for_each(|product| {
+        source("products", &product.source)?;
+        product.edit.as_ref().map_or(Ok(()), Edit::check).map_err(|why| Fault::bad("products", why))
+    })
+}
+
+fn claims(claims: &[Claim]) -> Result<(), Fault> {
+    at_most_max_items("claims", claims.len())?;
+    claims.iter().try_for_each(|claim| {
+        let name = &claim.name;
+        if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let why = format!(
+                "expected a name of 1 to {NAME_BYTES} visible ASCII characters, got {:?}",
+                shorten(name, 100)
+            );
+            return Err(Fault::bad("claims", why));
+        }
+        json("the private record of a claim", &claim.private)?;
+        affinity("claims", claim.affinity.as_deref())
+    })
+}
+
+/// An affinity is opaque; one that the host gave is short.
+fn affinity(what: &'static str, affinity: Option<&str>) -> Result<(), Fault> {
+    match affinity {
+        Some(text) if text.is_empty() || text.len() > NAME_BYTES => {
+            Err(Fault::bad(what, "expected an affinity that the host gave"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn json(what: &'static str, text: &str) -> Result<(), Fault> {
     serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| not_json(what, &error))
 }
 
 fn not_json(what: &'static str, error: &serde_json::Error) -> Fault {
     Fault::bad(what, format!("expected JSON: {error}"))
+}
+
+fn json_bytes(what: &'static str, bytes: &[u8]) -> Result<(), Fault> {
+    serde_json::from_slice::<IgnoredAny>(bytes).map(drop).map_err(|error| not_json(what, &error))
 }
 
 fn line(what: &'static str, text: &str) -> Result<(), Fault> {
@@ -180,9 +259,18 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     target(&call.target)?;
     at_most_max_items("headers", call.headers.len())?;
     call.headers.iter().try_for_each(header)?;
+    affinity("call", call.affinity.as_deref())?;
+    if let Some(shared) = &call.shared {
+        if call.replay != Replay::Safe {
+            return Err(Fault::bad("call", "expected a safe call: only those can be shared"));
+        }
+        line("call", &shared.key)?;
+        line("call", &shared.item)?;
+    }
     match &call.body {
         Payload::None => Ok(()),
-        Payload::Json(body) => json("call body", body),
+        Payload::Json(body) => json_bytes("call body", body),
+        Payload::Raw { mime, .. } => line("call body", mime),
         Payload::Form(parts) => {
             at_most_max_items("form parts", parts.len())?;
             parts.iter().try_for_each(|part| {

@@ -17,8 +17,8 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 pub(crate) const THREAD_STACK: usize = 2 << 20;
 const WASM_STACK: usize = 512 << 10;
 
-/// Memories a component may have; one composed of many components has more.
-pub(crate) const MEMORIES: u32 = 2;
+/// Memories a component may have, all its modules together; one composed of many components has more.
+pub(crate) const MEMORIES: u32 = 4;
 /// Tables a component may have.
 pub(crate) const TABLES: u32 = 8;
 /// Elements a table may have; the C functions of an embedded interpreter fill about half.
@@ -38,7 +38,8 @@ fn base() -> Config {
         .cranelift_nan_canonicalization(true)
         .wasm_relaxed_simd(false)
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
+        // Interpreters keep what they load in a memory of its own.
+        .wasm_multi_memory(true)
         .parallel_compilation(true)
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         // Otherwise an environment variable would decide.

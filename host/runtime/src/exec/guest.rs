@@ -17,7 +17,8 @@ pub(crate) struct Guest {
     /// Built at the guest's first use of WASI; most calls never use it.
     wasi: Option<WasiCtx>,
     log: SharedGuestLog,
-    memory: usize,
+    /// Bytes that its memories may still grow by, together.
+    memory_left: usize,
 }
 
 /// The memory limit was reached; the explanation of a trap looks for it.
@@ -29,7 +30,7 @@ impl Guest {
     pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
-        Self { table, wasi: None, log: SharedGuestLog::new(source, limits), memory: limits.memory() }
+        Self { table, wasi: None, log: SharedGuestLog::new(source, limits), memory_left: limits.memory() }
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, GuestLog> {
@@ -45,9 +46,16 @@ impl WasiView for Guest {
 }
 
 impl ResourceLimiter for Guest {
-    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(&mut self, now: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         // A trap rather than a failed growth: the guest's own panic message would hide the cause.
-        if desired > self.memory { Err(wasmtime::Error::new(OutOfMemory)) } else { Ok(true) }
+        let left = self.memory_left.checked_sub(desired.saturating_sub(now));
+        self.memory_left = left.ok_or_else(|| wasmtime::Error::new(OutOfMemory))?;
+        Ok(true)
+    }
+
+    /// A growth that was allowed and then failed is not given back: the instance is near its end.
+    fn memory_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
+        Ok(())
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {

@@ -52,7 +52,7 @@ impl Default for Limits {
             input_kib: count(1024),
             text_kib: count(8192),
             state_kib: count(64),
-            component_mib: count(8),
+            component_mib: count(24),
             log_lines: count(64),
             log_line_kib: count(4),
             handles: count(64),

@@ -7,8 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::config::check::ConfigError;
-use crate::config::check::error;
+use crate::config::error::{ConfigError, error};
 
 /// Builds the one configuration all connections share (and with it the session cache).
 pub(crate) fn client(extra_roots: Option<&Path>) -> Result<Arc<ClientConfig>, ConfigError> {

@@ -1,39 +1,27 @@
-//! The configuration made usable: every value checked, every secret resolved. What is wrong is told by its
-//! key, with what was expected and what came; a secret's value never is.
+//! The configuration made usable: every value checked, every secret resolved (see `credential`). What is wrong is told by
+//! its key, with what was expected and what came.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-use gatehouse_model::{Secret, UnixMs};
-use http::{HeaderName, HeaderValue};
+use gatehouse_model::UnixMs;
 use url::Url;
 
+use crate::config::credential::{self, Secrets};
+use crate::config::error::{ConfigError, error};
 use crate::config::origin::{Origin, Pattern};
-use crate::config::settings::{AccountConfig, FetchConfig, ProviderConfig, SecretRef};
-use crate::pool::accounts::Account;
-use crate::request::auth::Auth;
-
-/// A value that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}")]
-pub struct ConfigError {
-    /// The configuration key, e.g. `providers.bfl.base_url`.
-    pub key: String,
-    /// What was expected and what came, or what to do.
-    pub problem: String,
-}
-
-/// Resolves a secret reference; the error says why not.
-pub(crate) type Secrets<'a> = &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>;
+use crate::config::settings::{AccountConfig, FetchConfig, ProviderConfig};
+use crate::pool::account::Account;
 
 /// A provider, checked.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) base: Url,
-    pub(crate) auth: Auth,
     /// Where credentials may go; the base's own origin is the first.
     pub(crate) origins: Vec<Pattern>,
     pub(crate) media_origins: Vec<Pattern>,
+    /// Token endpoints that the operator wrote out.
+    pub(crate) token_origins: Vec<Pattern>,
     pub(crate) connect_timeout: Duration,
     pub(crate) total_timeout: Duration,
     pub(crate) max_reply: u64,
@@ -52,7 +40,6 @@ pub(crate) fn provider(
 ) -> Result<Checked, ConfigError> {
     let key = |field: &str| format!("providers.{name}.{field}");
     let (base, own) = base(&config.base_url).map_err(|problem| error(key("base_url"), problem))?;
-    check_auth(&config.auth).map_err(|problem| error(key("auth"), problem))?;
     let mut origins = vec![Pattern::Exact(own)];
     origins.extend(patterns(&key("origins"), &config.origins)?);
     let mut media_origins = patterns(&key("media_origins"), &config.media_origins)?;
@@ -63,16 +50,17 @@ pub(crate) fn provider(
         let problem = format!("expected at least one account, e.g. [providers.{name}.accounts.main]");
         return Err(error(key("accounts"), problem));
     }
-    let accounts = config
-        .accounts
-        .iter()
-        .map(|(account, own)| self::account(name, config, account, own, secrets, now))
-        .collect::<Result<_, _>>()?;
+    let (mut accounts, mut token_origins) = (vec![], vec![]);
+    for (account, own) in &config.accounts {
+        let (account, token_origin) = self::account(name, config, account, own, secrets, now)?;
+        accounts.push(account);
+        token_origins.extend(token_origin.map(Pattern::Exact));
+    }
     Ok(Checked {
         base,
-        auth: config.auth.clone(),
         origins,
         media_origins,
+        token_origins,
         connect_timeout: span(key("connect_timeout_ms"), config.connect_timeout_ms)?,
         total_timeout: span(key("total_timeout_ms"), config.total_timeout_ms)?,
         max_reply: at_least_one(key("max_reply_mib"), config.max_reply_mib)? * MIB,
@@ -120,16 +108,6 @@ fn base(text: &str) -> Result<(Url, Origin), String> {
     Ok((url, origin))
 }
 
-fn check_auth(auth: &Auth) -> Result<(), String> {
-    match auth {
-        Auth::Bearer | Auth::None => Ok(()),
-        Auth::Header(name) if HeaderName::try_from(name.as_str()).is_ok() => Ok(()),
-        Auth::Header(name) => Err(format!("expected a header name, got {name:?}")),
-        Auth::Query(name) if !name.is_empty() => Ok(()),
-        Auth::Query(_) => Err("expected the name of a query parameter, got an empty one".to_owned()),
-    }
-}
-
 fn patterns(key: &str, texts: &[String]) -> Result<Vec<Pattern>, ConfigError> {
     let read = |(at, text): (usize, &String)| {
         Pattern::parse(text).map_err(|problem| error(format!("{key}[{at}]"), problem))
@@ -144,41 +122,18 @@ fn account(
     own: &AccountConfig,
     secrets: Secrets<'_>,
     now: UnixMs,
-) -> Result<Account, ConfigError> {
+) -> Result<(Account, Option<Origin>), ConfigError> {
     let key = |field: &str| format!("providers.{provider}.accounts.{name}.{field}");
-    let secret = match (&own.secret, &all.auth) {
-        (_, Auth::None) => None,
-        (None, _) => {
-            let problem = "expected { env = \"NAME\" } or { file = \"path\" }, got nothing";
-            return Err(error(key("secret"), problem));
-        }
-        (Some(reference), _) => Some(secret(reference, secrets).map_err(|why| error(key("secret"), why))?),
-    };
+    let (credential, token_origin) = credential::check(provider, name, all, own, secrets)?;
     let rate = own.rate_per_second.or(all.rate_per_second);
     if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
         return Err(error(key("rate_per_second"), format!("expected a number above 0, got {rate}")));
     }
     let concurrency = at_least_one(key("concurrency"), own.concurrency.unwrap_or(all.concurrency))?;
     let weight = at_least_one(key("weight"), own.weight.unwrap_or(1))?;
-    Ok(Account::new(name, secret, own.priority, weight, concurrency, rate, now))
-}
-
-fn secret(reference: &SecretRef, secrets: Secrets<'_>) -> Result<Secret<String>, String> {
-    let found = secrets(reference)?;
-    let text = found.expose().trim();
-    if text.is_empty() {
-        return Err("the secret is empty".to_owned());
-    }
-    if HeaderValue::from_str(text).is_err() {
-        return Err("the secret holds characters that cannot be sent".to_owned());
-    }
-    Ok(Secret::new(text.to_owned()))
+    Ok((Account::new(name, credential, own.priority, weight, concurrency, rate, now), token_origin))
 }
 
 fn at_least_one(key: String, value: u32) -> Result<u64, ConfigError> {
     if value == 0 { Err(error(key, "expected 1 or more, got 0")) } else { Ok(u64::from(value)) }
-}
-
-pub(crate) fn error(key: String, problem: impl Into<String>) -> ConfigError {
-    ConfigError { key, problem: problem.into() }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use gatehouse_model::Secret;
 use serde::Deserialize;
 
-use crate::request::auth::Auth;
+use crate::auth::scheme::Auth;
 
 /// Everything an operator may say about what leaves.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Config {
 pub struct ProviderConfig {
     /// Where its paths begin, e.g. `https://api.bfl.ai`.
     pub base_url: String,
-    /// How an account's secret is put on a request.
+    /// How an account authenticates that does not say otherwise.
     #[serde(default)]
     pub auth: Auth,
     /// Further origins a call may name in full, credentials included: `https://*.bfl.ai` or an exact one.
@@ -60,7 +60,11 @@ pub struct ProviderConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccountConfig {
-    /// Where its secret is; only `auth = "none"` needs none.
+    /// How it authenticates; absent: as the provider's accounts do.
+    pub auth: Option<Auth>,
+    /// Where its key id (access key) is; `auth` jwt and hmac need one.
+    pub key_id: Option<SecretRef>,
+    /// Where its secret is: the key itself, or a service account's key file. Only `auth = "none"` needs none.
     pub secret: Option<SecretRef>,
     /// Lower numbers are used first; the next one only while these cannot be.
     pub priority: u32,
@@ -114,9 +118,12 @@ impl Config {
     /// Every secret that must be resolved, with the configuration key that wants it.
     pub fn secrets(&self) -> impl Iterator<Item = (String, &SecretRef)> {
         self.providers.iter().flat_map(|(provider, config)| {
-            config.accounts.iter().filter_map(move |(account, config)| {
-                let key = format!("providers.{provider}.accounts.{account}.secret");
-                config.secret.as_ref().map(|secret| (key, secret))
+            config.accounts.iter().flat_map(move |(account, config)| {
+                let fields = [("key_id", &config.key_id), ("secret", &config.secret)];
+                fields.into_iter().filter_map(move |(field, secret)| {
+                    let key = format!("providers.{provider}.accounts.{account}.{field}");
+                    secret.as_ref().map(|secret| (key, secret))
+                })
             })
         })
     }

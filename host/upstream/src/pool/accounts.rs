@@ -8,98 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Clock, Secret, Seed, UnixMs, metric};
+use gatehouse_model::{Affinity, Clock, Digest, Seed, UnixMs, metric};
 
-use crate::pool::breaker::{Admission, Breaker, backoff};
-use crate::pool::token_bucket::TokenBucket;
+use crate::auth::credential::Credential;
+use crate::pool::account::{Account, NoPermit};
+use crate::pool::breaker::backoff;
 use crate::response::redact::Redactor;
 
 /// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
-/// How soon to look again while the trial call of another task is under way.
-const TRIAL: Duration = Duration::from_secs(1);
+/// 96 bits: two accounts of one gateway never share an affinity by chance.
+const AFFINITY_CHARACTERS: usize = 24;
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
-
-/// One set of credentials and what is known of it.
-#[derive(Debug)]
-pub(crate) struct Account {
-    name: String,
-    secret: Option<Secret<String>>,
-    /// The secret's forms, worked out once.
-    redactor: Arc<Redactor>,
-    priority: u32,
-    weight: u64,
-    concurrency: u64,
-    in_flight: u64,
-    token_bucket: Option<TokenBucket>,
-    breaker: Breaker,
-    paused_until: UnixMs,
-    pauses: u32,
-    refused_until: UnixMs,
-}
-
-impl Account {
-    pub(crate) fn new(
-        name: &str,
-        secret: Option<Secret<String>>,
-        priority: u32,
-        weight: u64,
-        concurrency: u64,
-        rate: Option<f64>,
-        now: UnixMs,
-    ) -> Self {
-        Self {
-            name: name.to_owned(),
-            redactor: Arc::new(Redactor::of(secret.as_ref())),
-            secret,
-            priority,
-            weight,
-            concurrency,
-            in_flight: 0,
-            token_bucket: rate.map(|rate| TokenBucket::new(rate, now)),
-            breaker: Breaker::default(),
-            paused_until: UnixMs(0),
-            pauses: 0,
-            refused_until: UnixMs(0),
-        }
-    }
-
-    /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
-    /// already needs no further permit.
-    fn ready(&mut self, now: UnixMs, in_flight: bool) -> Result<bool, NoPermit> {
-        if now < self.paused_until {
-            return Err(NoPermit::Until(self.paused_until));
-        }
-        let trial = match self.breaker.admission(now) {
-            Admission::Yes => false,
-            Admission::Trial => true,
-            Admission::NotBefore(moment) => return Err(NoPermit::Until(moment)),
-            Admission::WhileTrial => return Err(NoPermit::Until(now.plus(TRIAL))),
-        };
-        if !in_flight && self.in_flight >= self.concurrency {
-            return Err(NoPermit::Busy);
-        }
-        match self.token_bucket.as_mut().and_then(|token_bucket| token_bucket.next_token(now)) {
-            Some(moment) => Err(NoPermit::Until(moment)),
-            None => Ok(trial),
-        }
-    }
-}
-
-/// Why there is no permit now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoPermit {
-    /// Every permit is in use; ask again when a job has ended.
-    #[error("every permit is in use")]
-    Busy,
-    /// Nothing is possible before this moment.
-    #[error("no account may be used before {0}")]
-    Until(UnixMs),
-    /// No such provider, or no such account of it, is configured: waiting does not help.
-    #[error("no such provider or account is configured")]
-    Unknown,
-}
 
 /// What an answer, or its lack, says about the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +46,13 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(
         provider: &str,
-        accounts: Vec<Account>,
+        mut accounts: Vec<Account>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Arc<Self> {
+        for account in &mut accounts {
+            account.affinity = affinity(provider, &account.name);
+        }
         Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
     }
 
@@ -200,14 +124,15 @@ impl Pool {
         if trial {
             account.breaker.begin_trial();
         }
-        let (name, secret, redactor) =
-            (account.name.clone(), account.secret.clone(), Arc::clone(&account.redactor));
+        let (name, credential) = (account.name.clone(), Arc::clone(&account.credential));
         Ok(CallPermit {
             pool: Arc::clone(self),
             index,
             account: name,
-            secret,
-            redactor,
+            affinity: account.affinity.clone(),
+            redactor: Mutex::new(Arc::clone(credential.redactor())),
+            credential,
+            is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
         })
@@ -263,10 +188,25 @@ impl Pool {
             .set(open);
     }
 
+    /// The name of the account with that affinity.
+    pub(crate) fn account_of(&self, wanted: &str) -> Option<String> {
+        let accounts = self.lock();
+        let found = accounts.iter().find(|account| account.affinity == wanted);
+        found.map(|account| account.name.clone())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Account>> {
         // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An account as plugins name it: a digest, so that an operator's name for an account reaches no client.
+#[must_use]
+pub fn affinity(provider: &str, account: &str) -> Affinity {
+    let mut digest = Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).to_string();
+    digest.truncate(AFFINITY_CHARACTERS);
+    digest
 }
 
 /// Which accounts will do.
@@ -348,8 +288,11 @@ pub struct CallPermit {
     pool: Arc<Pool>,
     index: usize,
     account: String,
-    secret: Option<Secret<String>>,
-    redactor: Arc<Redactor>,
+    affinity: Affinity,
+    credential: Arc<Credential>,
+    /// Of what the call carried, once it was made; before of what the account holds.
+    redactor: Mutex<Arc<Redactor>>,
+    is_anonymous: bool,
     trial: bool,
     reported: AtomicBool,
 }
@@ -367,13 +310,36 @@ impl CallPermit {
         &self.account
     }
 
-    pub(crate) fn secret(&self) -> Option<&Secret<String>> {
-        self.secret.as_ref()
+    /// The account, as plugins name it.
+    #[must_use]
+    pub fn affinity(&self) -> Affinity {
+        self.affinity.clone()
     }
 
-    /// Takes the secret out of what came back.
-    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
-        &self.redactor
+    /// The same permit for a call that carries no credential: a presigned address within the provider's origins. What
+    /// it is answered says nothing of the account's credential.
+    #[must_use]
+    pub fn without_credentials(mut self) -> Self {
+        self.is_anonymous = true;
+        self
+    }
+
+    pub(crate) const fn is_anonymous(&self) -> bool {
+        self.is_anonymous
+    }
+
+    pub(crate) fn credential(&self) -> &Credential {
+        &self.credential
+    }
+
+    /// Takes the credential out of what came back.
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the call carries is known.
+    pub(crate) fn redact_with(&self, redactor: Arc<Redactor>) {
+        *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
     pub(crate) fn report(&self, signal: HealthSignal) {

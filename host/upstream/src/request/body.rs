@@ -1,6 +1,7 @@
 //! A request body made of bytes in hand and of blobs that are read, and encoded, while it is sent.
 //!
-//! Its length is known before the first byte leaves, so no provider has to understand chunked requests.
+//! Its length is known before the first byte leaves, so no provider has to understand chunked requests. Where its digest
+//! is needed too, the same pieces are read once before, and never held whole.
 
 use std::io;
 
@@ -11,9 +12,13 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
+use ring::digest::{Context, Digest, SHA256};
 
 use crate::client::exchange::Payload;
 use crate::request::blobs::OpenBlob;
+
+/// Bytes that are digested at a stretch, before other work gets its turn.
+const STRETCH: usize = 256 << 10;
 
 /// One run of a body.
 pub(crate) enum Piece {
@@ -48,6 +53,25 @@ pub(crate) fn body(pieces: Vec<Piece>) -> (Payload, u64) {
     let length = pieces.iter().map(Piece::length).sum();
     let frames = stream::iter(pieces).flat_map(Piece::stream).map(|bytes| bytes.map(Frame::data));
     (UnsyncBoxBody::new(StreamBody::new(frames).map_err(|error| error)), length)
+}
+
+/// The SHA-256 of the body that the same pieces make.
+pub(crate) async fn digest(pieces: Vec<Piece>) -> io::Result<Digest> {
+    let (mut context, mut stretch) = (Context::new(&SHA256), 0);
+    for piece in pieces {
+        let mut stream = piece.stream();
+        while let Some(bytes) = stream.next().await {
+            for part in bytes?.chunks(STRETCH) {
+                context.update(part);
+                stretch += part.len();
+                if stretch >= STRETCH {
+                    stretch = 0;
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+    Ok(context.finish())
 }
 
 /// Base64 of a stream: whole groups of three at once, what is left over waits for the next piece.

@@ -3,11 +3,14 @@
 //! Everything a plugin could get wrong or try is refused here, before a connection is looked for.
 
 use bytes::Bytes;
-use gatehouse_model::{Body, Call, Part, Payload as Content, Secret, Target};
+use gatehouse_model::{Body, Call, Part, Payload as Content, Secret, Target, UnixMs};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request};
+use ring::digest::Digest;
 use url::Url;
 
+use crate::auth::credential::{Credential, Proof};
+use crate::auth::signing::SigningKey;
 use crate::client::exchange::Payload;
 use crate::config::check::Checked;
 use crate::config::origin::Origin;
@@ -32,7 +35,7 @@ pub(crate) enum RequestError {
     Header(String),
     #[error("the credential's slot is taken")]
     CredentialTaken,
-    #[error("a form field has an unusable type or name")]
+    #[error("the body or a form field has an unusable type or name")]
     Form,
     #[error("{0:?} is not a blob of this task")]
     Blob(String),
@@ -40,35 +43,33 @@ pub(crate) enum RequestError {
     Broken(#[source] std::io::Error),
 }
 
-/// Makes the request. `boundary` must be unpredictable: it separates the parts of a form.
+/// Makes the request. `boundary` must be unpredictable: it separates the parts of a form. A signature is not made here,
+/// see [`sign`].
 pub(crate) async fn build(
     provider: &Checked,
-    secret: Option<&Secret<String>>,
+    credential: &Credential,
+    proof: &Proof,
     call: &Call,
     blobs: &dyn Blobs,
     boundary: u64,
 ) -> Result<Request<Payload>, RequestError> {
     let method = method(&call.method)?;
     let mut url = target(provider, &call.target)?;
-    let mut headers = headers::outgoing(&call.headers, &provider.auth).map_err(RequestError::Header)?;
-    if let Some(secret) = secret
-        && !provider.auth.apply(secret, &mut url, &mut headers)
+    let mut headers = headers::outgoing(&call.headers, credential).map_err(RequestError::Header)?;
+    if let Proof::InSlot(slot, text) = proof
+        && !slot.apply(text, &mut url, &mut headers)
     {
         return Err(RequestError::CredentialTaken);
     }
-    let pieces = match &call.body {
-        Content::None => vec![],
-        Content::Json(json) => {
+    match &call.body {
+        Content::None => {}
+        Content::Json(_) => {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-            json_pieces(json, blobs).await?
         }
-        Content::Form(parts) => {
-            let boundary = format!("gatehouse-{boundary:016x}");
-            set_form_type(&mut headers, &boundary)?;
-            form_pieces(parts, &boundary, blobs).await?
-        }
-    };
-    let (body, length) = body::body(pieces);
+        Content::Form(_) => set_form_type(&mut headers, boundary)?,
+        Content::Raw { mime, .. } => set_raw_type(&mut headers, mime)?,
+    }
+    let (body, length) = body::body(pieces(&call.body, boundary, blobs).await?);
     // Without it the body would be announced as chunked, even one that is not there.
     if length > 0 || !matches!(method, Method::GET | Method::HEAD) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -81,6 +82,22 @@ pub(crate) async fn build(
     *request.uri_mut() = url.as_str().parse().map_err(|_| RequestError::Path)?;
     *request.headers_mut() = headers;
     Ok(request)
+}
+
+/// The SHA-256 of the body that [`build`] makes of the same arguments.
+pub(crate) async fn digest(call: &Call, blobs: &dyn Blobs, boundary: u64) -> Result<Digest, RequestError> {
+    let pieces = pieces(&call.body, boundary, blobs).await?;
+    body::digest(pieces).await.map_err(RequestError::Broken)
+}
+
+/// Signs a request that is complete. Returns the signature, which no reply may show.
+pub(crate) fn sign(
+    key: &SigningKey,
+    request: &mut Request<Payload>,
+    digest: &Digest,
+    now: UnixMs,
+) -> Result<Secret<String>, RequestError> {
+    key.sign(request, digest.as_ref(), now).ok_or(RequestError::CredentialTaken)
 }
 
 fn method(name: &str) -> Result<Method, RequestError> {
@@ -118,6 +135,19 @@ fn target(provider: &Checked, target: &Target) -> Result<Url, RequestError> {
     }
 }
 
+async fn pieces(content: &Content, boundary: u64, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
+    match content {
+        Content::None => Ok(vec![]),
+        Content::Json(json) => json_pieces(json, blobs).await,
+        Content::Form(parts) => form_pieces(parts, &separator(boundary), blobs).await,
+        Content::Raw { data, .. } => Ok(vec![raw_piece(data, blobs).await?]),
+    }
+}
+
+fn separator(boundary: u64) -> String {
+    format!("gatehouse-{boundary:016x}")
+}
+
 /// The text is valid: `runtime` checks what a plugin answers, so that here nothing parses it again.
 async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, RequestError> {
     let mut pieces = vec![];
@@ -135,11 +165,11 @@ async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, Requ
     Ok(pieces)
 }
 
-fn set_form_type(headers: &mut HeaderMap, boundary: &str) -> Result<(), RequestError> {
+fn set_form_type(headers: &mut HeaderMap, boundary: u64) -> Result<(), RequestError> {
     if headers.contains_key(CONTENT_TYPE) {
         return Err(RequestError::Header("header content-type of a form".to_owned()));
     }
-    let value = HeaderValue::try_from(format!("multipart/form-data; boundary={boundary}"));
+    let value = HeaderValue::try_from(format!("multipart/form-data; boundary={}", separator(boundary)));
     headers.insert(CONTENT_TYPE, value.expect("a boundary is letters, digits and a hyphen"));
     Ok(())
 }
@@ -148,14 +178,27 @@ async fn form_pieces(parts: &[Part], boundary: &str, blobs: &dyn Blobs) -> Resul
     let mut pieces = vec![];
     for part in parts {
         pieces.push(Piece::Bytes(part_head(part, boundary)?.into()));
-        pieces.push(match &part.data {
-            Body::Inline(bytes) => Piece::Bytes(bytes.clone()),
-            Body::Blob(name) => Piece::Raw(open(blobs, name).await?),
-        });
+        pieces.push(raw_piece(&part.data, blobs).await?);
         pieces.push(Piece::Bytes(Bytes::from_static(b"\r\n")));
     }
     pieces.push(Piece::Bytes(format!("--{boundary}--\r\n").into()));
     Ok(pieces)
+}
+
+async fn raw_piece(data: &Body, blobs: &dyn Blobs) -> Result<Piece, RequestError> {
+    Ok(match data {
+        Body::Inline(bytes) => Piece::Bytes(bytes.clone()),
+        Body::Blob(name) => Piece::Raw(open(blobs, name).await?),
+    })
+}
+
+/// The type a raw body says it has; one content type is enough.
+fn set_raw_type(headers: &mut HeaderMap, mime: &str) -> Result<(), RequestError> {
+    if headers.contains_key(CONTENT_TYPE) {
+        return Err(RequestError::Header("header content-type of a raw body".to_owned()));
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_str(mime).map_err(|_| RequestError::Form)?);
+    Ok(())
 }
 
 fn part_head(part: &Part, boundary: &str) -> Result<String, RequestError> {

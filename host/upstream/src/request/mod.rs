@@ -1,6 +1,5 @@
 //! A plugin's call as an HTTP request: target, headers, credential, body with blobs.
 
-pub(crate) mod auth;
 pub(crate) mod blobs;
 pub(crate) mod body;
 pub(crate) mod build;

@@ -25,7 +25,7 @@ const SHORTEST_FORM: usize = 8;
 /// Bytes of the longest escape, `\u0041`.
 const ESCAPE: usize = 6;
 
-/// The forms of one secret. Without a secret there is nothing to look for.
+/// The forms of the secrets of one call. Without a secret there is nothing to look for.
 #[derive(Default)]
 pub(crate) struct Redactor {
     forms: Vec<Finder<'static>>,
@@ -40,10 +40,12 @@ impl std::fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    pub(crate) fn of(secret: Option<&Secret<String>>) -> Self {
-        let Some(secret) = secret.map(|secret| secret.expose().as_bytes()) else { return Self::default() };
-        let mut forms = vec![secret.to_vec()];
-        forms.extend(encoded(secret).into_iter().filter(|form| form.len() >= SHORTEST_FORM));
+    pub(crate) fn of<'a>(secrets: impl IntoIterator<Item = &'a Secret<String>>) -> Self {
+        let mut forms = vec![];
+        for secret in secrets.into_iter().map(|secret| secret.expose().as_bytes()) {
+            forms.push(secret.to_vec());
+            forms.extend(encoded(secret).into_iter().filter(|form| form.len() >= SHORTEST_FORM));
+        }
         forms.sort();
         forms.dedup();
         let reach = forms.iter().map(Vec::len).max().unwrap_or(0) * ESCAPE;

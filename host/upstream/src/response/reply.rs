@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
-use gatehouse_model::{Body, Outage, Reply};
+use gatehouse_model::{Affinity, Body, Outage, Reply};
 use http::Response;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -44,6 +44,7 @@ pub(crate) async fn read(
     max_reply: u64,
     saved: Option<(&dyn Blobs, u64)>,
     deadline: Instant,
+    affinity: Affinity,
 ) -> Result<Reply, BodyError> {
     let (head, body) = response.into_parts();
     let headers = headers::incoming(&head.headers, redactor);
@@ -54,7 +55,7 @@ pub(crate) async fn read(
         }
         _ => Body::Inline(redactor.clean(collect(body, max_reply, deadline).await?).into()),
     };
-    Ok(Reply { status: head.status.as_u16(), headers, body })
+    Ok(Reply { status: head.status.as_u16(), headers, body, affinity })
 }
 
 async fn collect(mut body: Incoming, max: u64, deadline: Instant) -> Result<Vec<u8>, BodyError> {

@@ -14,8 +14,8 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::call::{CallFailure, report};
-use crate::client::exchange::{self, chain};
+use crate::call::report;
+use crate::client::exchange::chain;
 use crate::headers;
 use crate::pool::accounts::{CallPermit, HealthSignal};
 use crate::request::blobs::Blobs;
@@ -70,11 +70,11 @@ impl Upstream {
         deadline: UnixMs,
         idle: Duration,
     ) -> Result<Opening, Outage> {
-        let outcome = self.observed(&permit, call, self.head(&permit, call, blobs, deadline)).await?;
+        let outcome = self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
         if !is_stream(&response) {
             let max = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
-            let read = reply::read(response, permit.redactor(), max, None, end).await;
+            let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
                 Ok(reply) => {
                     report(&permit, &reply, self.clock().now());
@@ -86,22 +86,9 @@ impl Upstream {
         permit.report(HealthSignal::Healthy);
         let limit = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
         let (head, body) = response.into_parts();
-        let headers = headers::incoming(&head.headers, permit.redactor());
+        let headers = headers::incoming(&head.headers, &permit.redactor());
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(Opening::Events(Box::new(Events::new(body, headers, permit, idle, limit))))
-    }
-
-    /// The head of the answer, and when the exchange must be over.
-    async fn head(
-        &self,
-        permit: &CallPermit,
-        call: &Call,
-        blobs: &dyn Blobs,
-        deadline: UnixMs,
-    ) -> Result<(Response<Incoming>, Instant), CallFailure> {
-        let provider = self.provider_of(permit, call)?;
-        let (request, end) = self.request(provider, permit, call, blobs, deadline).await?;
-        Ok((exchange::send(&provider.calls, request, end).await?, end))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::request::auth::Auth;
+use crate::auth::scheme::Auth;
 
 const FULL: &str = r#"
 [providers.bfl]

@@ -2,6 +2,7 @@
 //! and the scripted provider come from the harness.
 
 mod accounts;
+mod auth;
 mod calls;
 mod config;
 mod fetching;

@@ -97,7 +97,7 @@ fn state(protocol: Protocol, fields: Value) -> Vec<u8> {
 }
 
 fn reply(status: u16, body: &str) -> Reply {
-    Reply { status, headers: vec![], body: Body::Inline(body.as_bytes().to_vec()) }
+    Reply::raw(status, body)
 }
 
 fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, TextFailure> {

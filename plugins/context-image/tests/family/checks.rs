@@ -1,7 +1,7 @@
 //! Submissions: what is refused, what is accepted only to fail, and what each good field becomes.
 
 use context_image::{ContextImage, SURFACE};
-use gatehouse_sdk::{Accepted, Family, Replay, Stage, Target};
+use gatehouse_sdk::{Accepted, Family, Reading, Replay, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
@@ -180,7 +180,7 @@ fn each_model_has_its_path_and_its_price() {
                 assert_eq!(call.method, "POST");
                 assert_eq!(call.target, Target::from(path));
                 assert_eq!(call.replay, Replay::Once);
-                assert!(call.headers.is_empty() && !call.save_body);
+                assert!(call.headers.is_empty() && call.reading == Reading::Whole);
             })
             .expect_stage(Stage::Submitted);
         play(&script);
@@ -190,7 +190,7 @@ fn each_model_has_its_path_and_its_price() {
 #[test]
 fn publishes_the_rules_in_the_schema() {
     let about = ContextImage::about();
-    let schema: Value = serde_json::from_slice(&about.surfaces[0].schema).expect("JSON");
+    let schema: Value = serde_json::from_str(&about.surfaces[0].schema).expect("JSON");
     assert_eq!(schema["required"], json!(["model", "prompt"]));
     let fields = &schema["properties"];
     assert_eq!(fields["safety_tolerance"]["minimum"], 0);

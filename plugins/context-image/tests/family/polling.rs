@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Blame, Body, Outage, Replay, Reply, Stage, Target};
+use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ fn polls_an_unknown_task_five_times_more() {
 
 #[test]
 fn polls_eight_times_more_after_unreadable_answers() {
-    let html = || Reply { status: 200, headers: vec![], body: Body::Inline(b"<html>".to_vec()) };
+    let html = || Reply::raw(200, "<html>");
     let missing = json!({"id": "5f0c", "status": "Ready", "result": {}});
     let mut script = polled();
     for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Blame, Body, Outage, Reply, Stage};
+use gatehouse_sdk::{Blame, Outage, Reply, Stage};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
@@ -46,10 +46,9 @@ fn answers_that_end_the_task() {
     end(200, json!({}), Blame::Upstream, FAILED);
     end(200, json!({"id": "5f0c", "status": "Pending"}), Blame::Upstream, FAILED);
     end(200, json!({"id": "5f0c", "polling_url": "/v1/get_result?id=5f0c"}), Blame::Upstream, FAILED);
-    let html =
-        Reply { status: 502, headers: vec![], body: Body::Inline(b"<html>bad gateway</html>".to_vec()) };
+    let html = Reply::raw(502, "<html>bad gateway</html>");
     play(&sent().reply_whole(html).expect_fail(Blame::Upstream, FAILED));
-    let broken = Reply { status: 200, headers: vec![], body: Body::Inline(b"{\"id\": ".to_vec()) };
+    let broken = Reply::raw(200, "{\"id\": ");
     play(&sent().reply_whole(broken).expect_fail(Blame::Upstream, FAILED));
 }
 

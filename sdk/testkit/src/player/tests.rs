@@ -16,9 +16,6 @@ use crate::{Script, picture};
 struct Puppet;
 
 impl Family for Puppet {
-    type Jobs = Self;
-    type Text = ();
-
     fn about() -> About {
         About::new("puppet", "0.1.0")
             .model(Model::new("puppet-1").serves("images.generate"))
@@ -48,19 +45,21 @@ impl Jobs for Puppet {
 
     fn advance(cx: &Context, act: String, event: Event) -> Step<String> {
         match (act.as_str(), event) {
-            ("call", Event::Start) => Step::call(act, Call::get("strings", "/pull")),
+            ("call", Event::Start(_)) => Step::call(act, Call::get("strings", "/pull")),
             ("call", Event::Reply(_)) => Step::wait(act, cx.now.plus(Duration::from_secs(5))).progress(10),
             ("call", Event::Timer) => {
                 let outcome = Outcome::new(json!({"at": cx.now.0, "url": "media:0"}));
                 Step::done(act, outcome.product("https://e.com/a", None))
             }
             ("call", Event::Lost(_)) => Step::fail(act, Failure::upstream("lost")),
-            ("probe", Event::Start) => Step::probe(act, vec![Probe::look("https://e.com/a")]),
-            ("foreign", Event::Start) => Step::call(act, Call::get("other", "/pull")),
-            ("header", Event::Start) => Step::call(act, Call::get("strings", "/pull").header("X-Key", "k")),
-            ("slashless", Event::Start) => Step::call(act, Call::get("strings", "pull")),
-            ("past", Event::Start) => Step::wait(act, UnixMs(0)),
-            ("empty", Event::Start) => Step::done(act, Outcome::new(json!(["media:0"]))),
+            ("probe", Event::Start(_)) => Step::probe(act, vec![Probe::look("https://e.com/a")]),
+            ("foreign", Event::Start(_)) => Step::call(act, Call::get("other", "/pull")),
+            ("header", Event::Start(_)) => {
+                Step::call(act, Call::get("strings", "/pull").header("X-Key", "k"))
+            }
+            ("slashless", Event::Start(_)) => Step::call(act, Call::get("strings", "pull")),
+            ("past", Event::Start(_)) => Step::wait(act, UnixMs(0)),
+            ("empty", Event::Start(_)) => Step::done(act, Outcome::new(json!(["media:0"]))),
             _ => Step::new(act, Action::Fail(Failure::request("the end"))),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{About, ModelInfo, SurfaceInfo};
+use gatehouse_model::{About, ModelInfo, NamePlace, ParentPlace, SurfaceInfo};
 use serde::de::IgnoredAny;
 
 use crate::exec::guest_log::shorten;
@@ -32,6 +32,8 @@ const MAX_NAME_BYTES: usize = 128;
 const MAX_QUOTE_BYTES: usize = 400;
 const MAX_ENTRIES: usize = 256;
 const MAX_SELF_TESTS: usize = 64;
+/// Fields and schemes of one surface.
+const MAX_NAME_PLACES: usize = 16;
 
 fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
     // The manifest may hold text of any length.
@@ -47,9 +49,6 @@ pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
     kebab("family", &about.family)?;
     semver::Version::parse(&about.version)
         .map_err(|error| wrong("version", format!("{:?} is not semver: {error}", about.version)))?;
-    if !about.offers.jobs && !about.offers.text {
-        return Err(wrong("offers", "expected jobs, text or both, got neither"));
-    }
     models(about)?;
     surfaces(about)?;
     about.providers.iter().try_for_each(|name| kebab("providers", name))?;
@@ -104,6 +103,7 @@ fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError>
     if !schema.is_object() && !schema.is_boolean() {
         return Err(wrong(format!("{field}.schema"), "expected a JSON Schema: an object or a boolean"));
     }
+    references(about, surface, &field)?;
     let Some(default) = &surface.default_model else { return Ok(()) };
     // Text models are configured by the operator.
     if about.offers.text && about.models.is_empty() {
@@ -115,6 +115,34 @@ fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError>
     }
     let why = format!("expected a model id that serves this surface, got {default:?}");
     Err(wrong(format!("{field}.default-model"), why))
+}
+
+/// Where a surface's request refers to tasks and names.
+fn references(about: &About, surface: &SurfaceInfo, field: &str) -> Result<(), DescribeError> {
+    let has_parent = surface.parent != ParentPlace::Nowhere;
+    if surface.joins && !has_parent {
+        return Err(wrong(
+            format!("{field}.joins"),
+            "expected a surface with a parent, which a request can join",
+        ));
+    }
+    if !about.offers.jobs && (has_parent || !surface.names.is_empty()) {
+        return Err(wrong(field, "only requests for long jobs refer to tasks and names"));
+    }
+    if let ParentPlace::Field(name) = &surface.parent {
+        names(&format!("{field}.parent"), std::iter::once(name))?;
+    }
+    for place in &surface.names {
+        match place {
+            NamePlace::Field(name) => names(&format!("{field}.names"), std::iter::once(name))?,
+            NamePlace::Scheme(scheme) => kebab(&format!("{field}.names"), scheme)?,
+        }
+    }
+    if surface.names.len() > MAX_NAME_PLACES {
+        let why = format!("at most {MAX_NAME_PLACES} are allowed, got {}", surface.names.len());
+        return Err(wrong(format!("{field}.names"), why));
+    }
+    Ok(())
 }
 
 fn models(about: &About) -> Result<(), DescribeError> {
@@ -163,6 +191,13 @@ fn self_tests(about: &About) -> Result<(), DescribeError> {
         }
         serde_json::from_str::<IgnoredAny>(&test.body)
             .map_err(|error| wrong(format!("{field}.body"), format!("expected JSON: {error}")))?;
+        for (at, parent) in test.parents.iter().enumerate() {
+            for (name, record) in [("public", &parent.public), ("private", &parent.private)] {
+                serde_json::from_str::<IgnoredAny>(record).map_err(|error| {
+                    wrong(format!("{field}.parents[{at}].{name}"), format!("expected JSON: {error}"))
+                })?;
+            }
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use semver::Version;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::abi_v1::contract::{EXPORTS, PACKAGE, supported_version};
+use crate::abi_v1::contract::{MANIFEST, OPTIONAL, PACKAGE, supported_version};
 use crate::exec::engine::{MEMORIES, TABLE_ELEMENTS, TABLES};
 use crate::exec::limits::Limits;
 
@@ -22,8 +22,8 @@ pub enum InspectError {
         /// Why it is refused, and what to do instead.
         why: &'static str,
     },
-    /// An export every family has is missing.
-    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, jobs and text")]
+    /// It does not export the manifest, or nothing beside it.
+    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs or text")]
     NoExport {
         /// The interface.
         name: &'static str,
@@ -58,7 +58,7 @@ pub(crate) fn inspect(engine: &Engine, component: &Component, limits: &Limits) -
     let ty = component.component_type();
     ty.imports(engine).try_for_each(|(name, _)| import(name))?;
     let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
-    EXPORTS.iter().try_for_each(|wanted| export(wanted, &exports))?;
+    interfaces(&exports)?;
     resources(component, limits)
 }
 
@@ -93,15 +93,26 @@ fn contract(asked: &Version) -> Result<(), InspectError> {
     Err(InspectError::OtherContract { asked: asked.to_string() })
 }
 
-fn export(wanted: &'static str, exports: &[&str]) -> Result<(), InspectError> {
-    let found = exports
-        .iter()
-        .filter_map(|name| parse(name))
-        .find(|(package, interface, _)| (*package, *interface) == (PACKAGE, wanted));
-    match found {
-        Some((_, _, version)) => contract(&version),
-        None => Err(InspectError::NoExport { name: wanted }),
+/// Every interface of the contract among the exports has a version that this host supports, and enough are there.
+fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
+    let mut found = vec![];
+    for (package, interface, version) in exports.iter().filter_map(|name| parse(name)) {
+        if package == PACKAGE {
+            contract(&version)?;
+            found.push(interface);
+        }
     }
+    let lacks = |name| Err(InspectError::NoExport { name });
+    if !found.contains(&MANIFEST) {
+        return lacks(MANIFEST);
+    }
+    let [jobs, text, needs_jobs @ ..] = OPTIONAL;
+    if !found.contains(&jobs)
+        && (!found.contains(&text) || needs_jobs.iter().any(|name| found.contains(name)))
+    {
+        return lacks(jobs);
+    }
+    Ok(())
 }
 
 const WASM_PAGE: u64 = 64 << 10;
@@ -150,13 +161,20 @@ mod tests {
     }
 
     #[test]
-    fn exports_are_found_by_name_and_version() {
-        let check = |exports: &[&str], expected: Result<(), InspectError>| {
-            assert_eq!(export("jobs", exports), expected, "{exports:?}");
+    fn a_family_exports_the_manifest_and_one_half_at_least() {
+        let check = |names: &[&str], expected: Result<(), InspectError>| {
+            let exports: Vec<String> = names.iter().map(|name| format!("gatehouse:family/{name}")).collect();
+            let exports: Vec<&str> =
+                exports.iter().map(String::as_str).chain(["run", "a:b/jobs@1.0.0"]).collect();
+            assert_eq!(interfaces(&exports), expected, "{names:?}");
         };
-        check(&["gatehouse:family/text@1.0.0", "gatehouse:family/jobs@1.0.0"], Ok(()));
-        check(&["other:family/jobs@1.0.0", "run"], Err(InspectError::NoExport { name: "jobs" }));
+        let lacks = |name| Err(InspectError::NoExport { name });
+        check(&["text@1.0.0", "manifest@1.0.0"], Ok(()));
+        check(&["manifest@1.0.0", "jobs@1.0.0", "views@1.0.0", "bulk@1.0.0"], Ok(()));
+        check(&["jobs@1.0.0", "text@1.0.0"], lacks("manifest"));
+        check(&["manifest@1.0.0"], lacks("jobs"));
+        check(&["manifest@1.0.0", "text@1.0.0", "views@1.0.0"], lacks("jobs"));
         let newer = InspectError::OtherContract { asked: "2.1.0".to_owned() };
-        check(&["gatehouse:family/jobs@2.1.0"], Err(newer));
+        check(&["manifest@1.0.0", "jobs@2.1.0"], Err(newer));
     }
 }

@@ -176,11 +176,12 @@ fn ends_badly(
         task: Some(live.task),
         accepted_at: live.accepted_at,
         deadline: live.deadline,
+        customer: String::new(),
         settings: version.settings(),
     };
     let step = version.advance_within(version.limits().load_ms.get(), &context, state, live.event.clone())?;
     Ok(match step.next {
-        Action::Fail(failure) => Some(escape_control(&failure.message).into_owned()),
+        Action::Fail(end) => Some(escape_control(&end.failure.message).into_owned()),
         _ => None,
     })
 }

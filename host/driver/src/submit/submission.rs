@@ -9,18 +9,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::{ExtractError, Extracted};
 use gatehouse_model::{
-    Accepted, BlobId, Context, Digest, Event, Key, Parent, Phase, Refusal, Status, Submission, Task,
+    Accepted, BlobId, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal, Submission, Task,
     TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::state::{DriverState, ShutdownState};
+use crate::submit::references::References;
+
+/// 96 bits: no two customers of a gateway share a pseudonym by chance.
+const PSEUDONYM_CHARACTERS: usize = 24;
 
 impl Driver {
     /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
@@ -41,16 +45,6 @@ impl DriverState {
     async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let now = self.now();
         let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
-        let found = self.resolve(&request)?;
-        let cut = self.cut(request.body.bytes().clone()).await?;
-        let parent = self.parent(&request)?;
-        let seed = self.seed.next_u64();
-        let (resolved, accepted, blobs) = self.ask_plugin(&request, found, parent, cut, seed, now).await?;
-        // The plugin may choose another of its models; the key's list holds for that one too.
-        if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
-            return Err(SubmitError::ModelForbidden(accepted.model));
-        }
-        let task = self.new_task(&request, &resolved, accepted, seed, now)?;
         let idempotency =
             request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
                 key: request.key.id.clone(),
@@ -58,33 +52,87 @@ impl DriverState {
                 fingerprint,
                 expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
             });
+        let found = self.resolve(&request)?;
+        let cut = self.cut(request.body.json().clone()).await?;
+        let refers = self.references(&request, &found, &cut.json).await?;
+        let adopted = refers.adopted.clone();
+        let outcome = self.accept(&request, found, refers, cut, idempotency, now).await;
+        if outcome.as_ref().map_or(true, |receipt| receipt.repeated) {
+            self.media.drop_blobs(&adopted).await;
+        }
+        outcome
+    }
+
+    /// What follows once the references of a request are known.
+    async fn accept(
+        &self,
+        request: &SubmitRequest,
+        found: Resolved,
+        refers: References,
+        cut: Extracted,
+        idempotency: Option<Idempotency>,
+        now: UnixMs,
+    ) -> Result<Receipt, SubmitError> {
+        let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
+        let parent = refers.parents.first().map(|parent| parent.task);
+        let found = if joins { self.version_of_parent(request, found, &refers).await? } else { found };
+        let adopted = refers.adopted.clone();
+        let seed = self.seed.next_u64();
+        let (resolved, accepted, blobs) = self.ask_plugin(request, found, refers, cut, seed, now).await?;
+        // The plugin may choose another of its models; the key's list holds for that one too.
+        if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
+            return Err(SubmitError::ModelForbidden(accepted.model));
+        }
         self.media.keep(&blobs).await.map_err(|error| SubmitError::Internal(error.to_string()))?;
-        let kept: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+        let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+        let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
+        let outcome = if joins {
+            self.join(request, parent, accepted, kept, idempotency, now).await
+        } else {
+            self.add(request, resolved, accepted, kept, idempotency, seed, now).await
+        };
+        if outcome.as_ref().map_or(true, |receipt| receipt.repeated) {
+            self.media.drop_blobs(&new).await;
+        }
+        outcome
+    }
+
+    /// Adds the task of an accepted request.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the new task")]
+    async fn add(
+        &self,
+        request: &SubmitRequest,
+        resolved: Resolved,
+        accepted: Accepted,
+        blobs: Vec<BlobId>,
+        idempotency: Option<Idempotency>,
+        seed: u64,
+        now: UnixMs,
+    ) -> Result<Receipt, SubmitError> {
+        let task = Task { blobs, ..self.new_task(request, &resolved, accepted, seed, now)? };
         let model = task.model.clone();
-        let task = Box::new(Task { blobs: kept.clone(), ..task });
-        let outcome =
-            self.store.execute(Command::Submit { task, idempotency }).await.map_err(|error| match error {
-                StoreError::Busy => SubmitError::Busy,
-                error => error.into(),
-            })?;
-        match outcome {
+        match self.execute(Command::Submit { task: Box::new(task), idempotency }).await? {
             Ok(Applied::Submitted(id)) => {
                 self.live.add(id, Some(resolved.version), None, now);
                 metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })
             }
-            Ok(Applied::Repeated(task)) => {
-                self.media.drop_blobs(&kept).await;
-                Ok(Receipt { task, repeated: true })
-            }
-            other => {
-                self.media.drop_blobs(&kept).await;
-                Err(rejection_error(&other))
-            }
+            Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+            other => Err(rejection_error(&other)),
         }
     }
 
-    pub(crate) async fn cut(&self, body: Bytes) -> Result<Extracted, SubmitError> {
+    pub(crate) async fn execute(
+        &self,
+        command: Command,
+    ) -> Result<Result<Applied, Rejection>, SubmitError> {
+        self.store.execute(command).await.map_err(|error| match error {
+            StoreError::Busy => SubmitError::Busy,
+            error => error.into(),
+        })
+    }
+
+    pub(crate) async fn cut(&self, body: Json) -> Result<Extracted, SubmitError> {
         self.media.extract(body).await.map_err(|error| match error {
             ExtractError::Interrupted => SubmitError::Draining,
             error => SubmitError::Invalid { field: None, message: error.to_string() },
@@ -110,28 +158,12 @@ impl DriverState {
         Ok(resolved)
     }
 
-    fn parent(&self, request: &SubmitRequest) -> Result<Option<Parent>, SubmitError> {
-        let Some(id) = request.parent else { return Ok(None) };
-        let task = self
-            .store
-            .task(id)?
-            .filter(|task| task.customer == request.key.customer)
-            .ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))?;
-        Ok(Some(Parent {
-            task: task.id,
-            model: task.model,
-            completed: task.status == Status::Completed,
-            public: task.public,
-            private: task.private,
-        }))
-    }
-
     /// The task belongs to the version that accepted it: the standby, where the version found faulted.
     async fn ask_plugin(
         &self,
         request: &SubmitRequest,
         found: Resolved,
-        parent: Option<Parent>,
+        refers: References,
         cut: Extracted,
         seed: u64,
         now: UnixMs,
@@ -142,12 +174,14 @@ impl DriverState {
             task: None,
             accepted_at: now,
             deadline: now.plus(self.time_limit(&found.model)),
+            customer: self.pseudonym(&request.key.customer),
             settings: self.plugins.settings(found.version.family()),
         };
         let submission = Submission {
             surface: request.surface.to_owned(),
             body: cut.json,
-            parent,
+            parents: refers.parents,
+            owned: refers.owned,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
         match self.plugins.submit_with_fallback(&found, request.surface, context, submission).await {
@@ -170,10 +204,7 @@ impl DriverState {
         seed: u64,
         now: UnixMs,
     ) -> Result<Task, SubmitError> {
-        let quote = self.prices.quote(&accepted.charge).map_err(|error| {
-            tracing::error!(model = accepted.model, %error, "a model has no usable price");
-            SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
-        })?;
+        let quote = self.quote(&accepted)?;
         Ok(Task {
             id: TaskId::new(now, &*self.seed),
             revision: 0,
@@ -192,18 +223,35 @@ impl DriverState {
             created: now,
             finished: None,
             expected_ms: accepted.expected_ms,
-            phase: Phase::Run(Event::Start),
+            phase: Phase::Run(Event::Start(Bytes::new())),
+            brief: accepted.brief,
+            joined: Vec::new(),
             assignment: None,
             blobs: Vec::new(),
             charge: accepted.charge,
             unit_price: quote.unit,
             held: quote.total,
+            joined_held: Credits::ZERO,
             cost: None,
             public: Vec::new(),
             private: Vec::new(),
             media: Vec::new(),
             failure: accepted.doomed.map(TaskFailure::from),
         })
+    }
+
+    /// The price of an accepted request.
+    pub(crate) fn quote(&self, accepted: &Accepted) -> Result<Quote, SubmitError> {
+        self.prices.quote(&accepted.charge).map_err(|error| {
+            tracing::error!(model = accepted.model, %error, "a model has no usable price");
+            SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
+        })
+    }
+
+    /// A customer as plugins name it: stable in one gateway, and of no use outside of it.
+    pub(crate) fn pseudonym(&self, customer: &CustomerId) -> String {
+        let signature = self.pepper.sign(&[b"customer", customer.as_str().as_bytes()]);
+        Digest(signature).to_string()[..PSEUDONYM_CHARACTERS].to_owned()
     }
 
     fn time_limit(&self, model: &str) -> Duration {
@@ -252,6 +300,7 @@ pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitErr
         Err(Rejection::QuotaExceeded { needed, remaining }) => {
             SubmitError::QuotaExceeded { needed, remaining }
         }
+        Err(Rejection::JoinsFull(_)) => SubmitError::Busy,
         Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
         Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
             SubmitError::KeyGone

@@ -11,9 +11,9 @@ use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 
 use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
-use crate::result;
+use crate::read::result;
 use crate::state::ShutdownState;
-use crate::submit::may_use;
+use crate::submit::submission::may_use;
 
 impl Driver {
     /// The key of this digest, straight from the store. Callers cache, and drop what they cached
@@ -85,7 +85,7 @@ impl Driver {
         self.state.store.list_tasks(&key.customer, query).await
     }
 
-    /// The client's `result` of a completed task as JSON; links begin with `base` (no trailing slash).
+    /// The client's `result` of a task as JSON, interim or final; `None` while there is none. Links begin with `base` (no trailing slash).
     #[must_use]
     pub fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
         result::render(task, |media| self.state.media.link(base, media))

@@ -1,19 +1,21 @@
-//! A completed task's `result` as its client reads it: placeholders become links.
+//! A task's `result` as its client reads it, interim or final: placeholders become links.
 //!
 //! The stored form keeps `media:<n>` and `expires:<n>`, so that a link can begin with whatever name the
 //! client reached the gateway by. Pure.
 
-use gatehouse_model::{Media, Status, Task};
+use gatehouse_model::{Media, Task};
 use serde_json::Value;
 
-/// The result of a completed task; `link` makes one product's link. `None` while there is no result.
+/// The result of a task; `link` makes one product's link. `None` while there is no result.
 pub(crate) fn render(task: &Task, link: impl Fn(&Media) -> String) -> Option<Vec<u8>> {
-    if task.status != Status::Completed {
-        return None;
-    }
-    let mut result: Value = serde_json::from_slice(&task.public).ok()?;
-    fill(&mut result, &task.media, &link);
-    serde_json::to_vec(&result).ok()
+    fill_in(&task.public, &task.media, link)
+}
+
+/// JSON with its placeholders filled in; `None` when it is none.
+pub(crate) fn fill_in(json: &[u8], media: &[Media], link: impl Fn(&Media) -> String) -> Option<Vec<u8>> {
+    let mut value: Value = serde_json::from_slice(json).ok()?;
+    fill(&mut value, media, &link);
+    serde_json::to_vec(&value).ok()
 }
 
 fn fill(value: &mut Value, media: &[Media], link: &impl Fn(&Media) -> String) {

@@ -1,0 +1,73 @@
+//! A family's own rendering of a task, on a path of the family.
+//!
+//! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
+//! goes on, and its usual rendering stays.
+
+use gatehouse_model::{Context, Credits, Failure, FailureKind, Json, Task, TaskId, TaskView};
+use gatehouse_runtime::StepRoute;
+
+use crate::api::ViewRequest;
+use crate::driver::Driver;
+use crate::errors::ViewError;
+use crate::read::result;
+use crate::state::DriverState;
+
+impl Driver {
+    /// The body a family makes of one of the caller's tasks; links begin with the request's `base`.
+    ///
+    /// # Errors
+    /// [`ViewError`].
+    pub async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
+        let ViewRequest { key, task, surface, base } = request;
+        let task = self.task(key, *task)?.ok_or(ViewError::NotFound)?;
+        let json = self.state.view(&task, surface).await?;
+        let rendered =
+            result::fill_in(json.as_bytes(), &task.media, |media| self.state.media.link(base, media));
+        rendered.ok_or_else(|| ViewError::Plugin(task.model))
+    }
+}
+
+impl DriverState {
+    async fn view(&self, task: &Task, surface: &str) -> Result<Json, ViewError> {
+        let Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) =
+            self.plugins.route(&task.family, &task.digest, task.state_version).await
+        else {
+            return Err(ViewError::Plugin(task.model.clone()));
+        };
+        if !version.about().offers.views {
+            return Err(ViewError::NotFound);
+        }
+        let context = Context { ..self.context(task, &version) };
+        let view = self.task_view(task);
+        self.plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
+            tracing::error!(task = %task.id, family = task.family, %fault, "plugin fault in a view");
+            ViewError::Plugin(task.model.clone())
+        })
+    }
+
+    fn task_view(&self, task: &Task) -> TaskView {
+        let failure = task.failure.as_ref().filter(|_| task.status.is_final());
+        TaskView {
+            task: self.parent_of(task, Vec::new()),
+            progress: task.progress,
+            created: task.created,
+            ended: task.finished,
+            failure: failure.map(|failure| Failure {
+                blame: match failure.kind {
+                    FailureKind::Request | FailureKind::Cancelled => gatehouse_model::Blame::Request,
+                    FailureKind::Moderation => gatehouse_model::Blame::Moderation,
+                    FailureKind::Upstream | FailureKind::Timeout | FailureKind::Internal => {
+                        gatehouse_model::Blame::Upstream
+                    }
+                },
+                message: failure.message.clone(),
+            }),
+            cost: task.cost.as_ref().map(Credits::to_string),
+        }
+    }
+}
+
+/// Parses the id in a path; what is no id names no task.
+pub(crate) fn task_id(text: &str) -> Option<TaskId> {
+    text.parse().ok()
+}

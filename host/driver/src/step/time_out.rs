@@ -1,0 +1,62 @@
+//! The end of a task whose time is over: it fails with a full refund, whatever its provider still does.
+//!
+//! A family that can stop its provider is asked for a call that does so. The call is made once, after the end, and no
+//! crash repeats it: what the provider makes of the job is the operator's cost.
+
+use std::time::Duration;
+
+use gatehouse_model::{AccountAssignment, Action, Call, Cause, Event, Phase, Task};
+use gatehouse_runtime::StepRoute;
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{Ending, timed_out};
+
+use crate::state::DriverState;
+use crate::step::run_context::{RunContext, StepOutcome};
+
+/// Time for the call that stops a provider.
+const STOP_TIME: Duration = Duration::from_secs(30);
+
+impl DriverState {
+    /// Fails the task. An audit record notes once that its provider may still go on.
+    pub(super) async fn time_out(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+        let stop = self.call_that_stops(&run.durable).await;
+        let audit = run.durable.assignment.as_ref().map(|AccountAssignment { provider, account }| {
+            let told = if stop.is_some() { "is told to stop; " } else { "" };
+            format!("out of time: {provider}/{account} {told}what it may still do is the operator's cost")
+        });
+        let (task, permit) = (run.durable.clone(), run.account_permit.clone());
+        let outcome = self.finish(run, Ending::failed(timed_out()), audit).await?;
+        if let (StepOutcome::Ended, Some(call)) = (&outcome, stop) {
+            self.stop_provider(&task, &call).await;
+        }
+        // The account counts the job until it was told.
+        drop(permit);
+        Ok(outcome)
+    }
+
+    /// The family's call that stops the provider, if the task waits for it.
+    async fn call_that_stops(&self, task: &Task) -> Option<Call> {
+        task.assignment.as_ref()?;
+        if !matches!(task.phase, Phase::Wait(_)) {
+            return None;
+        }
+        let route = self.plugins.route(&task.family, &task.digest, task.state_version).await;
+        let Ok(StepRoute::Run(version)) = route else { return None };
+        let (context, event) = (self.context(task, &version), Event::Cancel(Cause::Deadline));
+        match self.plugins.advance(&version, context, task.state.clone(), event).await.ok()?.next {
+            Action::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    async fn stop_provider(&self, task: &Task, call: &Call) {
+        let account = task.assignment.as_ref().filter(|made| made.provider == call.provider);
+        let Some(account) = account else { return };
+        let Ok(permit) = self.upstream.acquire_call(&account.provider, &account.account) else { return };
+        let permit = if call.credentials { permit } else { permit.without_credentials() };
+        let blobs = self.media.blobs_of([]);
+        let outcome = self.upstream.call(&permit, call, &blobs, self.now().plus(STOP_TIME)).await;
+        let status = outcome.as_ref().map_or(0, |reply| reply.status);
+        tracing::info!(task = %task.id, provider = call.provider, status, "told the provider to stop");
+    }
+}

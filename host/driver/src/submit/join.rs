@@ -1,0 +1,92 @@
+//! A request that joins a living task instead of making one.
+//!
+//! The version that takes the task's next step judges it: what it makes of the request is delivered to that version's
+//! `advance`. The brief, the blobs and the money become durable in one command, before the receipt.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Accepted, BlobId, UnixMs};
+use gatehouse_runtime::{Resolved, StepRoute};
+use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, Rejection};
+
+use crate::api::{Receipt, SubmitRequest};
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::submit::references::References;
+use crate::submit::submission::rejection_error;
+
+impl DriverState {
+    /// The same model on the version that takes the parent's next step.
+    pub(crate) async fn version_of_parent(
+        &self,
+        request: &SubmitRequest,
+        found: Resolved,
+        refers: &References,
+    ) -> Result<Resolved, SubmitError> {
+        let parent = refers.parents.first().ok_or_else(no_parent)?;
+        let task = self
+            .store
+            .task(parent.task)?
+            .filter(|task| task.customer == request.key.customer && task.family == found.version.family())
+            .ok_or_else(|| SubmitError::NotFound(format!("no task {}", parent.task)))?;
+        if task.status.is_final() {
+            return Err(SubmitError::ParentOver { task: task.id, status: task.status });
+        }
+        let route = self.plugins.route(&task.family, &task.digest, task.state_version).await;
+        match route {
+            Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) => {
+                if version.surface(request.surface).is_some_and(|surface| surface.joins) {
+                    return Ok(Resolved { version: Arc::clone(&version), ..found });
+                }
+                Err(SubmitError::NotFound(format!("task {} takes no such request", task.id)))
+            }
+            Err(missing) => {
+                tracing::error!(task = %task.id, %missing, "a request cannot join a task without its plugin version");
+                Err(SubmitError::Plugin(found.model))
+            }
+        }
+    }
+
+    /// Adds an accepted request to its parent.
+    pub(crate) async fn join(
+        &self,
+        request: &SubmitRequest,
+        parent: Option<gatehouse_model::TaskId>,
+        accepted: Accepted,
+        blobs: Vec<BlobId>,
+        idempotency: Option<Idempotency>,
+        now: UnixMs,
+    ) -> Result<Receipt, SubmitError> {
+        let parent = parent.ok_or_else(no_parent)?;
+        if let Some(failure) = accepted.doomed {
+            // There is no task of its own that could fail.
+            return Err(SubmitError::Invalid { field: None, message: failure.message });
+        }
+        let quote = self.quote(&accepted)?;
+        let join = JoinRequest {
+            key: request.key.id.clone(),
+            surface: request.surface.to_owned(),
+            brief: accepted.brief,
+            blobs,
+            charge: accepted.charge,
+            unit_price: quote.unit,
+            held: quote.total,
+        };
+        let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
+        match self.execute(command).await? {
+            Ok(Applied::Joined(task)) => {
+                self.live.wake(task, now);
+                metrics::counter!(gatehouse_model::metric::TASKS_JOINED, "model" => accepted.model).increment(1);
+                Ok(Receipt { task, repeated: false })
+            }
+            Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+            Err(Rejection::Final(status)) => Err(SubmitError::ParentOver { task: parent, status }),
+            Err(Rejection::NoTask(_)) => Err(SubmitError::NotFound(format!("no task {parent}"))),
+            other => Err(rejection_error(&other)),
+        }
+    }
+}
+
+fn no_parent() -> SubmitError {
+    SubmitError::NotFound("the request names no task to join".to_owned())
+}

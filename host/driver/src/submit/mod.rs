@@ -1,0 +1,5 @@
+//! From a request to a durable task, or to a request that joins one.
+
+pub(crate) mod join;
+pub(crate) mod references;
+pub(crate) mod submission;

@@ -1,0 +1,184 @@
+//! What a request refers to: earlier tasks of its customer, and names the customer owns.
+//!
+//! The manifest says where they stand. A task or a name of another customer is as unknown as one that never existed.
+
+use std::collections::BTreeSet;
+
+use gatehouse_model::{
+    BlobId, Facts, Json, NamePlace, OwnedName, Parent, ParentPlace, SurfaceInfo, Task, TaskId,
+};
+use gatehouse_runtime::Resolved;
+use gatehouse_upstream::affinity;
+use serde_json::Value;
+
+use crate::api::SubmitRequest;
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+
+/// Tasks one request may follow up.
+const MAX_PARENTS: usize = 16;
+/// Names one request may refer to.
+const MAX_NAMES: usize = 64;
+/// Characters of a bad reference that an error repeats.
+const SHOWN: usize = 100;
+
+/// The tasks and names of a request.
+pub(crate) struct References {
+    pub(crate) parents: Vec<Parent>,
+    pub(crate) owned: Vec<OwnedName>,
+    /// Blobs made of the parents' results; the new task's, if it is accepted.
+    pub(crate) adopted: Vec<BlobId>,
+}
+
+impl DriverState {
+    /// Looks up what the request refers to on its surface.
+    pub(crate) async fn references(
+        &self,
+        request: &SubmitRequest,
+        found: &Resolved,
+        body: &Json,
+    ) -> Result<References, SubmitError> {
+        let mut refers = References { parents: Vec::new(), owned: Vec::new(), adopted: Vec::new() };
+        let Some(surface) = found.version.surface(request.surface) else { return Ok(refers) };
+        // Most surfaces refer to nothing in the body, which then is not parsed here.
+        let in_body = matches!(surface.parent, ParentPlace::Field(_)) || !surface.names.is_empty();
+        let body: Value = if in_body { serde_json::from_str(body).unwrap_or_default() } else { Value::Null };
+        let tasks = self.parent_tasks(request, surface, &body)?;
+        for task in tasks {
+            let media = self.adopt(&task, &mut refers.adopted).await?;
+            refers.parents.push(self.parent_of(&task, media));
+        }
+        let names = names(&body, &surface.names)?;
+        if !names.is_empty() {
+            refers.owned = self.store.owned_names(&request.key.customer, &names)?;
+        }
+        Ok(refers)
+    }
+
+    fn parent_tasks(
+        &self,
+        request: &SubmitRequest,
+        surface: &SurfaceInfo,
+        body: &Value,
+    ) -> Result<Vec<Task>, SubmitError> {
+        let (field, ids): (&str, Vec<TaskId>) = match &surface.parent {
+            ParentPlace::Nowhere => return Ok(Vec::new()),
+            ParentPlace::Path => ("task_id", request.parent.into_iter().collect()),
+            ParentPlace::Field(field) => {
+                let texts = texts_at(body, field);
+                let id = |text: &str| {
+                    text.parse().map_err(|_| SubmitError::NotFound(format!("no task {}", shown(text))))
+                };
+                (field, texts.into_iter().map(id).collect::<Result<_, _>>()?)
+            }
+        };
+        if ids.len() > MAX_PARENTS {
+            let message = format!("{field}: expected at most {MAX_PARENTS} tasks, got {}", ids.len());
+            return Err(SubmitError::Invalid { field: Some(field.to_owned()), message });
+        }
+        ids.into_iter()
+            .map(|id| {
+                let task = self.store.task(id)?.filter(|task| task.customer == request.key.customer);
+                task.ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))
+            })
+            .collect()
+    }
+
+    /// The results of a parent as blobs. One that is gone is left out.
+    async fn adopt(&self, task: &Task, adopted: &mut Vec<BlobId>) -> Result<Vec<Facts>, SubmitError> {
+        let mut media = Vec::with_capacity(task.media.len());
+        for result in &task.media {
+            let found = self.media.adopt(result).await;
+            let found = found.map_err(|error| SubmitError::Internal(error.to_string()))?;
+            if let Some((blob, facts)) = found {
+                adopted.push(blob);
+                media.push(facts);
+            }
+        }
+        Ok(media)
+    }
+
+    /// A task as a plugin sees it.
+    pub(crate) fn parent_of(&self, task: &Task, media: Vec<Facts>) -> Parent {
+        Parent {
+            task: task.id,
+            family: task.family.clone(),
+            model: task.model.clone(),
+            status: task.status,
+            public: record(&task.public),
+            private: record(&task.private),
+            media,
+            affinity: task.assignment.as_ref().map(|made| affinity(&made.provider, &made.account)),
+        }
+    }
+}
+
+/// A stored record; `null` while there is none.
+fn record(bytes: &[u8]) -> Json {
+    let text = if bytes.is_empty() { "null" } else { str::from_utf8(bytes).unwrap_or("null") };
+    text.into()
+}
+
+/// The names of a body, each once.
+fn names(body: &Value, places: &[NamePlace]) -> Result<Vec<String>, SubmitError> {
+    let mut found = BTreeSet::new();
+    for place in places {
+        match place {
+            NamePlace::Field(field) => found.extend(texts_at(body, field)),
+            NamePlace::Scheme(scheme) => with_scheme(body, &format!("{scheme}://"), &mut found),
+        }
+    }
+    if found.len() > MAX_NAMES {
+        let message = format!("expected at most {MAX_NAMES} names of assets, got {}", found.len());
+        return Err(SubmitError::Invalid { field: None, message });
+    }
+    Ok(found.into_iter().map(str::to_owned).collect())
+}
+
+/// The text of a field, or the texts of the list in it. The rest is for the plugin to judge.
+fn texts_at<'a>(body: &'a Value, field: &str) -> Vec<&'a str> {
+    match body.get(field) {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn with_scheme<'a>(value: &'a Value, scheme: &str, found: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::String(text) if text.starts_with(scheme) => drop(found.insert(text)),
+        Value::Array(items) => items.iter().for_each(|item| with_scheme(item, scheme, found)),
+        Value::Object(fields) => fields.values().for_each(|field| with_scheme(field, scheme, found)),
+        _ => {}
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_stand_in_fields_and_behind_schemes() {
+        let places = [NamePlace::Scheme("asset".to_owned()), NamePlace::Field("group_id".to_owned())];
+        let check = |body: Value, expected: &[&str]| {
+            assert_eq!(names(&body, &places).unwrap(), expected, "{body}");
+        };
+        check(json!({}), &[]);
+        check(json!({"group_id": "g1", "a": [{"b": "asset://2"}, "asset://1", "asset://2"]}), &["asset://1", "asset://2", "g1"]);
+        check(json!({"group_id": ["g1", 7, "g2"], "asset": "asset:/1", "x": {"group_id": "g3"}}), &["g1", "g2"]);
+    }
+
+    #[test]
+    fn too_many_names_are_the_request_s_fault() {
+        let body = json!((0..=MAX_NAMES).map(|n| format!("asset://{n}")).collect::<Vec<_>>());
+        let places = [NamePlace::Scheme("asset".to_owned())];
+        let error = names(&body, &places).unwrap_err().to_string();
+        assert_eq!(error, "expected at most 64 names of assets, got 65");
+    }
+}

@@ -1,0 +1,140 @@
+//! Makes an edit of what the store holds: bytes that are new, and parts of the source that follow them.
+//!
+//! A clip needs its film's head only, a tile the whole picture; both are worked on by a blocking thread, few at once,
+//! and a decoder that panics has lost its result, nothing else.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures_util::stream::StreamExt;
+use gatehouse_model::Edit;
+use object_store::path::Path;
+
+use crate::edit::clip::plan::{ClipPlan, plan};
+use crate::edit::locate::{self, LocateError, read};
+use crate::edit::tile::tile;
+use crate::probe::facts::{SNIFFED, sniff};
+use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
+use crate::storage::writer::Writer;
+
+/// Parts of a source that are closer than this are read in one go.
+const GAP: u64 = 256 * 1024;
+
+/// A source in the store.
+pub(crate) struct Stored {
+    pub(crate) path: Path,
+    pub(crate) length: u64,
+}
+
+/// An edited result.
+#[derive(Debug)]
+pub(crate) struct Edited {
+    /// Its first bytes, or all of them.
+    pub(crate) head: Vec<u8>,
+    /// What follows, as ascending parts of the source.
+    pub(crate) parts: Vec<Range<u64>>,
+}
+
+/// Why there is no edited result.
+pub(crate) enum EditError {
+    /// The source does not allow it; in words a client may read.
+    Unfit(String),
+    /// Our own store failed.
+    Store(Error),
+}
+
+impl From<Error> for EditError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<LocateError> for EditError {
+    fn from(error: LocateError) -> Self {
+        match error {
+            LocateError::Unfit(reason) => Self::Unfit(reason),
+            LocateError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl Edited {
+    pub(crate) fn length(&self) -> u64 {
+        self.head.len() as u64 + self.parts.iter().map(|part| part.end - part.start).sum::<u64>()
+    }
+}
+
+impl MediaStore {
+    /// Computes an edit. Nothing is written.
+    pub(crate) async fn edit(&self, source: &Stored, edit: &Edit) -> Result<Edited, EditError> {
+        // Closed only with the store itself; then the work below ends too.
+        let permit = Arc::clone(&self.0.edits).acquire_owned().await;
+        let objects = &self.0.objects;
+        match *edit {
+            Edit::Tile(wanted) => {
+                let picture = read(objects, &source.path, 0..source.length).await?;
+                let most = self.0.config.max_result();
+                let head = blocking(permit, move || tile(&picture, &wanted, most)).await?;
+                Ok(Edited { head, parts: vec![] })
+            }
+            Edit::Clip(wanted) => {
+                let head = read(objects, &source.path, 0..source.length.min(SNIFFED as u64)).await?;
+                let came = sniff(&head);
+                if !matches!(came, Some("video/mp4" | "video/quicktime" | "audio/mp4")) {
+                    let came = came.unwrap_or("bytes of no known kind");
+                    return Err(EditError::Unfit(format!("only an MP4 file has clips, got {came}")));
+                }
+                let film = locate::film(objects, &source.path, source.length).await?;
+                let ClipPlan { head, parts } = blocking(permit, move || plan(&film, &wanted)).await?;
+                Ok(Edited { head, parts })
+            }
+        }
+    }
+
+    /// Writes parts of a source, in ascending order.
+    pub(crate) async fn copy_parts(
+        &self,
+        source: &Stored,
+        parts: &[Range<u64>],
+        writer: &mut Writer,
+    ) -> Result<(), Error> {
+        for run in parts.chunk_by(|before, after| after.start - before.end <= GAP) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let mut at = first.start;
+            let mut rest = run;
+            let mut body = self.0.objects.read_part(&source.path, first.start..last.end).await?;
+            while let Some(piece) = body.next().await.transpose()? {
+                let end = at + piece.len() as u64;
+                while let Some((part, later)) = rest.split_first().filter(|(part, _)| part.start < end) {
+                    let (from, to) = (part.start.max(at) - at, part.end.min(end) - at);
+                    writer.write(&piece[from as usize..to as usize]).await?;
+                    if part.end > end {
+                        break;
+                    }
+                    rest = later;
+                }
+                at = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs an edit on a blocking thread. The permit goes with it: what nobody waits for any more still takes its memory.
+async fn blocking<T: Send + 'static>(
+    permit: impl Send + 'static,
+    edit: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, EditError> {
+    let edited = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        edit()
+    });
+    match edited.await {
+        Ok(edited) => edited.map_err(EditError::Unfit),
+        Err(error) => {
+            tracing::error!(%error, "an edit panicked");
+            Err(EditError::Unfit("its bytes cannot be read".to_owned()))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The calls of the `bulk` interface.
+
+use gatehouse_model::{Call, Context, Reply};
+use wasmtime::Store;
+
+use super::contract::bindings::gatehouse::family::upstream;
+use super::exports::{BulkExports, Family, missing};
+use super::{lift, lower};
+use crate::exec::guest::Guest;
+
+/// `bulk.merge`.
+pub(crate) fn merge(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &Context,
+    key: &str,
+    items: &[String],
+) -> wasmtime::Result<Call> {
+    let call: upstream::Call =
+        family.call(store, exports(family)?.merge, (&lower::context(cx), key, items))?;
+    Ok(lift::call(call))
+}
+
+/// `bulk.split`.
+pub(crate) fn split(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &Context,
+    key: &str,
+    items: &[String],
+    reply: Reply,
+) -> wasmtime::Result<Vec<Option<Reply>>> {
+    let reply = lower::reply(reply);
+    let replies: Vec<Option<upstream::Reply>> =
+        family.call(store, exports(family)?.split, (&lower::context(cx), key, items, &reply))?;
+    Ok(replies.into_iter().map(|reply| reply.map(lift::reply)).collect())
+}
+
+fn exports(family: &Family) -> wasmtime::Result<BulkExports> {
+    family.exports.bulk.ok_or_else(|| missing("bulk"))
+}

@@ -1,0 +1,131 @@
+//! An account's credential: the configured way with its secret resolved, and what one call carries of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use gatehouse_model::{Secret, UnixMs};
+use tokio::time::Instant;
+
+use crate::auth::jwt;
+use crate::auth::signing::SigningKey;
+use crate::auth::slot::Slot;
+use crate::auth::token_cache::{TokenCache, TokenInUse};
+use crate::auth::token_endpoint::{TokenAccess, TokenError};
+use crate::response::redact::Redactor;
+
+/// What an account has to authenticate with.
+pub(crate) struct Credential {
+    kind: Kind,
+    /// The forms of what the account holds, worked out once.
+    redactor: Arc<Redactor>,
+}
+
+/// The ways, with what each needs.
+pub(crate) enum Kind {
+    /// Nothing.
+    None,
+    /// The secret itself.
+    Fixed(Slot, Secret<String>),
+    /// A token made for each call.
+    Jwt { key_id: Secret<String>, secret: Secret<String>, lifetime_s: u64 },
+    /// A signature of each request.
+    Hmac(Arc<SigningKey>),
+    /// A token that was issued.
+    ServiceAccount(Arc<TokenCache>),
+}
+
+/// What one call carries.
+pub(crate) struct CallCredential {
+    pub(crate) proof: Proof,
+    /// Takes it out of what comes back.
+    pub(crate) redactor: Arc<Redactor>,
+    /// The issued token among it.
+    pub(crate) token: Option<TokenInUse>,
+}
+
+/// How a request shows whose it is.
+pub(crate) enum Proof {
+    /// Not at all.
+    None,
+    /// By a text in a slot.
+    InSlot(Slot, Secret<String>),
+    /// By a signature over the whole request.
+    Signature(Arc<SigningKey>),
+}
+
+impl Credential {
+    pub(crate) fn new(kind: Kind) -> Self {
+        let secret = match &kind {
+            Kind::Fixed(_, secret) | Kind::Jwt { secret, .. } => Some(secret),
+            Kind::Hmac(key) => Some(&key.secret),
+            // The key of a service account signs; no provider ever receives it.
+            Kind::None | Kind::ServiceAccount(_) => None,
+        };
+        let redactor = Arc::new(Redactor::of(secret));
+        Self { kind, redactor }
+    }
+
+    /// Takes the account's own secret out of what comes back.
+    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
+    }
+
+    /// Whether a header of this lower-case name is the credential's, so that a plugin may not set it.
+    pub(crate) fn owns(&self, name: &str) -> bool {
+        match &self.kind {
+            Kind::Fixed(Slot::Header(slot), _) => slot == name,
+            Kind::Hmac(key) => key.owns(name),
+            Kind::None | Kind::Fixed(..) | Kind::Jwt { .. } | Kind::ServiceAccount(_) => false,
+        }
+    }
+
+    /// What a call at this moment carries. A token is awaited until `deadline`.
+    pub(crate) async fn for_call(
+        &self,
+        access: &TokenAccess,
+        deadline: Instant,
+    ) -> Result<CallCredential, TokenError> {
+        let (proof, redactor, token) = match &self.kind {
+            Kind::None => (Proof::None, Arc::clone(&self.redactor), None),
+            Kind::Fixed(slot, secret) => {
+                (Proof::InSlot(slot.clone(), secret.clone()), Arc::clone(&self.redactor), None)
+            }
+            Kind::Jwt { key_id, secret, lifetime_s } => {
+                let token = jwt::of_access_key(key_id, secret, *lifetime_s, access.clock.now());
+                let redactor = Arc::new(Redactor::of([secret, &token]));
+                (Proof::InSlot(Slot::Bearer, token), redactor, None)
+            }
+            Kind::Hmac(key) => (Proof::Signature(Arc::clone(key)), Arc::clone(&self.redactor), None),
+            Kind::ServiceAccount(cache) => {
+                let issued = cache.token(access, deadline).await?;
+                let text = issued.token.text.clone();
+                (Proof::InSlot(Slot::Bearer, text), Arc::clone(&issued.token.redactor), Some(issued))
+            }
+        };
+        Ok(CallCredential { proof, redactor, token })
+    }
+}
+
+impl CallCredential {
+    /// Nothing, for a call that goes without credentials.
+    pub(crate) fn none(redactor: &Arc<Redactor>) -> Self {
+        Self { proof: Proof::None, redactor: Arc::clone(redactor), token: None }
+    }
+
+    /// The provider refused it: whether the call may go again with another one.
+    pub(crate) fn is_renewed_after_refusal(&self, now: UnixMs) -> bool {
+        self.token.as_ref().is_some_and(|token| token.drop_refused(now))
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            Kind::None => "Credential::None",
+            Kind::Fixed(..) => "Credential::Fixed",
+            Kind::Jwt { .. } => "Credential::Jwt",
+            Kind::Hmac(_) => "Credential::Hmac",
+            Kind::ServiceAccount(_) => "Credential::ServiceAccount",
+        })
+    }
+}
