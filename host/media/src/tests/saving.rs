@@ -17,15 +17,6 @@ async fn save(test: &TestMedia, source: &str, mime: Option<&str>) -> Result<Medi
     })
 }
 
-async fn content(test: &TestMedia, media: &Media) -> Vec<u8> {
-    let link = test.media.link("", media);
-    let query = link.split_once('?').unwrap().1;
-    let (expires, signature) = query.split_once('&').unwrap();
-    let name = crate::links::signed_link::name(media.id, &media.mime);
-    let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
-    collect(test.media.open_link(&name, expires, signature, None).await.unwrap().body).await
-}
-
 #[tokio::test]
 async fn a_result_is_copied_whole_whatever_its_size() {
     let server = serve(|path| (200, "application/octet-stream", picture(path[1..].parse().unwrap()))).await;
