@@ -6,7 +6,7 @@ use crate::common::{self, flawed, open, ready, unruly};
 use gatehouse_runtime::{ComponentRunner, Config, Limits};
 
 /// A component that imports one empty interface.
-fn importing(name: &str) -> Vec<u8> {
+pub fn importing(name: &str) -> Vec<u8> {
     let mut wasm = b"\0asm\x0d\0\x01\0".to_vec();
     wasm.extend([7, 3, 1, 0x42, 0]);
     let length = u8::try_from(name.len()).unwrap();
@@ -48,7 +48,10 @@ fn every_stage_refuses_with_its_own_reason() {
     check(&flawed(b's'), "describe: manifest.surfaces[\"images.generate\"].schema: expected JSON");
     check(&flawed(b'm'), "default-model: expected a model id that serves this surface, got \"unruly-1\"");
     check(&flawed(b'r'), "describe: manifest.reads-state: expected versions older than 1, got 1");
-    check(&flawed(b'e'), "self-test: number 0 on images.generate: it promised Refused and answered Accepted");
+    check(
+        &flawed(b'e'),
+        "self-test: number 1 of 3 on images.generate with body \"ok\": it promised Refused and answered Accepted",
+    );
     check(&flawed(b'l'), "submit failed: the plugin used more than 1000 ms of processor time");
     check(&flawed(b'w'), "advance with Start failed: the plugin's wait is not acceptable");
 

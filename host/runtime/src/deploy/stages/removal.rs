@@ -22,8 +22,7 @@ pub(crate) fn check_removal(before: &About, after: &About) -> Result<(), FitErro
     }
     for surface in before.surfaces.iter().filter(|surface| surface.default_model.is_some()) {
         let name = &surface.name;
-        let is_kept = |own: &&_| own.name == *name;
-        if after.surfaces.iter().find(is_kept).is_some_and(|own| own.default_model.is_none()) {
+        if after.surfaces.iter().any(|own| own.name == *name && own.default_model.is_none()) {
             removed.push(format!("the default model of surface {name:?}"));
         }
     }
