@@ -11,8 +11,8 @@ use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
-use crate::jobs::Jobs;
-use crate::text::Text;
+use crate::interfaces::jobs::Jobs;
+use crate::interfaces::text::Text;
 
 /// Checks a request; the state is returned encoded.
 ///
