@@ -179,6 +179,8 @@ impl ServiceState {
         let built_in = self.config.built_in.contains(&version.digest());
         log.stage("fit", || {
             registry.fits(about)?;
+            let inventory = self.config.inventory.as_ref();
+            inventory.map_or(Ok(()), |inventory| check_routes(about, inventory))?;
             let mut notes = Vec::new();
             if let Some(before) = registry.family(version.family()) {
                 match (check_removal(before.about(), about), removal) {
@@ -190,13 +192,11 @@ impl ServiceState {
                     (Ok(()), _) => {}
                 }
             }
-            let needs = self.config.inventory.as_ref().map(|inventory| {
-                check_routes(about, inventory).and_then(|()| check_inventory(about, inventory))
-            });
+            let needs = inventory.map(|inventory| check_inventory(about, inventory));
             notes.push(match needs {
                 None => "this gateway serves no requests".to_owned(),
                 Some(Ok(note)) => note,
-                Some(Err(lacks)) if built_in && lacks.is_of_configuration() => {
+                Some(Err(lacks)) if built_in => {
                     tracing::warn!(family = version.family(), %lacks, "a built-in plugin lacks what it needs");
                     format!("it came with the gateway and is accepted, although {lacks}")
                 }

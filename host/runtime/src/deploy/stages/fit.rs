@@ -67,13 +67,6 @@ pub enum FitError {
     },
 }
 
-impl FitError {
-    /// Whether only the operator's configuration is at fault.
-    pub(crate) fn is_of_configuration(&self) -> bool {
-        matches!(self, Self::Lacks { .. })
-    }
-}
-
 fn quoted(names: &[String]) -> String {
     let each: Vec<String> = names.iter().map(|name| format!("surface {name:?}")).collect();
     each.join(", ")
