@@ -217,6 +217,9 @@ pub(crate) enum PluginCommand {
         /// Its signature [default: FILE.sig if it exists]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
+        /// Let it leave out models, aliases and surfaces that the version before serves
+        #[arg(long)]
+        allow_removal: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -224,6 +227,9 @@ pub(crate) enum PluginCommand {
     Activate {
         /// Its digest, or a prefix of it
         version: String,
+        /// Let it leave out models, aliases and surfaces that the version before serves
+        #[arg(long)]
+        allow_removal: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -248,6 +254,9 @@ pub(crate) enum PluginCommand {
         /// Its signature [default: FILE.sig if it exists]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
+        /// Let it leave out models, aliases and surfaces that the version before serves
+        #[arg(long)]
+        allow_removal: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
