@@ -60,7 +60,7 @@ impl Jobs for Puppet {
             ("slashless", Event::Start(_)) => Step::call(act, Call::get("strings", "pull")),
             ("past", Event::Start(_)) => Step::wait(act, UnixMs(0)),
             ("empty", Event::Start(_)) => Step::done(act, Outcome::new(json!(["media:0"]))),
-            _ => Step::new(act, Action::Fail(Failure::request("the end"))),
+            _ => Step::new(act, Action::Fail(Failure::request("the end").into())),
         }
     }
 }
