@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, Driver, MediaFile, MediaRefusal, ModelListing,
-    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
+    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
 };
 use gatehouse_model::{Key, KeyDigest, Task, TaskId};
 
@@ -44,6 +44,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
     ) -> impl Future<Output = Result<TaskPage, StoreError>> + Send;
     fn cancel(&self, key: &Key, id: TaskId) -> impl Future<Output = Result<Task, CancelError>> + Send;
     fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>>;
+    fn view(&self, request: &ViewRequest<'_>) -> impl Future<Output = Result<Vec<u8>, ViewError>> + Send;
     fn models(&self, key: &Key) -> Vec<ModelListing>;
     fn media(
         &self,
@@ -87,6 +88,9 @@ impl Backend for Driver {
     }
     fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
         Self::result(self, task, base)
+    }
+    async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
+        Self::view(self, request).await
     }
     fn models(&self, key: &Key) -> Vec<ModelListing> {
         Self::models(self, key)

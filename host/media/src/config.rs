@@ -12,7 +12,7 @@ pub struct Config {
     pub link_hours: u32,
     /// MiB of one file embedded in a request.
     pub max_blob_mib: u32,
-    /// MiB of one result.
+    /// MiB of one result; of a picture that is cut, also decoded.
     pub max_result_mib: u32,
     /// MiB of one file a client links to.
     pub max_probe_mib: u32,

@@ -1,8 +1,8 @@
 //! Media: blobs, probes, copies of results, signed links.
 //!
 //! Owns every byte that is too large for a task's record: files that clients embed in requests (blobs, kept for a
-//! day), results of providers (kept while their links are valid), facts about both (read from their own bytes), and the
-//! links through which clients read results.
+//! day), results of providers (kept while their links are valid; as they came, or a tile or a clip of them), facts
+//! about both (read from their own bytes), and the links through which clients read results.
 //!
 //! Never opens a socket (`upstream` fetches), never knows which task owns which blob (the caller passes the list),
 //! never trusts a declared type, and keeps no index: object keys carry names and times. Called by `driver`.

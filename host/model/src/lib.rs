@@ -13,6 +13,7 @@ mod digest;
 mod ids;
 pub mod metric;
 mod secret;
+mod status;
 mod task;
 mod time;
 
@@ -22,11 +23,13 @@ pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
 pub use contract::edit::{Clip, Edit, Tile};
+pub use contract::facts::{Facts, MediaKind};
+pub use contract::failure::{Blame, Failure};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::task_contract::{
-    Accepted, Action, Blame, Cause, Charge, Context, Event, Facts, FailedOutcome, Failure, Finding,
-    InterimView, MediaKind, Outcome, Probe, Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, Outcome, Probe,
+    Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,
@@ -36,5 +39,6 @@ pub use customer::{ChatFormat, Customer, Key};
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, KeyId, MediaId, RequestId, Seed, TaskId};
 pub use secret::Secret;
-pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Status, Task, TaskFailure};
+pub use status::Status;
+pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};
 pub use time::{Clock, Pause, UnixMs};

@@ -15,57 +15,15 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::Call;
+use crate::contract::failure::{Blame, Failure};
 use crate::contract::task_contract::{
-    Action, Blame, Charge, Event, FailedOutcome, Failure, InterimView, Outcome, Probe, Stage,
+    Action, Charge, Event, FailedOutcome, InterimView, Outcome, Probe, Stage,
 };
 use crate::credits::Credits;
 use crate::digest::Digest;
 use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
+use crate::status::Status;
 use crate::time::UnixMs;
-
-/// What a client reads as `status`. Only ever moves down this list (invariant I10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Durable, nothing sent.
-    Submitted,
-    /// Queued, here or at the provider.
-    Pending,
-    /// The provider works.
-    Processing,
-    /// Ended well.
-    Completed,
-    /// Ended badly; refunded.
-    Failed,
-}
-
-impl Status {
-    /// Whether nothing can change any more.
-    #[must_use]
-    pub fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed)
-    }
-
-    /// The word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Submitted => "submitted",
-            Self::Pending => "pending",
-            Self::Processing => "processing",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// The status of that word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Submitted, Self::Pending, Self::Processing, Self::Completed, Self::Failed]
-            .into_iter()
-            .find(|status| status.as_str() == word)
-    }
-}
 
 impl From<Stage> for Status {
     fn from(stage: Stage) -> Self {

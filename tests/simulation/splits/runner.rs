@@ -127,6 +127,7 @@ impl StreamRunner {
             config,
             clock: clock.clone(),
             seed: seed.clone(),
+            pepper: pepper(),
         });
         let driver = driver.await.expect("a driver");
         let key = Arc::clone(&keys()[0]);

@@ -83,6 +83,7 @@ impl System {
             config,
             clock: simulation.clock.clone(),
             seed: simulation.seed.clone(),
+            pepper: pepper(),
         };
         let driver = match Driver::start(parts).await {
             Ok(driver) => driver,

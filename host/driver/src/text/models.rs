@@ -127,7 +127,7 @@ mod tests {
         let models = table(&json).unwrap();
         let route = &models.find("m-thinking").unwrap().route;
         assert_eq!((route.model.as_str(), route.upstream.as_str()), ("m", "m"));
-        assert_eq!(&route.rules[..], br#"{"a":1}"#);
+        assert_eq!(&*route.rules, r#"{"a":1}"#);
         assert_eq!(models.find("n").unwrap().route.upstream, "x");
         assert!(models.find("o").is_none());
         assert_eq!(models.names().collect::<Vec<_>>(), [("m", "m"), ("m-thinking", "m"), ("n", "n")]);

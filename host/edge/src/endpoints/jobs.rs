@@ -121,6 +121,7 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         },
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),
+        SubmitError::ParentOver { .. } => Refusal::new(Kind::Conflict, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
         SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),

@@ -34,7 +34,7 @@ pub(crate) async fn respond<B: Backend>(
         (Endpoint::ReadTask, Some(key)) => tasks::read(context, &request, &key).await,
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
-        (Endpoint::ReadJourneyTask, Some(_)) => Err(tasks::unknown(request.param)),
+        (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
         (Endpoint::ListModels, Some(key)) => Ok(models::list(context, &key)),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
         (Endpoint::Text, Some(key)) => text::respond(context, request, key).await,

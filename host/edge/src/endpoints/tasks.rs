@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CancelError, TaskFilter, TaskPage};
+use gatehouse_driver::{CancelError, TaskFilter, TaskPage, ViewError, ViewRequest};
 use gatehouse_model::{Credits, FailureKind, Key, Status, Task, TaskId};
 use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
@@ -97,6 +97,23 @@ pub(super) async fn read<B: Backend>(
     Ok(response)
 }
 
+/// A task as its family renders it, on the family's own path.
+pub(super) async fn view_of_family<B: Backend>(
+    context: &EdgeContext<B>,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let (task, surface) = (parse_id(request.param)?, request.route.surface);
+    let view = ViewRequest { key, task, surface, base: &request.base_url };
+    let body = context.backend.view(&view).await.map_err(|error| match error {
+        ViewError::NotFound => unknown(request.param),
+        ViewError::Store(error) => store_refusal(error),
+        error @ ViewError::Plugin(_) => Refusal::new(Kind::Internal, error.to_string()),
+        other => Refusal::internal(other),
+    })?;
+    Ok(response::json(&raw(body)?))
+}
+
 /// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page. One page reads a
 /// limited number of tasks: with a filter it may be short or empty although `has_more` is true.
 pub(super) async fn list<B: Backend>(
@@ -166,10 +183,7 @@ fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
 }
 
 fn view<B: Backend>(context: &EdgeContext<B>, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
-    let result = match task.status {
-        Status::Completed => context.backend.result(&task, base).map(raw).transpose()?,
-        _ => None,
-    };
+    let result = context.backend.result(&task, base).map(raw).transpose()?;
     let span = task.finished.map(|end| end.since(task.created));
     Ok(TaskView {
         id: task.id,

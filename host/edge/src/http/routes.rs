@@ -19,8 +19,8 @@ pub(crate) enum Endpoint {
     ReadTask,
     CancelTask,
     ListTasks,
-    /// A journey task in the journey's own shape.
-    ReadJourneyTask,
+    /// A task as its family renders it.
+    ViewTask,
     ListModels,
     ReadModel,
     /// A text endpoint, answered while the client waits.
@@ -93,8 +93,8 @@ const JOURNEY: Option<&str> = Some("journey");
 const AVATAR: Option<&str> = Some("clip-avatar");
 
 use Endpoint::{
-    CancelTask, CountTokens, ListModels, ListTasks, Live, ReadJourneyTask, ReadMedia, ReadModel, ReadTask,
-    Ready, Text,
+    CancelTask, CountTokens, ListModels, ListTasks, Live, ReadMedia, ReadModel, ReadTask, Ready, Text,
+    ViewTask,
 };
 use ParentIn::{Nowhere, Path};
 use ReceiptShape::{Asset, Task};
@@ -129,7 +129,7 @@ static TABLE: &[Route] = &[
     submit("/v1/journey/generations/video", "journey.video", JOURNEY, Nowhere, Task),
     submit("/v1/journey/generations/remix-strong", "journey.remix_strong", JOURNEY, Nowhere, Task),
     submit("/v1/journey/generations/remix-subtle", "journey.remix_subtle", JOURNEY, Nowhere, Task),
-    get("/v1/journey/{task_id}", "journey.read", ReadJourneyTask),
+    get("/v1/journey/{task_id}", "journey.read", ViewTask),
     get("/v1/models", "models.list", ListModels),
     get("/v1/models/{id}", "models.read", ReadModel),
     get("/v1/media/{name}", "media.read", ReadMedia),

@@ -138,3 +138,19 @@ async fn blocking<T: Send + 'static>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_edit_that_panics_has_lost_its_result_only() {
+        let permits = Arc::new(tokio::sync::Semaphore::new(1));
+        for _ in 0..2 {
+            let permit = Arc::clone(&permits).acquire_owned().await;
+            let edited = blocking(permit, || -> Result<(), String> { panic!("a decoder's error") }).await;
+            let Err(EditError::Unfit(reason)) = edited else { panic!("an edit that panicked") };
+            assert_eq!(reason, "its bytes cannot be read");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! The provider's link may die within minutes and must never be handed on; what a client gets is ours, with a type
 //! found from its own bytes. An edited result takes two steps, so that no more than an edit's own share of it is ever
 //! in memory: the source becomes a blob (unless it is one), then the edit reads from there. The blob goes when the copy
-//! is made or has failed; a crash leaves it to the sweep.
+//! is made or has failed; a crash, or a deadline on the way, leaves it to the sweep.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ const MAX: u64 = 1024 * 1024;
 
 fn cut_text(json: &str) -> Result<Extracted, ExtractError> {
     let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-    extract::extract(&Bytes::copy_from_slice(json.as_bytes()), MAX, &*clock, &TestSeed::default())
+    extract::extract(&json.into(), MAX, &*clock, &TestSeed::default())
 }
 
 fn uri(bytes: &[u8]) -> String {
@@ -22,7 +22,7 @@ fn uri(bytes: &[u8]) -> String {
 
 /// The request with every blob written back as a `data:` URI.
 fn restored(cut: &Extracted) -> String {
-    let mut json = String::from_utf8(cut.json.to_vec()).unwrap();
+    let mut json = cut.json.to_string();
     for blob in &cut.blobs {
         let whole = format!("data:{};base64,{}", blob.facts.mime, STANDARD.encode(&blob.bytes));
         json = json.replace(&format!("blob:{}", blob.id), &whole);
@@ -79,7 +79,7 @@ fn everything_else_stays() {
         format!("\u{feff}{long}"),
     ] {
         let cut = cut_text(&json).unwrap();
-        assert_eq!((cut.blobs.len(), cut.json), (0, Bytes::from(json)));
+        assert_eq!((cut.blobs.len(), cut.json), (0, json.into()));
     }
 }
 
@@ -136,7 +136,7 @@ proptest! {
     fn cutting_loses_nothing(value in value()) {
         let json = value.to_string();
         let cut = cut_text(&json).unwrap();
-        serde_json::from_slice::<serde_json::Value>(&cut.json).unwrap();
+        serde_json::from_str::<serde_json::Value>(&cut.json).unwrap();
         prop_assert!(cut.json.len() < 32 * 1024 + 4096);
         prop_assert_eq!(restored(&cut), json);
     }
@@ -147,8 +147,12 @@ proptest! {
         let at = at.index(json.len());
         json[at] = byte;
         let clock = TestClock::skipping_pauses_at(NEW_YEAR);
-        let _ = extract::extract(&Bytes::from(json.clone()), MAX, &*clock, &TestSeed::default());
+        let cut = |json: &[u8]| {
+            let json = String::from_utf8_lossy(json).into_owned();
+            drop(extract::extract(&json.into(), MAX, &*clock, &TestSeed::default()));
+        };
+        cut(&json);
         json.truncate(at);
-        let _ = extract::extract(&Bytes::from(json), MAX, &*clock, &TestSeed::default());
+        cut(&json);
     }
 }

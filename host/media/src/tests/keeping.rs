@@ -65,7 +65,8 @@ async fn blobs_of_ended_tasks_are_dropped() {
 #[tokio::test]
 async fn a_sweep_takes_what_is_over_and_nothing_else() {
     let test = TestMedia::new(&[]);
-    let product = Product { source: format!("data:;base64,{}", base64_of(&png(2, 2))), mime: None };
+    let product =
+        Product { source: format!("data:;base64,{}", base64_of(&png(2, 2))), mime: None, edit: None };
     let kept = blob(&test, b"blob");
     test.media.keep(std::slice::from_ref(&kept)).await.unwrap();
     test.media.save(&product, None, "p", &test.media.blobs_of([])).await.unwrap();

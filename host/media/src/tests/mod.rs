@@ -1,11 +1,13 @@
 //! What the tests of this crate share: a store in a folder of its own, with the clock, the seed and the scripted provider
 //! of the harness.
 
+mod clips;
 mod extracting;
 mod keeping;
 mod links;
 mod probing;
 mod saving;
+mod tiles;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::StreamExt;
 use gatehouse_harness::{Provider, TestClock, TestSeed, reply, serve_connections};
-use gatehouse_model::{Clock as _, Pepper, Secret, Seed, UnixMs};
+use gatehouse_model::{Clock as _, Media, Pepper, Secret, Seed, UnixMs};
 use gatehouse_upstream::{AccountConfig, SecretRef, SystemResolver, Upstream};
 use tempfile::TempDir;
 
@@ -124,4 +126,14 @@ pub(crate) fn picture(length: usize) -> Vec<u8> {
         next.to_be_bytes()[0]
     });
     bytes
+}
+
+/// What a result's link opens.
+pub(crate) async fn content(test: &TestMedia, media: &Media) -> Vec<u8> {
+    let link = test.media.link("", media);
+    let query = link.split_once('?').unwrap().1;
+    let (expires, signature) = query.split_once('&').unwrap();
+    let name = crate::links::signed_link::name(media.id, &media.mime);
+    let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
+    collect(test.media.open_link(&name, expires, signature, None).await.unwrap().body).await
 }

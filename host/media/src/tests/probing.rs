@@ -92,7 +92,7 @@ async fn our_own_links_are_read_without_a_request() {
     let test = TestMedia::new(&[server.address]);
     let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
     test.media.keep(&[NewBlob::new(id, png(64, 48).into())]).await.unwrap();
-    let product = Product { source: format!("blob:{id}"), mime: None };
+    let product = Product { source: format!("blob:{id}"), mime: None, edit: None };
     let media = test.media.save(&product, None, "p", &test.media.blobs_of([id])).await.unwrap();
     for base in ["http://127.0.0.1:9", "https://gateway.example.com"] {
         let link = test.media.link(base, &media);

@@ -2,28 +2,19 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{Call, Media, Payload, Product, Replay, Target};
+use gatehouse_model::{Call, Media, Payload, Product, Reading, Replay, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 use crate::storage::source::SaveError;
 
 async fn save(test: &TestMedia, source: &str, mime: Option<&str>) -> Result<Media, String> {
-    let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned) };
+    let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned), edit: None };
     test.media.save(&product, None, "p", &test.media.blobs_of([])).await.map_err(|error| match error {
         SaveError::Lost(reason) => reason,
         SaveError::Passing(reason) => format!("for now: {reason}"),
         SaveError::Store(error) => panic!("{error}"),
     })
-}
-
-async fn content(test: &TestMedia, media: &Media) -> Vec<u8> {
-    let link = test.media.link("", media);
-    let query = link.split_once('?').unwrap().1;
-    let (expires, signature) = query.split_once('&').unwrap();
-    let name = crate::links::signed_link::name(media.id, &media.mime);
-    let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
-    collect(test.media.open_link(&name, expires, signature, None).await.unwrap().body).await
 }
 
 #[tokio::test]
@@ -113,10 +104,13 @@ async fn a_cut_request_arrives_whole_at_the_provider() {
             method: "POST".to_owned(),
             target: Target::Path("/".to_owned()),
             headers: vec![],
-            body: Payload::Json(cut.json.clone()),
+            body: Payload::Json(cut.json.clone().into_bytes()),
             timeout_ms: 20_000,
             replay: Replay::Once,
-            save_body: false,
+            affinity: None,
+            reading: Reading::Whole,
+            credentials: true,
+            shared: None,
         };
         let upstream = &test.media.0.upstream;
         let blobs = test.media.blobs_of(cut.blobs.iter().map(|blob| blob.id));

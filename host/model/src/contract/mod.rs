@@ -3,6 +3,8 @@
 pub(crate) mod about;
 pub(crate) mod call;
 pub(crate) mod edit;
+pub(crate) mod facts;
+pub(crate) mod failure;
 pub(crate) mod json;
 pub(crate) mod names;
 pub(crate) mod task_contract;

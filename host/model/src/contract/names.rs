@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::Affinity;
+use crate::contract::facts::Facts;
+use crate::contract::failure::Failure;
 use crate::contract::json::Json;
-use crate::contract::task_contract::{Facts, Failure};
 use crate::ids::TaskId;
-use crate::task::Status;
+use crate::status::Status;
 use crate::time::UnixMs;
 
 /// What a follow-up may know of an earlier task.

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage, Reply};
 use crate::contract::edit::Edit;
+use crate::contract::facts::Facts;
+use crate::contract::failure::Failure;
 use crate::contract::json::Json;
 use crate::contract::names::{Claim, OwnedName, Parent};
 use crate::ids::TaskId;
@@ -63,26 +65,6 @@ pub enum Refusal {
     Forbidden(String),
 }
 
-/// Who caused a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Blame {
-    /// The request asks for what cannot be done.
-    Request,
-    /// A moderation filter stopped it.
-    Moderation,
-    /// The provider's, or the operator's account there.
-    Upstream,
-}
-
-/// Why an accepted task ends badly.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Who caused it.
-    pub blame: Blame,
-    /// The reason, for the client.
-    pub message: String,
-}
-
 /// What to bill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
@@ -91,44 +73,6 @@ pub struct Charge {
     pub keys: Vec<String>,
     /// Units of the price.
     pub quantity: u32,
-}
-
-/// What a piece of media is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MediaKind {
-    /// A still picture.
-    Image,
-    /// Moving pictures.
-    Video,
-    /// Sound.
-    Audio,
-    /// Anything else.
-    Other,
-}
-
-/// What the host found out about a piece of media.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Its kind.
-    pub kind: MediaKind,
-    /// Its type by its own bytes.
-    pub mime: String,
-    /// Its length.
-    pub bytes: u64,
-    /// Pixels.
-    pub width: Option<u32>,
-    /// Pixels.
-    pub height: Option<u32>,
-    /// Length in time.
-    pub milliseconds: Option<u64>,
-    /// Frames per 1000 seconds.
-    pub fps_milli: Option<u32>,
-    /// Whether it has a sound track.
-    pub has_audio: Option<bool>,
-    /// Whether it has transparency.
-    pub has_alpha: Option<bool>,
-    /// `blob:<id>` when the host keeps the bytes for this task.
-    pub blob: Option<String>,
 }
 
 /// A stage of work, as the plugin sees it.

@@ -1,8 +1,8 @@
 //! The host's types for the text half of the contract (`wit/v1/text`).
 
 use crate::contract::call::{Call, Header};
+use crate::contract::facts::Facts;
 use crate::contract::json::Json;
-use crate::contract::task_contract::Facts;
 
 /// The provider that serves a text request, with the operator's settings of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The rules for a step, one a line.
 
 use crate::common::{NOW, advance, ready};
+use bytes::Bytes;
 use gatehouse_model::{Action, Event, UnixMs};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -30,7 +31,7 @@ async fn steps_that_break_a_rule_are_faults() {
         ("broken json", "call body is not acceptable: expected JSON"),
         ("no time", "expected a timeout of 1 to 900000 ms, got 0"),
     ] {
-        let fault = advance(&service, &version, state, Event::Start).await.expect_err(state);
+        let fault = advance(&service, &version, state, Event::Start(Bytes::new())).await.expect_err(state);
         assert!(fault.to_string().contains(expected), "{state}: {fault}");
     }
 }
@@ -48,7 +49,7 @@ async fn steps_at_the_limit_pass() {
     assert!(matches!(next("probe any text").await, Action::Probe(probes) if probes[0].source == "no URL"));
     assert!(matches!(next("done").await, Action::Done(end) if end.products.len() == 1));
     let Action::Fail(why) = next("fail").await else { panic!("it fails") };
-    assert_eq!(why.message.len(), 4096, "a long reason is cut, not refused");
+    assert_eq!(why.failure.message.len(), 4096, "a long reason is cut, not refused");
     let Action::Call(call) = next("anything").await else { panic!("it calls") };
     assert_eq!((call.provider.as_str(), call.timeout_ms), ("mock", 30_000));
 }

@@ -1,11 +1,12 @@
 //! A plugin that misbehaves harms its own call only, and the fault names the cause.
 
+use bytes::Bytes;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::common::{self, advance, context, ready, submit};
 use gatehouse_model::{
-    Action, Event, Facts, Finding, MediaKind, Outage, Parent, Refusal, Submission, TaskId,
+    Action, Cause, Event, Facts, Finding, MediaKind, Outage, Parent, Refusal, Status, Submission, TaskId,
 };
 use gatehouse_runtime::{Config, Fault, Limits};
 
@@ -44,7 +45,7 @@ async fn every_attack_ends_one_call_with_a_reason() {
 async fn an_attack_in_a_step_is_a_fault() {
     let (_dir, service, version) = ready();
     for what in ["loop", "grow", "recurse", "panic", "sleep"] {
-        let fault = advance(&service, &version, what, Event::Start).await.expect_err(what);
+        let fault = advance(&service, &version, what, Event::Start(Bytes::new())).await.expect_err(what);
         assert!(matches!(fault.label(), "deadline" | "memory" | "trap"), "{what}: {fault}");
     }
 }
@@ -114,11 +115,11 @@ async fn a_plugin_sees_the_context_it_is_given() {
     let service = common::open_with(config);
     service.install(common::unruly()).unwrap();
     let version = service.registry().family("unruly").unwrap();
-    assert_eq!(&*service.settings("unruly"), br#"{"quality":"high"}"#);
-    assert_eq!(&*service.settings("unknown"), b"{}");
+    assert_eq!(&*service.settings("unruly"), r#"{"quality":"high"}"#);
+    assert_eq!(&*service.settings("unknown"), "{}");
     let yes = submit(&service, &version, "context").await.unwrap().unwrap();
     let now = common::NOW.0;
-    let expected = format!("{now} 42 \"\" {now} {} {{\"quality\":\"high\"}}", now + 1_800_000);
+    let expected = format!("{now} 42 \"\" {now} {} \"c7\" {{\"quality\":\"high\"}}", now + 1_800_000);
     assert_eq!(String::from_utf8(yes.state).unwrap(), expected);
 }
 
@@ -140,9 +141,11 @@ async fn every_event_arrives() {
     let finding = |found| Finding { source: "u".to_owned(), found };
     let lost = Event::Lost { source: "s".to_owned(), reason: "gone".to_owned() };
     for (event, parts) in [
-        (Event::Start, vec!["Start"]),
+        (Event::Start(Bytes::from_static(b"brief")), vec!["Start", "[98, 114, 105, 101, 102]"]),
+        (Event::Joined(Bytes::from_static(b"b")), vec!["Joined", "[98]"]),
         (Event::Timer, vec!["Timer"]),
-        (Event::Cancel, vec!["Cancel"]),
+        (Event::Cancel(Cause::Client), vec!["Cancel", "Client"]),
+        (Event::Cancel(Cause::Deadline), vec!["Cancel", "Deadline"]),
         (Event::Outage(Outage::Broken), vec!["Outage", "Broken"]),
         (lost, vec!["Lost", "\"s\"", "\"gone\""]),
         (Event::Probed(vec![finding(Ok(facts))]), vec!["Video", "video/mp4", "width: Some(1)"]),
@@ -158,7 +161,7 @@ async fn every_event_arrives() {
 #[tokio::test]
 async fn oversized_input_never_reaches_the_plugin() {
     let (_dir, service, version) = ready();
-    let body = vec![b' '; (1 << 20) + 1].into();
+    let body = " ".repeat((1 << 20) + 1).into();
     let request = Submission { body, ..common::request("ok") };
     let fault = service.submit(&version, context(&version), request).await.unwrap_err();
     assert_eq!(
@@ -167,12 +170,15 @@ async fn oversized_input_never_reaches_the_plugin() {
     );
     let parent = Parent {
         task: TaskId::new(common::NOW, &gatehouse_harness::TestSeed::constant(3)),
+        family: "unruly".to_owned(),
         model: "unruly-1".to_owned(),
-        completed: true,
-        public: vec![b' '; 1 << 20],
-        private: b"{}".to_vec(),
+        status: Status::Completed,
+        public: " ".repeat(1 << 20).into(),
+        private: "{}".into(),
+        media: vec![],
+        affinity: None,
     };
-    let request = Submission { parent: Some(parent), ..common::request("ok") };
+    let request = Submission { parents: vec![parent], ..common::request("ok") };
     let fault = service.submit(&version, context(&version), request).await.unwrap_err();
     assert_eq!(fault.label(), "input_too_large");
 }

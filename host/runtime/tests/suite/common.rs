@@ -110,6 +110,7 @@ pub fn context(version: &Version) -> Context {
         task: None,
         accepted_at: NOW,
         deadline: NOW.plus(Duration::from_secs(1800)),
+        customer: "c7".to_owned(),
         settings: version.settings(),
     }
 }
@@ -122,7 +123,8 @@ pub fn request(what: &str) -> Submission {
     Submission {
         surface: "images.generate".to_owned(),
         body: format!("{what:?}").into(),
-        parent: None,
+        parents: vec![],
+        owned: vec![],
         blobs: vec![],
     }
 }

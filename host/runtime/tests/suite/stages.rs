@@ -117,7 +117,7 @@ async fn the_component_runner_needs_no_service() {
     assert!(fault.to_string().contains("on purpose"), "{fault}");
     let step = || {
         let cx = common::step_context(&version);
-        runner.advance(cx, b"done".to_vec(), gatehouse_model::Event::Start).unwrap()
+        runner.advance(cx, b"done".to_vec(), gatehouse_model::Event::Start(bytes::Bytes::new())).unwrap()
     };
     assert_eq!(step(), step());
     let refused = runner.migrate(1, vec![]).unwrap_err().to_string();

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gatehouse_model::{Event, Phase, Task};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{Command, MemoryLedgerStorage, apply};
 use redb::Durability;
@@ -103,6 +104,20 @@ struct Counts {
     ahead: usize,
     /// Where the file's length was in doubt.
     lengths: usize,
+    /// States with a request that joined and waits, with one that is being delivered, with a result of a task that
+    /// goes on, and with names.
+    cases: [usize; 4],
+}
+
+/// Which of [`Counts::cases`] a state is.
+fn cases(storage: &MemoryLedgerStorage) -> [bool; 4] {
+    let any = |is: fn(&Task) -> bool| storage.live_tasks().any(is);
+    [
+        any(|task| !task.joined.is_empty()),
+        any(|task| matches!(task.phase, Phase::Run(Event::Joined(_))) && !task.brief.is_empty()),
+        any(|task| !task.public.is_empty()),
+        storage.names().next().is_some(),
+    ]
 }
 
 /// One store from its first start on.
@@ -173,6 +188,9 @@ impl Life {
                 let page = recover(image, pages, allowed.clone())
                     .map_err(|reason| format!("cut {} of {}, image {number}: {reason}", cut.at, log.len()))?;
                 counts.ahead += usize::from(page > allowed.start);
+                for (count, is) in counts.cases.iter_mut().zip(cases(&pages[page].storage)) {
+                    *count += usize::from(is);
+                }
                 left = left.take().or_else(|| Some((kept?, page)));
             }
             Ok(())
@@ -201,6 +219,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
             total.while_recovering += counts.while_recovering;
             total.ahead += counts.ahead;
             total.lengths += counts.lengths;
+            (0..4).for_each(|case| total.cases[case] += counts.cases[case]);
         }
     };
     std::thread::scope(|scope| {
@@ -213,6 +232,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
     if replayed.is_none() {
         assert!(total.images >= IMAGES, "{total:?}");
         assert!(total.while_recovering > 100 && total.ahead > 100 && total.lengths > 100, "{total:?}");
+        assert!(total.cases.iter().all(|images| *images > 100), "{total:?}");
     }
 }
 

@@ -44,7 +44,9 @@ impl Mix {
         match &mut command {
             Command::Submit { task, .. } => {
                 task.state = self.bytes();
-                task.brief = self.bytes().into();
+                if self.words.below(4) == 0 {
+                    task.brief = self.bytes().into();
+                }
             }
             Command::Advance { change, .. } if self.words.below(2) == 0 => {
                 change.state = Some((2, self.bytes()));

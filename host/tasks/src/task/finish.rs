@@ -74,7 +74,7 @@ fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
     task.phase = Phase::Over;
     task.state = Vec::new();
     task.brief = Bytes::new();
-    // Whoever drops the blobs of an ended task finds those of undelivered requests among them.
+    // The driver drops the blobs of an ended task, and so those of undelivered requests too.
     task.blobs.extend(task.joined.drain(..).flat_map(|request| request.blobs));
     settled
 }

@@ -67,7 +67,7 @@ fn each_key_pays_for_what_joined_through_it() {
     run(&mut storage, join(1, request(1, 30, 2))).unwrap();
     run(&mut storage, join(1, request(0, 5, 3))).unwrap();
     assert_eq!((balances(&storage, 0), used(&storage, 0), used(&storage, 1)), ((165, 135, 0), 45, 90));
-    // Key 1 may use 100, whoever's task it is.
+    // Key 1 may use 100, also for a task of another key.
     let short = Rejection::QuotaExceeded { needed: Credits(11), remaining: Credits(10) };
     assert_eq!(refused(&mut storage, join(1, request(1, 11, 4))), short);
     let hold = storage.holds().next().unwrap();
@@ -178,7 +178,7 @@ fn a_task_does_not_complete_over_what_joined_but_it_may_fail() {
     assert_eq!(refused(&mut storage, finish(1, 0, completed(10))), Rejection::JoinsPending(2));
     let task = taken(run(&mut storage, finish(1, 0, failed())));
     assert_eq!((task.cost, task.joined.len()), (Some(Credits::ZERO), 0));
-    // So that whoever drops its blobs drops these too.
+    // So that they are dropped with the blobs of the task.
     assert_eq!(task.blobs, [1, 2].map(BlobId::from_bits));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((300, 0, 0), 0));
     assert_eq!(refused(&mut storage, join(1, request(0, 5, 3))), Rejection::Final(Status::Failed));

@@ -23,6 +23,11 @@ mod tests {
 
     use super::*;
 
+    fn reply(headers: Vec<Header>) -> Reply {
+        let body = Body::Inline(bytes::Bytes::new());
+        Reply { status: 429, headers, body, affinity: String::new() }
+    }
+
     #[test]
     fn seconds_and_dates_are_read() {
         for (text, expected) in [
@@ -41,11 +46,10 @@ mod tests {
             ("", None),
         ] {
             let headers = vec![Header { name: "retry-after".into(), value: text.into() }];
-            let reply = Reply { status: 429, headers, body: Body::Inline(bytes::Bytes::new()) };
+            let reply = reply(headers);
             let found = retry_after(&reply, UnixMs(10_000));
             assert_eq!(found, expected.map(Duration::from_millis), "{text:?}");
         }
-        let reply = Reply { status: 429, headers: vec![], body: Body::Inline(bytes::Bytes::new()) };
-        assert_eq!(retry_after(&reply, UnixMs(0)), None);
+        assert_eq!(retry_after(&reply(vec![]), UnixMs(0)), None);
     }
 }

@@ -219,7 +219,7 @@ async fn a_saved_body_becomes_a_blob_unless_it_explains_an_error() {
     .await;
     let upstream = upstream(&provider(&server.url(), ""));
     let memory = Memory::default();
-    let saved = |target| Call { save_body: true, ..get(path(target)) };
+    let saved = |target| Call { reading: Reading::Saved, ..get(path(target)) };
     let reply = call(&upstream, &saved("/good"), &memory).await.unwrap();
     let Body::Blob(name) = reply.body else { panic!("not saved") };
     let id: BlobId = name.strip_prefix("blob:").unwrap().parse().unwrap();

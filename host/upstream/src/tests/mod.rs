@@ -21,7 +21,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, serve_connections};
-use gatehouse_model::{BlobId, Call, Clock as _, Payload, Replay, Secret, Target, UnixMs};
+use gatehouse_model::{BlobId, Call, Clock as _, Payload, Reading, Replay, Secret, Target, UnixMs};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -145,7 +145,10 @@ pub(crate) fn get(target: Target) -> Call {
         body: Payload::None,
         timeout_ms: 20_000,
         replay: Replay::Safe,
-        save_body: false,
+        affinity: None,
+        reading: Reading::Whole,
+        credentials: true,
+        shared: None,
     }
 }
 

@@ -108,9 +108,9 @@ async fn too_much_is_too_large_announced_or_not() {
     for address in [chunked, announced] {
         let limits = "max_reply_mib = 1\nmax_saved_mib = 1";
         let upstream = upstream(&provider(&format!("http://{address}"), limits));
-        for save_body in [false, true] {
-            let call = Call { save_body, ..post("{}") };
-            assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::TooLarge), "{save_body}");
+        for reading in [Reading::Whole, Reading::Saved, Reading::Cut] {
+            let call = Call { reading, ..post("{}") };
+            assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::TooLarge), "{reading:?}");
         }
     }
 }

@@ -17,8 +17,8 @@ use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
 
 use gatehouse_sdk::{
-    Answered, Body, Call, Chunk, Context, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
-    TextFailure, TextRequest, UnixMs, Usage,
+    Answered, Call, Chunk, Context, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse, TextFailure,
+    TextRequest, UnixMs, Usage,
 };
 use gatehouse_testkit::{Component, TextPlay};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn refusal(text_request: TextRequest) -> (String, String) {
 
 fn text_of(call: &Call) -> &str {
     match &call.body {
-        Payload::Json(json) => std::str::from_utf8(json).expect("JSON is UTF-8"),
+        Payload::Json(json) => json,
         other => panic!("{other:?}"),
     }
 }

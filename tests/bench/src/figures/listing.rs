@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gatehouse_harness::TestSeed;
 use gatehouse_model::{Phase, Status, Task, TaskId};
 use gatehouse_store::{Config, Store};
-use gatehouse_tasks::{Command, Ending};
+use gatehouse_tasks::{Command, Ending, ResultRecord};
 use tokio::task::JoinSet;
 
 use crate::arguments::Arguments;
@@ -91,8 +91,9 @@ async fn fill(path: &std::path::Path, count: usize) {
                 let submit = Command::Submit { task: Box::new(task), idempotency: None };
                 store.execute(submit).await.expect("a working store").expect("a new task");
                 let (public, private, media) = (b"{}".to_vec(), b"{}".to_vec(), vec![]);
-                let ending =
-                    Ending::Completed { public, private, media, cost: gatehouse_model::Credits::ZERO };
+                let result = ResultRecord { public, private, media };
+                let cost = gatehouse_model::Credits::ZERO;
+                let ending = Ending::Completed { result, claims: vec![], cost };
                 let finish = Command::Finish { id, revision: 0, ending, audit: None, at };
                 store.execute(finish).await.expect("a working store").expect("a live task");
             });

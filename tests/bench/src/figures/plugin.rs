@@ -65,12 +65,14 @@ async fn call(service: &PluginService, version: &Arc<Version>) {
         task: None,
         accepted_at: NOW,
         deadline: NOW.plus(Duration::from_secs(1800)),
+        customer: "c7".to_owned(),
         settings: service.settings(version.family()),
     };
     let submission = Submission {
         surface: "images.generate".to_owned(),
         body: gateway::request().into(),
-        parent: None,
+        parents: Vec::new(),
+        owned: Vec::new(),
         blobs: Vec::new(),
     };
     let accepted = service.submit(version, context, submission).await.expect("no fault").expect("no refusal");

@@ -64,6 +64,36 @@ async fn an_unknown_task_is_not_found() {
 }
 
 #[tokio::test]
+async fn a_family_renders_its_tasks_on_a_path_of_its_own() {
+    let edge = TestEdge::plain().await;
+    let id = edge.backend.put(1, |_| {});
+    let reply = ask(&edge, edge.get(&format!("/v1/journey/{id}"), "")).await;
+    let expected = json!({"surface": "journey.read", "at": "http://gate.test", "id": id.to_string()});
+    assert_eq!((reply.status, reply.json()), (200, expected));
+    let viewless = edge.backend.put(2, |task| task.family = "viewless".to_owned());
+    assert_eq!(ask(&edge, edge.get(&format!("/v1/journey/{viewless}"), "")).await.status, 404);
+    let broken = edge.backend.put(3, |task| task.family = "broken".to_owned());
+    let reply = ask(&edge, edge.get(&format!("/v1/journey/{broken}"), "")).await;
+    assert_eq!(reply.status, 500);
+}
+
+#[tokio::test]
+async fn a_task_shows_its_result_before_it_ends_and_when_it_has_failed() {
+    let edge = TestEdge::plain().await;
+    let shown = |task: &mut gatehouse_model::Task| task.public = b"{}".to_vec();
+    let running = edge.backend.put(1, shown);
+    let failed = edge.backend.put(2, |task| {
+        backend::fail(task, FailureKind::Upstream, "half");
+        shown(task);
+    });
+    for (id, status) in [(running, "submitted"), (failed, "failed")] {
+        let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+        assert_eq!(data["status"], status);
+        assert!(data["result"]["images"].is_array(), "{data}");
+    }
+}
+
+#[tokio::test]
 async fn a_long_poll_ends_with_the_task() {
     let edge = TestEdge::plain().await;
     let id = edge.backend.put(1, |_| {});

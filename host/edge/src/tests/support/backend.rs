@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
-    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError,
+    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -113,6 +113,9 @@ fn task(id: TaskId) -> Task {
         deadline: created.plus(Duration::from_secs(1800)),
         finished: None,
         expected_ms: Some(12_500),
+        brief: Bytes::new(),
+        joined: vec![],
+        joined_held: Credits::ZERO,
         phase: Phase::Over,
         assignment: None,
         blobs: vec![],
@@ -213,7 +216,7 @@ impl Backend for ScriptedBackend {
             return Err(failure(word));
         }
         let Some(events) = body["events"].as_array() else {
-            return Ok(CompletionResponse::Whole(br#"{"a":  1.0}"#.to_vec()));
+            return Ok(CompletionResponse::Whole(Bytes::from_static(br#"{"a":  1.0}"#)));
         };
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
         for event in events {
@@ -260,7 +263,22 @@ impl Backend for ScriptedBackend {
             _ => Err(CancelError::Running),
         }
     }
+    async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
+        let task = self.task(request.key, request.task)?.ok_or(ViewError::NotFound)?;
+        match task.family.as_str() {
+            "viewless" => Err(ViewError::NotFound),
+            "broken" => Err(ViewError::Plugin(task.model)),
+            _ => Ok(format!(
+                r#"{{"surface":"{}","at":"{}","id":"{}"}}"#,
+                request.surface, request.base, task.id
+            )
+            .into_bytes()),
+        }
+    }
     fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+        if task.public.is_empty() {
+            return None;
+        }
         Some(format!(r#"{{"images":[{{"url":["{base}/v1/media/{}"]}}]}}"#, task.id).into_bytes())
     }
     fn models(&self, _: &Key) -> Vec<ModelListing> {

@@ -9,13 +9,16 @@ use crate::edit::clip::track::{Nanos, SECOND, Track};
 
 const MILLISECOND: Nanos = SECOND / 1000;
 
+/// Moments of different tracks that are the same may differ by this much, since each is rounded.
+const SAME: Nanos = 10;
+
 /// What is kept of one track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) samples: Range<u32>,
     /// Ticks of all kept samples.
     pub(super) duration: u64,
-    /// Added to every composition offset, so that the first is not negative.
+    /// Added to every composition offset, so that no tick that is shown is negative.
     pub(super) lift: i64,
     /// How long the clip shows nothing of the track.
     pub(super) delay: Nanos,
@@ -25,10 +28,8 @@ pub(super) struct Cut {
     pub(super) length: Nanos,
 }
 
-/// The span of the film that the clip shows.
-pub(super) fn span(tracks: &[Track<'_>], clip: &Clip) -> Result<Range<Nanos>, String> {
-    let lead = tracks.iter().find(|track| track.is_video).or(tracks.first());
-    let lead = lead.ok_or("it has neither video nor audio")?;
+/// The span of the film that the clip shows: it begins where the leading track can.
+pub(super) fn span(tracks: &[Track<'_>], lead: &Track<'_>, clip: &Clip) -> Result<Range<Nanos>, String> {
     let from = Nanos::from(clip.from_ms) * MILLISECOND;
     let lead_end = lead.end();
     if from >= lead_end {
@@ -54,22 +55,25 @@ pub(super) struct Kept<'a> {
 
 /// What of a track is kept for a span; `None` when it shows nothing then.
 pub(super) fn cut(track: &Track<'_>, span: &Range<Nanos>) -> Result<Option<Cut>, String> {
-    let Some(first) = track.sync_at(span.start) else {
+    let Some(first) = track.sync_at(span.start + SAME) else {
         return Err("it has no sync sample to begin with".to_owned());
     };
-    let shown = track.moment(first.shown);
+    // What a film shows before a sync sample takes frames that are gone, unless the film begins with it.
+    let earliest = if first.index == 0 { track.tables.samples().map(|it| it.shown).min() } else { None };
+    let earliest = earliest.unwrap_or(first.shown);
+    let shown = track.moment(earliest);
     let begin = span.start.max(track.delay).max(shown);
     let end = span.end.min(track.end());
-    if end <= begin {
+    if end <= begin + SAME {
         return Ok(None);
     }
     let kept = || track.tables.samples().skip(first.index as usize);
-    let last = kept().filter(|sample| track.moment(sample.shown) < end).last().unwrap_or(first);
+    let last = kept().filter(|sample| track.moment(sample.shown) + SAME < end).last().unwrap_or(first);
     let samples = first.index..last.index + 1;
     let duration = kept().take(samples.len()).map(|sample| u64::from(sample.duration)).sum();
-    let offset = first.shown - first.decoded;
-    let lift = (-offset).max(0);
-    let media_time = i128::from(offset + lift) + track.ticks(begin - shown);
+    let tick = i128::from(earliest - first.decoded) + track.ticks(begin - shown);
+    let lift = i64::try_from((-tick).max(0)).unwrap_or_default();
+    let media_time = tick + i128::from(lift);
     let media_time = u64::try_from(media_time).map_err(|_| "its times are out of range".to_owned())?;
     Ok(Some(Cut { samples, duration, lift, delay: begin - span.start, media_time, length: end - begin }))
 }

@@ -11,8 +11,8 @@ pub(super) type Nanos = i128;
 
 pub(super) const SECOND: Nanos = 1_000_000_000;
 
-/// What an edit list may span: a year. Keeps all arithmetic far from its limits.
-const LONGEST: Nanos = 366 * 24 * 3600 * SECOND;
+/// What an edit list may span: a day. Keeps all arithmetic far from its limits.
+const LONGEST: Nanos = 24 * 3600 * SECOND;
 
 /// A track that can be cut.
 pub(super) struct Track<'a> {
@@ -106,7 +106,7 @@ fn presented(elst: &Elst, movie_scale: u32) -> Result<(Nanos, i128, Option<Nanos
     let delay: Nanos = empty.clone().map(|entry| span(entry.segment_duration)).sum();
     let count = empty.count();
     if delay > LONGEST {
-        return Err("its edit list is longer than a year".to_owned());
+        return Err("its edit list is longer than a day".to_owned());
     }
     match elst.entries.get(count..).unwrap_or_default() {
         [] => Ok((delay, 0, None)),

@@ -58,8 +58,8 @@ struct Layout<'a> {
 
 impl Layout<'_> {
     fn write_movie(&self, out: &mut Vec<u8>, moov: &[u8], kept: &[Kept<'_>]) -> Result<()> {
-        let lengths = kept.iter().map(|kept| self.movie_ticks(kept.cut.delay + kept.cut.length));
-        let length = lengths.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or_default();
+        let ends = kept.iter().map(|kept| self.shown(kept).map(|shown| shown.end));
+        let length = ends.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or_default();
         out.encode_atom(b"moov", |out| {
             let mut traks = 0..;
             for (name, content) in boxes(moov) {
@@ -84,8 +84,7 @@ impl Layout<'_> {
         for (name, content) in boxes(content) {
             match &name {
                 b"tkhd" => {
-                    let length = self.movie_ticks(kept.cut.delay + kept.cut.length)?;
-                    with_duration(out, &name, content, &TRACK, length)?;
+                    with_duration(out, &name, content, &TRACK, self.shown(kept)?.end)?;
                     out.encode_atom(b"edts", |out| self.edit_list(kept)?.encode(out))?;
                 }
                 b"edts" | b"tref" => {}
@@ -115,19 +114,19 @@ impl Layout<'_> {
         Ok(())
     }
 
+    /// Begin and end of a track in the clip, in ticks of the movie.
+    fn shown(&self, kept: &Kept<'_>) -> Result<Range<u64>> {
+        let begin = self.movie_ticks(kept.cut.delay)?;
+        Ok(begin..self.movie_ticks(kept.cut.delay + kept.cut.length)?)
+    }
+
     fn edit_list(&self, kept: &Kept<'_>) -> Result<Elst> {
-        let cut = &kept.cut;
-        let shown = self.movie_ticks(cut.length)?;
-        let mut entries = vec![ElstEntry {
-            segment_duration: shown,
-            media_time: Some(cut.media_time),
-            media_rate: 1.into(),
-        }];
-        if cut.delay > 0 {
-            let delay = self.movie_ticks(cut.delay)?;
-            entries.insert(0, ElstEntry { segment_duration: delay, media_time: None, media_rate: 1.into() });
-        }
-        Ok(Elst { entries })
+        let shown = self.shown(kept)?;
+        let edit =
+            |segment_duration, media_time| ElstEntry { segment_duration, media_time, media_rate: 1.into() };
+        let empty = (shown.start > 0).then(|| edit(shown.start, None));
+        let media = edit(shown.end - shown.start, Some(kept.cut.media_time));
+        Ok(Elst { entries: empty.into_iter().chain([media]).collect() })
     }
 
     fn write_tables(&self, out: &mut Vec<u8>, kept: &Kept<'_>) -> Result<()> {

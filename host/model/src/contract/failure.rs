@@ -1,0 +1,23 @@
+//! Why an accepted task ends badly, and who caused it.
+
+use serde::{Deserialize, Serialize};
+
+/// Who caused a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Blame {
+    /// The request asks for what cannot be done.
+    Request,
+    /// A moderation filter stopped it.
+    Moderation,
+    /// The provider's, or the operator's account there.
+    Upstream,
+}
+
+/// Why an accepted task ends badly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Who caused it.
+    pub blame: Blame,
+    /// The reason, for the client.
+    pub message: String,
+}
