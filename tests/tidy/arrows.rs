@@ -53,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-sandbox",
             "gatehouse-store",
             "gatehouse-tasks",
+            "gatehouse-testkit",
             "gatehouse-upstream",
         ],
     ),

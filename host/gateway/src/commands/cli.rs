@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
 use ipnet::IpNet;
 
+use super::author_args::AuthorCommand;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -264,6 +266,9 @@ pub(crate) enum PluginCommand {
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
     },
+    /// For authors.
+    #[command(flatten)]
+    Author(AuthorCommand),
 }
 
 /// Behaviour of the simulated providers.
@@ -354,6 +359,10 @@ mod tests {
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse plugin check f.wasm", true),
+            ("gatehouse plugin new painter --lang js --folder f", true),
+            ("gatehouse plugin new Painter", false),
+            ("gatehouse plugin play s.play f.wasm", true),
+            ("gatehouse plugin dev", true),
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");

@@ -48,14 +48,18 @@ mod tests {
 
     #[test]
     fn a_part_is_found_and_the_first_difference_named() {
-        let came = json!({"call": {"json": {"text": "a kite", "sizes": [1, 2]}, "affinity": null}, "progress": 0});
+        let came =
+            json!({"call": {"json": {"text": "a kite", "sizes": [1, 2]}, "affinity": null}, "progress": 0});
         for (expected, problem) in [
             (json!({}), None),
             (json!({"call": {}}), None),
             (json!({"call": {"json": {"sizes": [1.0, 2]}}, "progress": 0}), None),
             (json!({"call": {"affinity": null}}), None),
             (json!({"wait": {}}), Some("wait: expected {}\n  came: nothing")),
-            (json!({"call": {"json": {"text": "a boat"}}}), Some("call.json.text: expected \"a boat\"\n  came: \"a kite\"")),
+            (
+                json!({"call": {"json": {"text": "a boat"}}}),
+                Some("call.json.text: expected \"a boat\"\n  came: \"a kite\""),
+            ),
             (json!({"call": {"json": {"sizes": [1]}}}), Some("call.json.sizes: expected [1]\n  came: [1,2]")),
             (json!({"call": {"json": {"sizes": [1, 3]}}}), Some("call.json.sizes[1]: expected 3\n  came: 2")),
             (json!([]), Some("the answer: expected []\n  came: {")),

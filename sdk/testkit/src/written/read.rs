@@ -50,7 +50,7 @@ impl Script {
     /// ```
     /// # use gatehouse_testkit::Script;
     /// let script = r#"
-    ///     # A refused request.
+    ///     ## A refused request.
     ///     {"submit": {"surface": "images.generate", "body": {}}}
     ///     {"expect": {"refused": {"field": "prompt"}}}
     /// "#;
@@ -148,8 +148,14 @@ mod tests {
             ("\"start\"\n\n{\"later\": }", "s.play:3: expected value"),
             ("\"begin\"", "s.play:1: unknown variant `begin`, expected one of `context`, `later`, `submit`"),
             ("{\"submit\": {\"surface\": \"a\"}}", "s.play:1: missing field `body`"),
-            ("{\"submit\": {\"surface\": \"a\", \"body\": {}, \"parent\": 1}}", "s.play:1: unknown field `parent`"),
-            ("{\"reply\": {\"status\": 200, \"json\": 1, \"text\": \"\"}}", "s.play:1: expected one of `json`"),
+            (
+                "{\"submit\": {\"surface\": \"a\", \"body\": {}, \"parent\": 1}}",
+                "s.play:1: unknown field `parent`",
+            ),
+            (
+                "{\"reply\": {\"status\": 200, \"json\": 1, \"text\": \"\"}}",
+                "s.play:1: expected one of `json`",
+            ),
             ("{\"reply\": {\"status\": 200, \"headers\": {\"a\": 1}}}", "s.play:1: the header \"a\""),
             ("\"start\" {\"context\": {}}", "s.play:1: `context` stands before all other lines"),
             ("{\"expect\": \"call\"}", "s.play:1: `expect`: expected an object"),

@@ -53,9 +53,9 @@ pub(crate) fn step(now: UnixMs, step: &Step<Vec<u8>>) -> Value {
         ),
         Action::Fail(end) => ("fail", ending(end)),
     };
-    let view = step.view.as_ref().map(|view| {
-        json!({"public": view.public, "private": view.private, "products": products(&view.products)})
-    });
+    let view = step.view.as_ref().map(
+        |view| json!({"public": view.public, "private": view.private, "products": products(&view.products)}),
+    );
     json!({
         name: action,
         "stage": stage(step.stage),
