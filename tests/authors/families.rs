@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::running::draws_a_picture;
 use crate::scene::{REPOSITORY, done, kept, refused, run};
 
 /// The whole way; the component's size in bytes.
@@ -25,6 +26,9 @@ fn author(language: &[&str], tools: &[(&str, &Path)]) -> u64 {
     let problem = refused(&family, &["plugin", "play", "changed.play", "family.wasm"], 1);
     assert!(problem.contains("changed.play:5"), "{problem}");
     assert!(problem.contains("call.json.text: expected \"a boat\"\n  came: \"a kite\""), "{problem}");
+    // Its build has just run; what follows is about the gateway.
+    std::fs::write(family.join("build.sh"), "test -f family.wasm\n").unwrap();
+    draws_a_picture(&family, "");
     std::fs::metadata(family.join("family.wasm")).unwrap().len()
 }
 

@@ -7,4 +7,5 @@
 mod families;
 mod package;
 mod play;
+mod running;
 mod scene;

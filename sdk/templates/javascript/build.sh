@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes family.wasm. Needs node (20 or newer) with npm; the first run installs the tools of package.json.
+# Writes family.wasm. Needs node (18 or newer) with npm; the first run installs the tools of package.json.
 set -eu
 cd "$(dirname "$0")"
 tools="${GATEHOUSE_JS_TOOLS:-node_modules}"
