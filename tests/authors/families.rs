@@ -1,17 +1,18 @@
 //! A new family of each language: written by the binary, built by its own script, played against its own scripts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::running::draws_a_picture;
 use crate::scene::{REPOSITORY, done, kept, refused, run};
 
-/// The whole way; the component's size in bytes.
-fn author(language: &[&str], tools: &[(&str, &Path)]) -> u64 {
+/// The whole way; the component's size in bytes. `prepare` changes the new folder before its build.
+fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let words = [&["plugin", "new", "red-kite"], language].concat();
     let said = done(folder.path(), &words);
     assert!(said.contains("gatehouse plugin play play family.wasm"), "{said}");
     let family = folder.path().join("red-kite");
+    prepare(&family);
     run("sh", &["build.sh"], &family, tools);
     let played = done(&family, &["plugin", "play", "play", "family.wasm"]);
     assert!(played.contains("red-kite 0.1.0: loaded, its self-tests hold"), "{played}");
@@ -32,17 +33,48 @@ fn author(language: &[&str], tools: &[(&str, &Path)]) -> u64 {
     std::fs::metadata(family.join("family.wasm")).unwrap().len()
 }
 
+/// The SDK as a registry would have it, unpacked outside of the repository.
+fn packaged_sdk(into: &Path) -> PathBuf {
+    let target = kept("package");
+    let target_dir = target.display().to_string();
+    let words = [
+        "package",
+        "--package",
+        "gatehouse-sdk",
+        "--allow-dirty",
+        "--no-verify",
+        "--target-dir",
+        &target_dir,
+    ];
+    run(env!("CARGO"), &words, Path::new(REPOSITORY), &[]);
+    let name = concat!("gatehouse-sdk-", env!("CARGO_PKG_VERSION"));
+    let archive = target.join("package").join(format!("{name}.crate"));
+    run("tar", &["-xzf", &archive.display().to_string()], into, &[]);
+    into.join(name)
+}
+
 #[test]
-fn a_rust_family_from_a_path() {
-    let (sdk, target) = (format!("{REPOSITORY}/sdk"), kept("rust"));
-    let bytes = author(&["--sdk", &sdk], &[("CARGO_TARGET_DIR", &target)]);
+fn a_rust_family_from_the_packaged_sdk() {
+    let (sdk, target, folder) = (format!("{REPOSITORY}/sdk"), kept("rust"), tempfile::tempdir().unwrap());
+    let packaged = packaged_sdk(folder.path());
+    let bytes = author(&["--sdk", &sdk], &[("CARGO_TARGET_DIR", &target)], |family| {
+        let manifest = family.join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        let (path, other) = (Path::new(&sdk).canonicalize().unwrap(), packaged.display());
+        let changed = text.replace(
+            &format!("gatehouse-sdk = {{ path = \"{}/\" }}", path.display()),
+            &format!("gatehouse-sdk = {{ path = \"{other}\" }}"),
+        );
+        assert_ne!(changed, text, "the SDK's path in the manifest");
+        std::fs::write(manifest, changed).unwrap();
+    });
     assert!(bytes < 2 << 20, "{bytes}");
 }
 
 #[test]
 fn a_python_family() {
     let tools = kept("python");
-    let bytes = author(&["--lang", "python"], &[("GATEHOUSE_PYTHON_TOOLS", &tools)]);
+    let bytes = author(&["--lang", "python"], &[("GATEHOUSE_PYTHON_TOOLS", &tools)], |_| ());
     assert!(bytes < 24 << 20, "{bytes}");
 }
 
@@ -50,7 +82,7 @@ fn a_python_family() {
 fn a_javascript_family() {
     let tools = kept("javascript");
     run_npm(&tools);
-    let bytes = author(&["--lang", "js"], &[("GATEHOUSE_JS_TOOLS", &tools.join("node_modules"))]);
+    let bytes = author(&["--lang", "js"], &[("GATEHOUSE_JS_TOOLS", &tools.join("node_modules"))], |_| ());
     assert!(bytes < 4 << 20, "{bytes}");
 }
 

@@ -50,3 +50,22 @@ fn packages_have_every_file_that_a_build_needs() {
         }
     }
 }
+
+#[test]
+fn the_native_test_kit_has_no_engine() {
+    let tree = |more: &[&str]| {
+        let words =
+            ["tree", "--package", "gatehouse-testkit", "--edges", "normal", "--offline", "--prefix", "none"];
+        let output =
+            Command::new(env!("CARGO")).args(words).args(more).current_dir(REPOSITORY).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let has = |tree: &str, name: &str| tree.lines().any(|line| line.split(' ').next() == Some(name));
+    let native = tree(&[]);
+    assert!(
+        has(&native, "gatehouse-sdk") && !has(&native, "wasmtime") && !has(&native, "gatehouse-runtime"),
+        "{native}"
+    );
+    assert!(has(&tree(&["--features", "component"]), "wasmtime"));
+}

@@ -4,6 +4,7 @@ mod author;
 mod author_args;
 mod cli;
 mod execute;
+mod expiry;
 mod operation;
 mod print;
 mod run;

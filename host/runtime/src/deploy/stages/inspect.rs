@@ -127,7 +127,7 @@ fn resources(component: &Component, limits: &Limits) -> Result<(), InspectError>
     fits("tables", needs.num_tables.into(), TABLES.into())?;
     fits("table elements", needs.max_initial_table_size.unwrap_or(0), TABLE_ELEMENTS as u64)?;
     let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE);
-    fits("bytes of memory at its start", memory, limits.memory() as u64)
+    fits("bytes of memory at its start (`memory_mib`)", memory, limits.memory() as u64)
 }
 
 #[cfg(test)]
