@@ -3,8 +3,7 @@
 use gatehouse_sdk::{Bulk, Call, Context, Reply, TaskView, Views};
 use serde_json::Value;
 
-use crate::component::Component;
-use crate::convert;
+use super::{Component, convert};
 
 impl Component {
     /// Renders a task.

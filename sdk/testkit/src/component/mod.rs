@@ -1,12 +1,19 @@
 //! A family as the built component, under the host's engine, limits and checks.
 
+mod convert;
+mod optional;
+mod text;
+
 use std::path::Path;
 
 use gatehouse_runtime::{ComponentRunner, Limits};
-use gatehouse_sdk::{Accepted, Context, Event, Refusal, Step, Submission};
+use gatehouse_sdk::{Accepted, Context, Event, Refusal, Step, Submission, TaskView};
+use serde_json::Value;
 
-use crate::convert;
 use crate::machine::Machine;
+use crate::script::Script;
+
+pub use text::TextPlay;
 
 /// A component ready to run scripts. Loading it also runs its self-tests.
 ///
@@ -66,6 +73,30 @@ impl Component {
     }
 }
 
+impl From<ComponentRunner> for Component {
+    fn from(runner: ComponentRunner) -> Self {
+        Self { runner }
+    }
+}
+
+impl Script {
+    /// Runs it with the built component, under the host's limits.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_component(&self, component: &Component) {
+        self.run(component);
+    }
+
+    /// The same for callers that go on after a failure.
+    ///
+    /// # Errors
+    /// The line's number and place, what was expected and what came.
+    pub fn play_component(&self, component: &Component) -> Result<(), String> {
+        self.play(component)
+    }
+}
+
 impl Component {
     pub(crate) fn runner(&self) -> &ComponentRunner {
         &self.runner
@@ -89,5 +120,13 @@ impl Machine for Component {
             .advance(convert::context(cx), state.to_vec(), convert::event(event))
             .map(convert::step)
             .map_err(|fault| fault.to_string())
+    }
+
+    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Result<Value, String> {
+        let came = self
+            .runner
+            .view(convert::context(cx), surface.to_owned(), convert::task_view(view))
+            .map_err(|fault| fault.to_string())?;
+        serde_json::from_str(&came).map_err(|error| format!("the view is not JSON: {error}"))
     }
 }

@@ -1,18 +1,16 @@
-//! The family played through: natively, and as the built component under the host's limits.
+//! The family played through as plain Rust. `gatehouse plugin play play family.wasm` plays the scripts in `play/`
+//! with the component under the host's limits.
 
-use std::sync::LazyLock;
+use std::path::Path;
 use std::time::Duration;
 
 use gatehouse_family_template::Sketch;
 use gatehouse_sdk::{Blame, Stage};
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_testkit::{Script, check_family};
 use serde_json::json;
-
-static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
 
 fn play(script: &Script) {
     script.run_native::<Sketch>();
-    script.run_component(&COMPONENT);
 }
 
 fn submitted() -> Script {
@@ -74,4 +72,16 @@ fn fails_with_the_provider() {
         script = script.reply(502, json!({})).expect_wait(|_| ()).timer().expect_call(|_| ());
     }
     play(&script.reply(502, json!({})).expect_fail(Blame::Upstream, "the upstream's answers cannot be read"));
+}
+
+#[test]
+fn plays_the_written_scripts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("play");
+    let mut played = 0;
+    for file in std::fs::read_dir(&folder).expect("the folder `play`") {
+        let file = file.expect("a readable entry").path();
+        play(&Script::read(&file).unwrap_or_else(|problem| panic!("{problem}")));
+        played += 1;
+    }
+    assert!(played >= 3, "{played} scripts in {}", folder.display());
 }

@@ -5,8 +5,7 @@ use gatehouse_sdk::{
     Answered, Chunk, Context, Prepared, Refusal, Relay, Reply, Sse, Text, TextFailure, TextRequest, run,
 };
 
-use crate::component::Component;
-use crate::convert;
+use super::{Component, convert};
 
 /// Runs a text family as the component and natively, and checks that both return the same.
 pub struct TextPlay<'a> {
