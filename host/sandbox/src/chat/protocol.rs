@@ -46,9 +46,7 @@ impl TextProtocol for Chat {
     }
 
     fn check((): &(), body: &Value, account: usize) -> Result<Accepted<Self>, Refusal> {
-        let request::Request { question, choices, stream, details } = request::check(body, account)?;
-        let model = details.model.id;
-        Ok(Accepted::Answer(Box::new(Checked { model, question, choices, stream, details })))
+        request::check(body, account).map(|request| Accepted::Answer(Box::new(request)))
     }
 
     /// The longest cached beginning of the prompt is read from the cache; all beginnings are cached anew.
@@ -72,19 +70,14 @@ impl TextProtocol for Chat {
 
     /// A client needs few of these headers; the gateway must pass on none of the rest.
     fn headers(request_id: String, _: u64) -> Vec<(&'static str, String)> {
+        #[rustfmt::skip]
         let fixed = [
-            ("openai-organization", "org-sandbox"),
-            ("openai-project", "proj_sandbox"),
-            ("openai-processing-ms", "137"),
-            ("openai-version", "2020-10-01"),
-            ("x-ratelimit-limit-requests", "10000"),
-            ("x-ratelimit-remaining-requests", "9999"),
-            ("x-ratelimit-reset-requests", "6ms"),
-            ("x-ratelimit-limit-tokens", "2000000"),
-            ("x-ratelimit-remaining-tokens", "1999990"),
-            ("x-ratelimit-reset-tokens", "6m0s"),
-            ("cf-ray", "8f0000000000sand-LIS"),
-            ("set-cookie", "__cf_bm=sandbox-chat; path=/; HttpOnly"),
+            ("openai-organization", "org-sandbox"), ("openai-project", "proj_sandbox"),
+            ("openai-processing-ms", "137"), ("openai-version", "2020-10-01"),
+            ("x-ratelimit-limit-requests", "10000"), ("x-ratelimit-remaining-requests", "9999"),
+            ("x-ratelimit-reset-requests", "6ms"), ("x-ratelimit-limit-tokens", "2000000"),
+            ("x-ratelimit-remaining-tokens", "1999990"), ("x-ratelimit-reset-tokens", "6m0s"),
+            ("cf-ray", "8f0000000000sand-LIS"), ("set-cookie", "__cf_bm=sandbox-chat; path=/; HttpOnly"),
             ("set-cookie", "_cfuvid=sandbox-chat; path=/; HttpOnly"),
         ];
         let fixed = fixed.map(|(name, value)| (name, value.to_owned()));

@@ -8,8 +8,7 @@ use crate::text::answer::answer_text::{self, AnswerInput};
 use crate::text::answer::json_sample;
 use crate::text::answer::seed::Seed;
 use crate::text::answer::words;
-use crate::text::faults::Faults;
-use crate::text::markers::Marker;
+use crate::text::markers::{Faults, Marker};
 
 /// A tool of a request.
 #[derive(Clone, Debug)]
@@ -256,12 +255,12 @@ impl<'a> Generator<'a> {
             ToolChoice::Auto => None,
         };
         let Some(first) = first else { return Vec::new() };
-        let asked = match faults.number(Marker::Tools) {
+        let wanted = match faults.number(Marker::Tools) {
             Some(count) => usize::try_from(count.clamp(1, 64)).unwrap_or(1),
             None if faults.has(Marker::Interleaved) => 2,
             None => 1,
         };
-        let count = if question.parallel { asked } else { 1 };
+        let count = if question.parallel { wanted } else { 1 };
         let stride = usize::from(!matches!(question.choice, ToolChoice::Named(_)));
         (0..count).map(|step| &tools[(first + step * stride) % tools.len()]).collect()
     }
