@@ -8,7 +8,7 @@ use super::errors::{self, Chat};
 use super::request::{self, Details};
 use super::write;
 use crate::text::delivery::reply::{Event, EventKind};
-use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
 use crate::text::record::Usage;
 use crate::text::refusal::Refusal;
@@ -45,8 +45,8 @@ impl TextProtocol for Chat {
         if head.method == Method::POST { Ok(()) } else { Err(errors::method(head.method.as_str())) }
     }
 
-    fn check((): &(), body: &Value, account: usize) -> Result<Accepted<Self>, Refusal> {
-        request::check(body, account).map(|request| Accepted::Answer(Box::new(request)))
+    fn check((): &(), body: &Value, account: usize) -> Result<Checked<Self>, Refusal> {
+        request::check(body, account)
     }
 
     /// The longest cached beginning of the prompt is read from the cache; all beginnings are cached anew.

@@ -9,7 +9,7 @@ use super::request::{self, Details, Route};
 use super::write;
 use crate::common::clock::iso;
 use crate::text::delivery::reply::{Event, EventKind};
-use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
 use crate::text::record::Usage;
 use crate::text::refusal::Refusal;
@@ -70,12 +70,12 @@ impl TextProtocol for Messages {
         Ok(Route { counting, newer: at == 1, betas })
     }
 
-    fn check(route: &Route, body: &Value, account: usize) -> Result<Accepted<Self>, Refusal> {
-        let request = request::check(body, route, account)?;
-        if route.counting {
-            return Ok(Accepted::Body(json!({ "input_tokens": request.details.prompt.tokens })));
-        }
-        Ok(Accepted::Answer(Box::new(request)))
+    fn check(route: &Route, body: &Value, account: usize) -> Result<Checked<Self>, Refusal> {
+        request::check(body, route, account)
+    }
+
+    fn count(route: &Route, request: &Checked<Self>) -> Option<Value> {
+        route.counting.then(|| json!({ "input_tokens": request.details.prompt.tokens }))
     }
 
     fn bill_input(request: &Checked<Self>, log: &mut RequestLog, now: u64) -> Usage {

@@ -44,7 +44,11 @@ pub(crate) trait TextProtocol: ErrorTable + Sized + 'static {
     fn odd_event() -> Event;
 
     fn route(head: &Parts) -> Result<Self::Route, Refusal>;
-    fn check(route: &Self::Route, body: &Value, account: usize) -> Result<Accepted<Self>, Refusal>;
+    fn check(route: &Self::Route, body: &Value, account: usize) -> Result<Checked<Self>, Refusal>;
+    /// The body of a reply that takes no model.
+    fn count(_: &Self::Route, _: &Checked<Self>) -> Option<Value> {
+        None
+    }
     /// The input's part of the bill; writes the cache of prompts.
     fn bill_input(request: &Checked<Self>, log: &mut RequestLog, now: u64) -> Usage;
     /// The answer in one piece and as events.
@@ -55,13 +59,6 @@ pub(crate) trait TextProtocol: ErrorTable + Sized + 'static {
 }
 
 /// A request that passed all checks.
-pub(crate) enum Accepted<P: TextProtocol> {
-    Answer(Box<Checked<P>>),
-    /// Answered by this body, without a model.
-    Body(Value),
-}
-
-/// A request for an answer.
 pub(crate) struct Checked<P: TextProtocol> {
     pub(crate) model: &'static str,
     pub(crate) question: Question,
@@ -112,10 +109,10 @@ impl<P: TextProtocol> TextEndpoint<P> {
             return Err(P::not_declared_json());
         }
         let body: Value = serde_json::from_slice(bytes).map_err(|error| P::not_json(&error))?;
-        let mut request = match P::check(&route, &body, account)? {
-            Accepted::Answer(request) => *request,
-            Accepted::Body(body) => return Ok(Outcome::Body(body)),
-        };
+        let mut request = P::check(&route, &body, account)?;
+        if let Some(body) = P::count(&route, &request) {
+            return Ok(Outcome::Body(body));
+        }
         let input = &mut request.question.input;
         let faults = Faults::of(&input.text, P::PROTOCOL);
         match self.0.log().refusal(&input.text, &faults) {

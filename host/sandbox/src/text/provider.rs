@@ -92,10 +92,9 @@ impl TextProvider {
         body: Option<&[u8]>,
         account: Option<usize>,
     ) -> RequestGuard {
-        let headers = head
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
+        let headers = head.headers.iter();
+        let headers =
+            headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
         let received = Received {
             path: head.uri.path_and_query().map_or_else(String::new, |it| it.as_str().to_owned()),
             headers: headers.collect(),

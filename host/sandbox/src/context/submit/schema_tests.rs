@@ -12,19 +12,12 @@ fn with(field: &str, value: Value) -> Value {
 #[test]
 fn defaults() {
     let request = check(&json!({ "prompt": "a red kite", "width": 10, "nonsense": [1] })).expect("passes");
-    assert_eq!(
-        request,
-        SubmitRequest {
-            prompt: "a red kite".to_owned(),
-            images: vec![],
-            seed: None,
-            ratio: None,
-            format: Format::Png,
-            upsampling: false,
-            tolerance: 2,
-            webhook_url: None,
-        }
-    );
+    #[rustfmt::skip]
+    let expected = SubmitRequest {
+        prompt: "a red kite".to_owned(), images: vec![], seed: None, ratio: None, format: Format::Png,
+        upsampling: false, tolerance: 2, webhook_url: None,
+    };
+    assert_eq!(request, expected);
 }
 
 #[test]

@@ -93,9 +93,10 @@ pub(crate) struct Call {
 }
 
 /// Why an answer stops.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stop {
     Calls,
+    #[default]
     End,
     Filtered,
     Length,
@@ -105,7 +106,7 @@ pub(crate) enum Stop {
 }
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) parts: Vec<Part>,
     pub(crate) stop: Stop,
@@ -117,8 +118,7 @@ pub(crate) struct Answer {
 
 /// Generates one answer.
 pub(crate) fn generate(question: &Question, faults: &Faults, seed: Seed) -> Answer {
-    let answer = Answer { parts: Vec::new(), stop: Stop::End, output: 0, thinking: 0 };
-    let mut generator = Generator { question, faults, seed, answer };
+    let mut generator = Generator { question, faults, seed, answer: Answer::default() };
     if question.max_tokens == 0 {
         generator.answer.stop = Stop::Length;
     } else if faults.has(Marker::Refusal) {

@@ -88,9 +88,10 @@ async fn five_addresses_survive_json() {
 async fn stopping_closes_every_listener() {
     let test = TestSandbox::start().await;
     let addresses = test.sandbox.context().clone();
+    let (chat, messages) = (test.sandbox.chat().origin.clone(), test.sandbox.messages().origin.clone());
     test.sandbox.stop().await;
-    for origin in [addresses.submit, addresses.poll, addresses.delivery, addresses.samples, addresses.record]
-    {
+    let ContextAddresses { submit, poll, delivery, samples, record } = addresses;
+    for origin in [submit, poll, delivery, samples, record, chat, messages] {
         assert!(call("GET", &format!("{origin}/"), &[], "").await.is_none(), "{origin}");
     }
 }

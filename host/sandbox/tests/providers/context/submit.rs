@@ -13,16 +13,13 @@ async fn keys() {
     let denied = || json!({ "detail": "Not authenticated - Invalid Authentication" });
     let malformed = || json!({ "detail": "Invalid API key format" });
     let long = "k".repeat(129);
-    for (key, status, body) in [
-        (None, 403, denied()),
-        (Some("another-key"), 403, denied()),
-        (Some("sandbox-key2"), 403, denied()),
-        (Some(""), 422, malformed()),
-        (Some("short"), 422, malformed()),
-        (Some("with a blank"), 422, malformed()),
-        (Some("Bearer sandbox-key"), 422, malformed()),
-        (Some(long.as_str()), 422, malformed()),
-    ] {
+    #[rustfmt::skip]
+    let table = [
+        (None, 403, denied()), (Some("another-key"), 403, denied()), (Some("sandbox-key2"), 403, denied()),
+        (Some(""), 422, malformed()), (Some("short"), 422, malformed()), (Some("with a blank"), 422, malformed()),
+        (Some("Bearer sandbox-key"), 422, malformed()), (Some(long.as_str()), 422, malformed()),
+    ];
+    for (key, status, body) in table {
         let mut headers = vec![JSON];
         headers.extend(key.map(|key| ("x-key", key)));
         for (method, path) in [("POST", PRO), ("POST", MAX), ("GET", "/v1/credits")] {

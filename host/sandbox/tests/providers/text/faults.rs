@@ -329,12 +329,9 @@ fn every_marker_is_tried() {
     let named: BTreeSet<&str> = MARKERS.iter().map(|marker| marker.name).collect();
     assert_eq!(named.len(), MARKERS.len());
     for marker in MARKERS {
-        let tried = [
-            format!("[[{}]]", marker.name),
-            format!("[[{}:", marker.name),
-            format!("(\"{}\", ", marker.name),
-        ];
-        assert!(tried.iter().any(|text| tests.contains(text)), "{} is not tried", marker.name);
+        let name = marker.name;
+        let tried = [format!("[[{name}]]"), format!("[[{name}:"), format!("(\"{name}\", ")];
+        assert!(tried.iter().any(|text| tests.contains(text)), "{name} is not tried");
     }
     assert!(MARKERS.iter().any(|marker| marker.group == Protocol::Both));
 }

@@ -176,13 +176,10 @@ async fn limits_stops_and_prefill() {
         let stop = json!([body["stop_reason"], body["stop_sequence"], body["usage"]["output_tokens"]]);
         (answer_text(WIRE, &reply), stop)
     };
+    let stops = json!({ "stop_sequences": ["now", "the light"] });
     for (change, text, expected) in [
         (json!({ "max_tokens": 3 }), "you wrote: see", json!(["max_tokens", null, 3])),
-        (
-            json!({ "stop_sequences": ["now", "the light"] }),
-            "you wrote: see ",
-            json!(["stop_sequence", "the light", 3]),
-        ),
+        (stops, "you wrote: see ", json!(["stop_sequence", "the light", 3])),
         (json!({ "max_tokens": 0 }), "", json!(["max_tokens", null, 0])),
     ] {
         assert_eq!(stop(change).await, (text.to_owned(), expected));
@@ -234,10 +231,8 @@ async fn tools_are_called() {
         let names: Vec<&str> = calls.iter().map(|call| call["name"].as_str().expect("a name")).collect();
         assert_eq!(names, expected, "{text} {choice}");
         assert_eq!(answer["stop_reason"], if expected.is_empty() { "end_turn" } else { "tool_use" });
-        assert!(
-            calls.iter().all(|call| call["name"] == "now" || call["input"]["city"].is_string()),
-            "{answer}"
-        );
+        let fits = |call: &&Value| call["name"] == "now" || call["input"]["city"].is_string();
+        assert!(calls.iter().all(fits), "{answer}");
         let ids: std::collections::HashSet<_> = calls.iter().map(|call| call["id"].as_str()).collect();
         assert_eq!(ids.len(), calls.len(), "every call has an id of its own");
         let forced = choice["type"] == "any" || choice["type"] == "tool";

@@ -2,7 +2,6 @@
 
 use gatehouse_harness::until;
 use gatehouse_sandbox::text::TextRecord;
-use gatehouse_sandbox::{Sandbox, Settings};
 
 use crate::client::{JSON, START_MS, TestSandbox, call, fetch};
 use crate::text::wire::{BOTH, VERSION, Wire, question};
@@ -67,15 +66,5 @@ async fn the_listener_serves_the_record() {
         ] {
             assert_eq!(call(method, url, &[], "").await.map(|reply| reply.status), Some(status));
         }
-    }
-}
-
-#[tokio::test]
-async fn stopping_closes_the_listeners() {
-    let sandbox = Sandbox::start(Settings::default()).await.expect("starts");
-    let (chat, messages) = (sandbox.chat().clone(), sandbox.messages().clone());
-    sandbox.stop().await;
-    for origin in [chat.origin, messages.origin] {
-        assert!(call("GET", &format!("{origin}/"), &[], "").await.is_none(), "{origin}");
     }
 }
