@@ -97,20 +97,18 @@ pub(super) async fn read<B: Backend>(
     Ok(response)
 }
 
-/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page. One page reads a
-/// limited number of tasks: with a filter it may be short or empty although `has_more` is true.
+/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page.
 pub(super) async fn list<B: Backend>(
     context: &EdgeContext<B>,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let filter = filter(&Query::parse(request.parts.uri.query()))?;
-    let TaskPage { tasks, next, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
+    let TaskPage { tasks, more, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
     let data: Vec<TaskView> =
         tasks.into_iter().map(|task| view(context, task, &request.base_url)).collect::<Result<_, _>>()?;
-    let (first_id, last_id) =
-        (data.first().map(|view| view.id), next.or_else(|| data.last().map(|view| view.id)));
-    Ok(response::json(&Page { code: 200, data, has_more: next.is_some(), first_id, last_id }))
+    let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
+    Ok(response::json(&Page { code: 200, data, has_more: more, first_id, last_id }))
 }
 
 /// Ends a task early, where that is still possible.

@@ -204,18 +204,8 @@ impl Gateway {
     /// The account, once none of its tasks is running any more.
     pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
         for status in ["submitted", "pending", "processing"] {
-            let mut after = String::new();
-            loop {
-                let path = format!("/v1/tasks?limit=1&status={status}{after}");
-                let list = caller.send("GET", &path, &[], "").await.json();
-                let Some(task) = list["data"][0]["id"].as_str() else {
-                    // A page may be empty although older tasks match.
-                    if list["has_more"] != true {
-                        break;
-                    }
-                    after = format!("&after={}", list["last_id"].as_str().expect("a cursor"));
-                    continue;
-                };
+            let path = format!("/v1/tasks?limit=1&status={status}");
+            while let Some(task) = caller.send("GET", &path, &[], "").await.json()["data"][0]["id"].as_str() {
                 caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
             }
         }

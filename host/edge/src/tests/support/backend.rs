@@ -242,12 +242,11 @@ impl Backend for ScriptedBackend {
     async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        // A model without tasks: the page ends at its limit of rows before the first match.
         let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
-        let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
-        let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));
-        let next = cursor.filter(|_| tasks.len() > page.len());
-        self.working(TaskPage { rows_read: tasks.len(), tasks: page, next })
+        let mut page: Vec<Task> = tasks.values().rev().filter(matches).cloned().collect();
+        let rows_read = page.len();
+        page.truncate(filter.limit);
+        self.working(TaskPage { more: rows_read > page.len(), tasks: page, rows_read })
     }
     async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
