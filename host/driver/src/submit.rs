@@ -17,6 +17,7 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
+use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
@@ -40,7 +41,10 @@ impl Driver {
 impl DriverState {
     async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let now = self.now();
-        let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
+        let fingerprint = match &request.idempotency {
+            Some(_) => Some(fingerprint(&request).await?),
+            None => None,
+        };
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.bytes().clone()).await?;
         let parent = self.parent(&request)?;
@@ -238,9 +242,11 @@ pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitErro
 }
 
 /// A digest of everything that makes two submissions the same request.
-fn fingerprint(request: &SubmitRequest) -> Digest {
+async fn fingerprint(request: &SubmitRequest) -> Result<Digest, SubmitError> {
     let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
-    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), request.body.bytes()])
+    let (surface, body) = (request.surface, request.body.bytes().clone());
+    let length = body.len();
+    off_worker(length, move || Digest::of_fields(&[surface.as_bytes(), parent.as_bytes(), &body])).await
 }
 
 /// Why a submission or a hold is not in the store.

@@ -59,7 +59,8 @@ pub(super) async fn submit<B: Backend>(
         ParentIn::Path => Some(tasks::parse_id(request.param)?),
     };
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
-    let body = CheckedBody::parse(body, submission.model).map_err(|error| submit_refusal(error, None))?;
+    let body =
+        CheckedBody::check(body, submission.model).await.map_err(|error| submit_refusal(error, None))?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency };
     let receipt = context.backend.submit(job).await;

@@ -35,7 +35,7 @@ pub(super) async fn respond<B: Backend>(
     let form = Form::of(request.parts.uri.path());
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
-    let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
+    let body = CheckedBody::check(body, None).await.map_err(|error| jobs::submit_refusal(error, None))?;
     let id = request.id;
     let completion = CompletionRequest {
         id,
