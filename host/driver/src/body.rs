@@ -84,7 +84,7 @@ impl CheckedBody {
 /// Runs work that reads a whole body of that length: in place where it is short, else on a blocking thread.
 ///
 /// # Errors
-/// [`SubmitError::Draining`]: the process stops.
+/// [`SubmitError::Draining`] where the process stops meanwhile.
 pub(crate) async fn off_worker<T: Send + 'static>(
     length: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -92,8 +92,10 @@ pub(crate) async fn off_worker<T: Send + 'static>(
     if length <= IN_PLACE {
         return Ok(work());
     }
-    // A failed join means the runtime is going down.
-    tokio::task::spawn_blocking(work).await.map_err(|_| SubmitError::Draining)
+    tokio::task::spawn_blocking(work).await.map_err(|error| match error.is_panic() {
+        true => SubmitError::Internal(error.to_string()),
+        false => SubmitError::Draining,
+    })
 }
 
 fn whole(message: String) -> SubmitError {
