@@ -19,15 +19,14 @@ fn a_restart_goes_on_where_the_last_process_stopped() {
         let mut tasks = Vec::new();
         for n in 0..12 {
             let answer = caller.post("/v1/images/generations", &request(&format!("kite {n}"))).await;
-            tasks.push(answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned());
+            tasks.push(answer.task_id());
         }
         let code = gateway.terminate().await;
         assert_eq!(code, Some(0), "a drained process ends well");
         gateway.restart().await;
         let caller = caller.at(gateway.public);
         for task in &tasks {
-            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-            assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+            assert_eq!(caller.end_of(task).await["status"], "completed");
         }
         assert!(submits(&sandbox).values().all(|count| *count == 1));
         gateway.expect_sound_ledger().await;
@@ -66,11 +65,10 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         let held = format!("[providers.bfl]\nbase_url = \"http://{address}\"\n");
         let mut gateway = Gateway::start(setup(&sandbox).with(&held)).await;
         let caller = gateway.open_account("acme", "100").await;
-        let receipt = caller.post("/v1/images/generations", &request("a red kite")).await.json();
-        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
+        let task = caller.post("/v1/images/generations", &request("a red kite")).await.task_id();
         while submits(&sandbox).is_empty() {
             // The provider has the job; its answer is on the way.
-            caller.send("GET", &path, &[], "").await;
+            caller.task(&task).await;
         }
         gateway.signal("-TERM").await;
         while TcpStream::connect(gateway.public).await.is_ok() {
@@ -82,7 +80,7 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         assert_eq!(gateway.wait_for_exit().await, Some(0));
         gateway.restart().await;
         let caller = caller.at(gateway.public);
-        let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
+        let task = caller.end_of(&task).await;
         assert_eq!(task["status"], "completed", "{task}");
         assert_eq!((submits(&sandbox).values().sum::<usize>(), gateway.audit(&[]).await.len()), (1, 0));
     });

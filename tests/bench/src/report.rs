@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::load::Load;
 use crate::process::Cpu;
 
 /// Prints a figure and its name.
@@ -21,6 +22,14 @@ pub(crate) fn cpu(what: &str, cpu: &Cpu, count: usize) {
     line(&format!("CPU, {what}"), micros(each(cpu.whole(), count)));
     for (name, span) in cpu.threads() {
         line(&format!("  of it {name}"), micros(each(span, count)));
+    }
+}
+
+/// How fast requests were answered, and how long each took.
+pub(crate) fn load(what: &str, answer: &str, load: &Load) {
+    line(what, load.rate());
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        line(&format!("{answer} {name}"), millis(load.quantile(share)));
     }
 }
 

@@ -4,45 +4,28 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_driver::{
     CheckedBody, CompletionRequest, CompletionResponse, Config, SubmitError, TextError, TextStream,
 };
-use gatehouse_harness::TestClock;
-use gatehouse_model::{Clock, Credits, Key, Pause, RequestId, Sse, UnixMs};
+use gatehouse_harness::{TestClock, component};
+use gatehouse_model::{Clock as _, Credits, Key, RequestId, Sse};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::support::{Process, component, customer};
+use crate::support::{Process, customer};
 
 /// The durations of the configuration that end only when the test says so.
 const HEAD: Duration = Duration::from_secs(1_111);
 const DRAIN: Duration = Duration::from_secs(2_222);
 const STREAM: Duration = Duration::from_secs(3_333);
 
-/// A clock that can panic in the pause that an open stream begins with.
-struct StreamClock {
-    clock: Arc<TestClock>,
-    panics: AtomicBool,
-}
-
-impl Clock for StreamClock {
-    fn now(&self) -> UnixMs {
-        self.clock.now()
-    }
-
-    fn pause(&self, span: Duration) -> Pause {
-        assert!(span != STREAM || !self.panics.load(Ordering::SeqCst), "a bug in an open stream");
-        self.clock.pause(span)
-    }
-}
-
 /// A process with one model, two accounts that serve it, and a customer.
 struct TextTest {
-    clock: Arc<StreamClock>,
+    clock: Arc<TestClock>,
     sandbox: Sandbox,
     process: Process,
     key: Arc<Key>,
@@ -55,7 +38,6 @@ impl TextTest {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let data = tempfile::tempdir().expect("a folder");
         let clock = TestClock::real(&[HEAD, DRAIN, STREAM]);
-        let clock = Arc::new(StreamClock { clock, panics: AtomicBool::new(false) });
         let account = |priority: u32| json!({"secret": {"env": "KEY"}, "priority": priority});
         let providers = json!({"p": {
             "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"},
@@ -73,7 +55,7 @@ impl TextTest {
             ..Config::default()
         };
         let process = Process::start(data.path(), providers, config, clock.clone()).await;
-        process.plugins.install(&component("messages")).expect("the plugin");
+        process.plugins.install(&component("plugins/messages")).expect("the plugin");
         let key = customer(&process.store, clock.now()).await;
         Self { clock, sandbox, process, key, requests: AtomicU64::new(1), _data: data }
     }
@@ -151,7 +133,7 @@ async fn before_the_head_time_a_stream_and_a_failure_are_as_ever() {
     let test = TextTest::start().await;
     let asked = test.ask("[[slow-start]] hello", true);
     test.held_up(1).await;
-    assert_eq!(test.clock.clock.pauses(HEAD), 1);
+    assert_eq!(test.clock.pauses(HEAD), 1);
     test.sandbox.release();
     let (names, error) = rest(&mut stream(asked).await).await;
     assert!(error.is_none() && names.last().is_some_and(|name| name == "message_stop"), "{names:?}");
@@ -168,7 +150,7 @@ async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
     let test = TextTest::start().await;
     let asked = test.ask("[[slow-start]] [[503:1]] hello", true);
     test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
+    test.clock.end_pauses(HEAD).await;
     let mut stream = stream(asked).await;
     assert!(test.money().await.0 > Credits::ZERO, "reserved in advance");
     test.sandbox.release();
@@ -186,7 +168,7 @@ async fn after_the_head_time_a_failure_is_the_last_event() {
     let test = TextTest::start().await;
     let asked = test.ask("[[slow-start]] [[503]] hello", true);
     test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
+    test.clock.end_pauses(HEAD).await;
     let mut stream = stream(asked).await;
     test.sandbox.release();
     test.held_up(2).await;
@@ -203,7 +185,7 @@ async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
     let test = TextTest::start().await;
     let asked = test.ask("[[slow-start]] hello", true);
     test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
+    test.clock.end_pauses(HEAD).await;
     drop(stream(asked).await);
     let driver = test.process.driver.clone();
     let patience = Duration::from_secs(60);
@@ -219,10 +201,10 @@ async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
     let test = TextTest::start().await;
     let asked = test.ask("[[slow-start]] [[stall:2]] one two three four", true);
     test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
+    test.clock.end_pauses(HEAD).await;
     drop(stream(asked).await);
     test.sandbox.release();
-    test.clock.clock.end_pauses(DRAIN).await;
+    test.clock.end_pauses(DRAIN).await;
     test.spent().await;
     assert!(test.ledger_is_clean());
 }
@@ -235,7 +217,7 @@ async fn after_the_stream_time_a_stream_is_cut_and_paid_for() {
     test.held_up(1).await;
     let is_text = |event: &Sse| event.event.as_deref() == Some("content_block_delta");
     while !poll_fn(|cx| stream.poll_next(cx)).await.expect("more").expect("in order").iter().any(is_text) {}
-    test.clock.clock.end_pauses(STREAM).await;
+    test.clock.end_pauses(STREAM).await;
     let (_, error) = rest(&mut stream).await;
     assert!(matches!(error, Some(TextError::Timeout)), "{error:?}");
     assert!(test.spent().await > Credits::ZERO, "what was delivered is paid for");
@@ -247,7 +229,7 @@ async fn a_whole_answer_has_no_head_time() {
     let test = TextTest::start().await;
     let asked = test.ask("[[slow-start]] hello", false);
     test.held_up(1).await;
-    assert_eq!(test.clock.clock.pauses(HEAD), 0, "no head time");
+    assert_eq!(test.clock.pauses(HEAD), 0, "no head time");
     test.sandbox.release();
     assert!(matches!(asked.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.spent().await > Credits::ZERO);
@@ -256,11 +238,11 @@ async fn a_whole_answer_has_no_head_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_in_an_open_stream_ends_it_with_an_error_and_releases_its_hold() {
     let test = TextTest::start().await;
-    test.clock.panics.store(true, Ordering::SeqCst);
+    test.clock.panic_in_pauses(Some(STREAM));
     for waits_for_head in [false, true] {
         let asked = test.ask(if waits_for_head { "[[slow-start]] hello" } else { "hello" }, true);
         if waits_for_head {
-            test.clock.clock.end_pauses(HEAD).await;
+            test.clock.end_pauses(HEAD).await;
             test.sandbox.release();
         }
         let (names, error) = rest(&mut stream(asked).await).await;
@@ -268,7 +250,7 @@ async fn a_panic_in_an_open_stream_ends_it_with_an_error_and_releases_its_hold()
         assert!(matches!(error, Some(TextError::Refused(SubmitError::Internal(_)))), "{error:?}");
         assert_eq!(test.money().await, (Credits::ZERO, Credits::ZERO), "released before the event");
     }
-    test.clock.panics.store(false, Ordering::SeqCst);
+    test.clock.panic_in_pauses(None);
     assert!(matches!(test.ask("hello", false).await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.ledger_is_clean());
 }
