@@ -15,7 +15,7 @@ const HONEST: usize = 10;
 const SLOW: usize = 60;
 
 #[test]
-fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
+fn endless_loops_do_not_starve_other_requests() {
     run(async {
         let scene = Scene::start("[plugins.limits_by_family.puppet]\ncall_ms = 30\n").await;
         let answered = Arc::new(AtomicUsize::new(0));
@@ -50,7 +50,7 @@ fn a_crowd_of_endless_loops_does_not_keep_honest_requests_out() {
 }
 
 #[test]
-fn a_crowd_of_slow_steps_does_not_hold_the_steps_of_others() {
+fn slow_steps_do_not_starve_other_tasks() {
     run(async {
         let scene = Scene::start("[tasks]\nconcurrency = 8\n").await;
         let first = scene.finish(&json!({})).await;

@@ -97,19 +97,19 @@ impl DriverState {
 
     fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
         let registry = self.plugins.registry();
-        let (asked, resolved) = match request.body.model() {
-            Some(asked) => {
-                let resolved = registry.resolve(request.surface, asked);
-                let asked = asked.to_owned();
-                (asked.clone(), resolved.ok_or(SubmitError::UnknownModel(asked))?)
+        let (requested, resolved) = match request.body.model() {
+            Some(requested) => {
+                let resolved = registry.resolve(request.surface, requested);
+                let requested = requested.to_owned();
+                (requested.clone(), resolved.ok_or(SubmitError::UnknownModel(requested))?)
             }
             None => {
                 let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
                 (resolved.model.clone(), resolved)
             }
         };
-        if !may_use(&request.key, &asked, &resolved.model) {
-            return Err(SubmitError::ModelForbidden(asked));
+        if !may_use(&request.key, &requested, &resolved.model) {
+            return Err(SubmitError::ModelForbidden(requested));
         }
         Ok(resolved)
     }
@@ -218,8 +218,8 @@ impl DriverState {
 }
 
 /// A key's model list may name a model by its own id or by any alias.
-pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
-    key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
+pub(crate) fn may_use(key: &Key, requested: &str, canonical: &str) -> bool {
+    key.models.is_empty() || key.models.iter().any(|model| model == requested || model == canonical)
 }
 
 pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {

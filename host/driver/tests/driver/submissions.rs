@@ -41,8 +41,8 @@ async fn a_client_that_sends_what_cannot_be_used_is_told_so_and_pays_nothing() {
     // A reference that looks like a URL and is none.
     let body = json!({"model": "ctx-pro", "prompt": "a kite", "image_urls": ["http://[kite"]});
     let task = submit(&process, &key, &body).await.expect("a receipt").task;
-    let patience = Duration::from_secs(60);
-    let ended = process.driver.task_when_over(&key, task, patience).await.expect("readable").expect("known");
+    let max_wait = Duration::from_secs(60);
+    let ended = process.driver.task_when_over(&key, task, max_wait).await.expect("readable").expect("known");
     let failure = ended.failure.expect("a failure");
     assert_eq!(
         (ended.status, failure.kind, ended.cost),

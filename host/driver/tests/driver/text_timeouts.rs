@@ -60,7 +60,7 @@ impl TextTest {
         Self { clock, sandbox, process, key, requests: AtomicU64::new(1), _data: data }
     }
 
-    fn ask(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
+    fn send(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
         let messages = json!([{"role": "user", "content": text}]);
         let body = json!({"model": "m", "max_tokens": 100, "stream": streaming, "messages": messages});
         let request = CompletionRequest {
@@ -75,7 +75,7 @@ impl TextTest {
     }
 
     /// Returns once the provider has got so many requests and holds up the last.
-    async fn held_up(&self, requests: u64) {
+    async fn until_held(&self, requests: u64) {
         loop {
             let record = self.sandbox.messages_record();
             if record.count == requests && record.held == 1 {
@@ -109,8 +109,8 @@ impl TextTest {
     }
 }
 
-async fn stream(asked: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
-    match asked.await.expect("no panic") {
+async fn stream(request: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
+    match request.await.expect("no panic") {
         Ok(CompletionResponse::Stream(stream)) => stream,
         other => panic!("{other:?}"),
     }
@@ -129,18 +129,18 @@ async fn rest(stream: &mut TextStream) -> (Vec<String>, Option<TextError>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn before_the_head_time_a_stream_and_a_failure_are_as_ever() {
+async fn before_the_head_time_a_stream_and_a_failure_are_unchanged() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] hello", true);
-    test.held_up(1).await;
+    let request = test.send("[[slow-start]] hello", true);
+    test.until_held(1).await;
     assert_eq!(test.clock.pauses(HEAD), 1);
     test.sandbox.release();
-    let (names, error) = rest(&mut stream(asked).await).await;
+    let (names, error) = rest(&mut stream(request).await).await;
     assert!(error.is_none() && names.last().is_some_and(|name| name == "message_stop"), "{names:?}");
     let spent = test.spent().await;
     assert!(spent > Credits::ZERO);
     // A failure is a plain answer, and its hold is released before.
-    let failed = test.ask("[[503]] hello", true).await.expect("no panic");
+    let failed = test.send("[[503]] hello", true).await.expect("no panic");
     assert!(matches!(failed, Err(TextError::Rejected { .. })), "{failed:?}");
     assert_eq!(test.money().await, (Credits::ZERO, spent));
 }
@@ -148,13 +148,13 @@ async fn before_the_head_time_a_stream_and_a_failure_are_as_ever() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] [[503:1]] hello", true);
-    test.held_up(1).await;
+    let request = test.send("[[slow-start]] [[503:1]] hello", true);
+    test.until_held(1).await;
     test.clock.end_pauses(HEAD).await;
-    let mut stream = stream(asked).await;
+    let mut stream = stream(request).await;
     assert!(test.money().await.0 > Credits::ZERO, "reserved in advance");
     test.sandbox.release();
-    test.held_up(2).await;
+    test.until_held(2).await;
     test.sandbox.release();
     let (names, error) = rest(&mut stream).await;
     assert!(error.is_none(), "{error:?}");
@@ -166,12 +166,12 @@ async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_head_time_a_failure_is_the_last_event() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] [[503]] hello", true);
-    test.held_up(1).await;
+    let request = test.send("[[slow-start]] [[503]] hello", true);
+    test.until_held(1).await;
     test.clock.end_pauses(HEAD).await;
-    let mut stream = stream(asked).await;
+    let mut stream = stream(request).await;
     test.sandbox.release();
-    test.held_up(2).await;
+    test.until_held(2).await;
     test.sandbox.release();
     let (names, error) = rest(&mut stream).await;
     assert!(names.is_empty() && matches!(error, Some(TextError::Rejected { .. })), "{names:?} {error:?}");
@@ -183,13 +183,13 @@ async fn after_the_head_time_a_failure_is_the_last_event() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] hello", true);
-    test.held_up(1).await;
+    let request = test.send("[[slow-start]] hello", true);
+    test.until_held(1).await;
     test.clock.end_pauses(HEAD).await;
-    drop(stream(asked).await);
+    drop(stream(request).await);
     let driver = test.process.driver.clone();
-    let patience = Duration::from_secs(60);
-    let stopping = tokio::spawn(async move { driver.stop(patience, patience).await });
+    let max_wait = Duration::from_secs(60);
+    let stopping = tokio::spawn(async move { driver.stop(max_wait, max_wait).await });
     test.sandbox.release();
     stopping.await.expect("no panic");
     let (reserved, spent) = test.money().await;
@@ -199,10 +199,10 @@ async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] [[stall:2]] one two three four", true);
-    test.held_up(1).await;
+    let request = test.send("[[slow-start]] [[stall:2]] one two three four", true);
+    test.until_held(1).await;
     test.clock.end_pauses(HEAD).await;
-    drop(stream(asked).await);
+    drop(stream(request).await);
     test.sandbox.release();
     test.clock.end_pauses(DRAIN).await;
     test.spent().await;
@@ -212,9 +212,9 @@ async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_stream_time_a_stream_is_cut_and_paid_for() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[stall:2]] one two three four", true);
-    let mut stream = stream(asked).await;
-    test.held_up(1).await;
+    let request = test.send("[[stall:2]] one two three four", true);
+    let mut stream = stream(request).await;
+    test.until_held(1).await;
     let is_text = |event: &Sse| event.event.as_deref() == Some("content_block_delta");
     while !poll_fn(|cx| stream.poll_next(cx)).await.expect("more").expect("in order").iter().any(is_text) {}
     test.clock.end_pauses(STREAM).await;
@@ -227,11 +227,11 @@ async fn after_the_stream_time_a_stream_is_cut_and_paid_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_answer_has_no_head_time() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] hello", false);
-    test.held_up(1).await;
+    let request = test.send("[[slow-start]] hello", false);
+    test.until_held(1).await;
     assert_eq!(test.clock.pauses(HEAD), 0, "no head time");
     test.sandbox.release();
-    assert!(matches!(asked.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
+    assert!(matches!(request.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.spent().await > Credits::ZERO);
 }
 
@@ -240,17 +240,17 @@ async fn a_panic_in_an_open_stream_ends_it_with_an_error_and_releases_its_hold()
     let test = TextTest::start().await;
     test.clock.panic_in_pauses(Some(STREAM));
     for waits_for_head in [false, true] {
-        let asked = test.ask(if waits_for_head { "[[slow-start]] hello" } else { "hello" }, true);
+        let request = test.send(if waits_for_head { "[[slow-start]] hello" } else { "hello" }, true);
         if waits_for_head {
             test.clock.end_pauses(HEAD).await;
             test.sandbox.release();
         }
-        let (names, error) = rest(&mut stream(asked).await).await;
+        let (names, error) = rest(&mut stream(request).await).await;
         assert!(names.is_empty(), "{names:?}");
         assert!(matches!(error, Some(TextError::Refused(SubmitError::Internal(_)))), "{error:?}");
         assert_eq!(test.money().await, (Credits::ZERO, Credits::ZERO), "released before the event");
     }
     test.clock.panic_in_pauses(None);
-    assert!(matches!(test.ask("hello", false).await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
+    assert!(matches!(test.send("hello", false).await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.ledger_is_clean());
 }

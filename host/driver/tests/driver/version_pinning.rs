@@ -39,8 +39,8 @@ impl Process {
 
     /// The task's status and version, once it has ended.
     async fn end_of(&self, key: &Key, task: TaskId) -> (Status, Digest) {
-        let patience = Duration::from_secs(60);
-        let task = self.driver.task_when_over(key, task, patience).await.expect("readable").expect("known");
+        let max_wait = Duration::from_secs(60);
+        let task = self.driver.task_when_over(key, task, max_wait).await.expect("readable").expect("known");
         (task.status, task.digest)
     }
 }

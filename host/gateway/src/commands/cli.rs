@@ -331,12 +331,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn commands_read() {
+    fn commands_are_parsed() {
         for (line, fits) in [
             ("gatehouse", true),
             ("gatehouse serve --listen 127.0.0.1:0 --tls-self-signed", true),
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn expiries_read() {
+    fn expiries_are_parsed() {
         let day = Duration::from_secs(86_400);
         for (text, expected) in [
             ("30d", Some(Expiry::After(day * 30))),

@@ -4,13 +4,13 @@
 mod broken;
 mod crash;
 mod creation;
-mod life;
-mod light;
+mod deferred;
+mod handle;
 mod listing;
-mod mix;
 mod same;
 mod schema;
 mod task_index;
+mod workload;
 
 use std::collections::BTreeSet;
 

@@ -14,12 +14,12 @@ pub(crate) fn submit<B: LedgerStorage>(
     task: &Task,
     idempotency: Option<Idempotency>,
 ) -> Ruling<Applied, B> {
-    // A idempotency_record is answered before anything about key or balance is asked: its receipt was given already.
+    // A repeated submission is answered before key and balance are checked: its receipt was given already.
     let mut outdated = None;
-    if let Some(asked) = &idempotency {
-        match storage.idempotency_record(&asked.key, &asked.token)? {
+    if let Some(idempotency) = &idempotency {
+        match storage.idempotency_record(&idempotency.key, &idempotency.token)? {
             Some(known) if known.expires <= task.created => outdated = Some(known),
-            Some(known) if known.fingerprint == asked.fingerprint => {
+            Some(known) if known.fingerprint == idempotency.fingerprint => {
                 return Ok(Applied::Repeated(known.task));
             }
             Some(_) => return Err(Stop::Rejected(Rejection::IdempotencyConflict)),
@@ -92,8 +92,8 @@ fn check(task: &Task, idempotency: Option<&Idempotency>) -> Result<(), Rejection
         return Err(Rejection::malformed("task.held", problem));
     }
     match idempotency {
-        Some(asked) if asked.key != task.key => {
-            let problem = format!("expected the task's key {}, not {}", task.key, asked.key);
+        Some(idempotency) if idempotency.key != task.key => {
+            let problem = format!("expected the task's key {}, not {}", task.key, idempotency.key);
             Err(Rejection::malformed("idempotency.key", problem))
         }
         _ => Ok(()),

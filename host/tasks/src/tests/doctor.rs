@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Credits, Customer, Digest, Key, Status, Task};
 
-use super::{advance, begun, finish, run, submit};
+use super::{advance, finish, funded, run, submit};
 use crate::commands::command::Command;
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::Hold;
@@ -56,7 +56,7 @@ impl Rows {
 
 /// Two live tasks, one completed, one failed, one request hold.
 fn busy() -> Rows {
-    let mut storage = begun();
+    let mut storage = funded();
     for number in 0..4 {
         run(&mut storage, submit(number, 0, 10)).unwrap();
     }
@@ -89,7 +89,7 @@ fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
 }
 
 #[test]
-fn untouched_books_are_clean() {
+fn an_unchanged_ledger_is_clean() {
     let report = busy().examine();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!((report.customers, report.keys, report.entries), (2, 3, 9));

@@ -126,12 +126,12 @@ impl Oracle {
         self.keys.insert(key.id.clone(), key_state).is_none()
     }
 
-    fn submit(&mut self, task: &gatehouse_model::Task, asked: Option<&Idempotency>) -> bool {
-        if let Some(asked) = asked
-            && let Some((fingerprint, until)) = self.seen.get(&(asked.key.clone(), asked.token))
+    fn submit(&mut self, task: &gatehouse_model::Task, idempotency: Option<&Idempotency>) -> bool {
+        if let Some(idempotency) = idempotency
+            && let Some((fingerprint, until)) = self.seen.get(&(idempotency.key.clone(), idempotency.token))
             && *until > task.created
         {
-            return *fingerprint == asked.fingerprint;
+            return *fingerprint == idempotency.fingerprint;
         }
         let foreign = self.keys.get(&task.key).is_none_or(|key_state| key_state.customer != task.customer);
         let id = HoldId::Task(task.id);
@@ -144,8 +144,11 @@ impl Oracle {
         let task_state =
             TaskState { revision: task.revision, status: task.status, progress: task.progress, cost: 0 };
         self.tasks.insert(task.id, task_state);
-        if let Some(asked) = asked {
-            self.seen.insert((asked.key.clone(), asked.token), (asked.fingerprint, asked.expires));
+        if let Some(idempotency) = idempotency {
+            self.seen.insert(
+                (idempotency.key.clone(), idempotency.token),
+                (idempotency.fingerprint, idempotency.expires),
+            );
         }
         true
     }
