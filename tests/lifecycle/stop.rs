@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gatehouse_harness::{Gateway, run};
+use gatehouse_harness::{Gateway, run, serve_connections};
 use tokio::io;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::{request, sandbox, setup, submits};
@@ -35,24 +35,21 @@ fn a_restart_goes_on_where_the_last_process_stopped() {
 
 /// Passes on what comes in, and holds back what goes out until it is released.
 async fn hold_answers(of: SocketAddr) -> (SocketAddr, watch::Sender<bool>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("a bound port");
     let (released, watched) = watch::channel(false);
-    tokio::spawn(async move {
-        while let Ok((near, _)) = listener.accept().await {
-            let mut watched = watched.clone();
+    let address = serve_connections(move |near| {
+        let mut watched = watched.clone();
+        async move {
             let far = TcpStream::connect(of).await.expect("a provider");
-            tokio::spawn(async move {
-                let ((mut near_in, mut near_out), (mut far_in, mut far_out)) =
-                    (near.into_split(), far.into_split());
-                let back = async {
-                    let _ = watched.wait_for(|released| *released).await;
-                    io::copy(&mut far_in, &mut near_out).await
-                };
-                let _ = tokio::join!(io::copy(&mut near_in, &mut far_out), back);
-            });
+            let ((mut near_in, mut near_out), (mut far_in, mut far_out)) =
+                (near.into_split(), far.into_split());
+            let back = async {
+                let _ = watched.wait_for(|released| *released).await;
+                io::copy(&mut far_in, &mut near_out).await
+            };
+            let _ = tokio::join!(io::copy(&mut near_in, &mut far_out), back);
         }
-    });
+    })
+    .await;
     (address, released)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use gatehouse_model::Seed;
 
-/// Randomness of the system under test (its seed), and of the faults (the dice).
+/// Randomness of the system under test (its seed), and of the faults.
 pub(crate) struct Random(Mutex<Rng>);
 
 impl Random {

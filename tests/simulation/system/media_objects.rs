@@ -22,7 +22,7 @@ pub(crate) struct MediaObjects {
 
 impl MediaObjects {
     fn allow(&self, operation: &'static str) -> Result<()> {
-        let is_full = self.simulation.injects_faults() && self.simulation.dice.once_in(8);
+        let is_full = self.simulation.injects_faults() && self.simulation.fault_random.once_in(8);
         if is_full {
             self.simulation.count("the media store was full");
         }

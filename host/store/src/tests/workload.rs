@@ -69,9 +69,10 @@ impl Workload {
                 customer: self.random.u8(..2),
                 amount: 40 + self.random.i64(0..200),
             },
-            23 => {
-                CommandTemplate::Deposit { customer: self.random.u8(..2), amount: -1 - self.random.i64(0..50) }
-            }
+            23 => CommandTemplate::Deposit {
+                customer: self.random.u8(..2),
+                amount: -1 - self.random.i64(0..50),
+            },
             24 => CommandTemplate::Hold {
                 request: next(&mut self.requests),
                 key: self.random.u8(..3),
