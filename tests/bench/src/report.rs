@@ -11,12 +11,6 @@ pub(crate) fn line(what: &str, figure: impl std::fmt::Display) {
     println!("{what:<40} {figure}");
 }
 
-/// Prints why there are no figures.
-#[expect(clippy::print_stderr, reason = "this program's errors")]
-pub(crate) fn error(message: &str) {
-    eprintln!("{message}");
-}
-
 /// CPU of a process for each of `count` things, whole and by the names of its threads.
 pub(crate) fn cpu(what: &str, cpu: &Cpu, count: usize) {
     line(&format!("CPU, {what}"), micros(each(cpu.whole(), count)));
