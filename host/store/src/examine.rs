@@ -26,10 +26,22 @@ impl Store {
 
 fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     let mut examination = Examination::default();
-    each(txn, layout::LEDGER, |entry: JournalEntry| Ok(examination.entry(&entry)))?;
-    each(txn, layout::CUSTOMERS, |customer: Customer| Ok(examination.customer(&customer)))?;
-    each(txn, layout::KEYS, |key: Key| Ok(examination.key(&key)))?;
-    each(txn, layout::HOLDS, |hold: Hold| Ok(examination.hold(&hold)))?;
+    each(txn, layout::LEDGER, |entry: JournalEntry| {
+        examination.entry(&entry);
+        Ok(())
+    })?;
+    each(txn, layout::CUSTOMERS, |customer: Customer| {
+        examination.customer(&customer);
+        Ok(())
+    })?;
+    each(txn, layout::KEYS, |key: Key| {
+        examination.key(&key);
+        Ok(())
+    })?;
+    each(txn, layout::HOLDS, |hold: Hold| {
+        examination.hold(&hold);
+        Ok(())
+    })?;
     let mut index = IndexCheck::new(txn)?;
     each(txn, layout::LIVE, |task: Task| {
         examination.live(&task);

@@ -97,8 +97,8 @@ async fn poll(simulation: &Simulation, query: &str) -> Result<Page, HungUp> {
     let status =
         |word: &str, result: Value| page(200, &json!({"id": query, "status": word, "result": result}));
     if now < job.done {
-        // It may be less than it was before.
-        let progress = json!(simulation.fault_random.below(100) as f64 / 100.0);
+        // It may be less than it was before. Not random: until its first crash a run is as any other of its plan.
+        let progress = json!((now % 100) as f64 / 100.0);
         return Ok(page(200, &json!({"id": query, "status": "Pending", "progress": progress})));
     }
     Ok(match simulation.provider().outcome(&job.prompt).end {

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::backend::{Backend, store_refusal};
+use crate::backend::store_refusal;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
@@ -69,8 +69,8 @@ struct TaskFailureView {
 }
 
 /// One task, now or as soon as it has ended (`Prefer: wait=N`).
-pub(super) async fn read<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn read(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -98,8 +98,8 @@ pub(super) async fn read<B: Backend>(
 }
 
 /// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page.
-pub(super) async fn list<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn list(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -112,8 +112,8 @@ pub(super) async fn list<B: Backend>(
 }
 
 /// Ends a task early, where that is still possible.
-pub(super) async fn cancel<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn cancel(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: Arc<Key>,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -163,7 +163,7 @@ fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
     })
 }
 
-fn view<B: Backend>(context: &EdgeContext<B>, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
+fn view(context: &EdgeContext, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
     let result = match task.status {
         Status::Completed => context.backend.result(&task, base).map(raw).transpose()?,
         _ => None,
