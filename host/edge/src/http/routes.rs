@@ -140,9 +140,8 @@ pub(super) static TABLE: &[Route] = &[
 /// Every surface of a plugin that a route leads to, once and sorted.
 #[must_use]
 pub fn plugin_surfaces() -> Vec<&'static str> {
-    let leads = |route: &&Route| {
-        matches!(route.endpoint, Endpoint::Submit(_) | Endpoint::Text | Endpoint::ReadJourneyTask)
-    };
+    let leads =
+        |route: &&Route| matches!(route.endpoint, Endpoint::Submit(_) | Endpoint::Text | Endpoint::ViewTask);
     let mut surfaces: Vec<&str> = TABLE.iter().filter(leads).map(|route| route.surface).collect();
     surfaces.sort_unstable();
     surfaces.dedup();
