@@ -14,8 +14,8 @@ use crate::store::Store;
 use crate::tables::each;
 
 impl Store {
-    /// Re-sums the whole ledger, checks every hold against its task, and the index against all tasks, in one
-    /// snapshot.
+    /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
+    /// names against the names, in one snapshot.
     ///
     /// # Errors
     /// [`StoreError`]; what merely contradicts itself is in the report.
