@@ -60,7 +60,7 @@ async fn a_store_without_index_gets_one_when_it_is_opened() {
         let mut expected: Vec<_> =
             checkpoint.storage.live_tasks().chain(checkpoint.storage.finished_tasks()).collect();
         expected.retain(|task| task.customer == customer.id);
-        expected.sort_by(|a, b| b.id.cmp(&a.id));
+        expected.sort_by_key(|task| std::cmp::Reverse(task.id));
         assert_eq!(listed.iter().collect::<Vec<_>>(), expected);
     }
     let (commands, checkpoint) = checkpoint.next_batch(9);
