@@ -72,7 +72,7 @@ pub enum Operation {
         /// Its id.
         key: KeyId,
     },
-    /// Sums up the ledger again and checks every hold against its task.
+    /// Sums up the ledger again and checks every hold and every index row against its task.
     Doctor,
     /// Reads the audit record, newest lines first.
     Audit {

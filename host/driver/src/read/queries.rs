@@ -44,7 +44,7 @@ impl Driver {
         Ok(self.state.store.task(id)?.filter(|task| task.customer == key.customer))
     }
 
-    /// The same, once it has ended or `patience` is over.
+    /// The same, once it has ended or `max_wait` is over.
     ///
     /// # Errors
     /// A failed store.
@@ -52,7 +52,7 @@ impl Driver {
         &self,
         key: &Key,
         id: TaskId,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Result<Option<Task>, StoreError> {
         // Registered before the read, so that an end in between is not missed.
         let end = self.state.live.wait_for_end(id);
@@ -64,7 +64,7 @@ impl Driver {
         tokio::select! {
             biased;
             _ = end => {}
-            () = self.state.clock.pause(patience) => {}
+            () = self.state.clock.pause(max_wait) => {}
             // A shutdown does not wait for a client that only waits.
             _ = shutdown.wait_for(|shutdown| *shutdown >= ShutdownState::LameDuck) => {}
         }

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_permit_wakes_the_task_that_waited_longest_and_still_lives() {
+    fn a_free_permit_wakes_the_live_task_that_waited_longest() {
         let mut heap = DueHeap::default();
         for task in [1, 2, 3] {
             heap.arm(id(task), UnixMs(1_000));
@@ -218,24 +218,24 @@ mod tests {
             moves in proptest::collection::vec((0_u128..20, 0_u64..100, proptest::bool::ANY), 1..400),
         ) {
             let mut heap = DueHeap::default();
-            let mut truth: std::collections::BTreeMap<TaskId, u64> = std::collections::BTreeMap::new();
+            let mut expected_due: std::collections::BTreeMap<TaskId, u64> = std::collections::BTreeMap::new();
             for (at, (task, due, forget)) in moves.into_iter().enumerate() {
                 if forget {
                     heap.forget(id(task));
-                    truth.remove(&id(task));
+                    expected_due.remove(&id(task));
                 } else {
                     heap.arm(id(task), UnixMs(due));
-                    truth.insert(id(task), due);
+                    expected_due.insert(id(task), due);
                 }
                 if at % 7 == 0 {
                     while let Some((task, due)) = heap.take_due(UnixMs(50)) {
-                        proptest::prop_assert_eq!(truth.remove(&task), Some(due.0));
+                        proptest::prop_assert_eq!(expected_due.remove(&task), Some(due.0));
                         proptest::prop_assert!(due.0 <= 50);
                     }
-                    proptest::prop_assert!(truth.values().all(|&due| due > 50));
+                    proptest::prop_assert!(expected_due.values().all(|&due| due > 50));
                 }
             }
-            proptest::prop_assert_eq!(heap.next_due().map(|due| due.0), truth.values().min().copied());
+            proptest::prop_assert_eq!(heap.next_due().map(|due| due.0), expected_due.values().min().copied());
         }
     }
 }

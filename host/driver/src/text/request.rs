@@ -163,12 +163,13 @@ impl DriverState {
             let surfaces = &version.as_ref()?.about().surfaces;
             surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
         };
-        let asked = request.body.model().map(str::to_owned).or_else(default);
-        let asked = asked.ok_or_else(SubmitError::no_model)?;
-        let model = self.models.find(&asked).ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
-        let version = version.ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
-        if !may_use(&request.key, &asked, &model.route.model) {
-            return Err(SubmitError::ModelForbidden(asked));
+        let requested = request.body.model().map(str::to_owned).or_else(default);
+        let requested = requested.ok_or_else(SubmitError::no_model)?;
+        let model =
+            self.models.find(&requested).ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
+        let version = version.ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
+        if !may_use(&request.key, &requested, &model.route.model) {
+            return Err(SubmitError::ModelForbidden(requested));
         }
         Ok((Arc::clone(model), version))
     }

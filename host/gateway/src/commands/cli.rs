@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Open customer accounts, deposit and withdraw credits
     #[command(subcommand, name = "account", visible_alias = "customer")]
     Customer(CustomerCommand),
-    /// Sum up the ledger again and check every hold against its task
+    /// Sum up the ledger again and check every hold and index row against its task
     Doctor(OutputArgs),
     /// List decisions taken without all facts, such as a lost provider reply; newest first
     #[command(after_help = "Example:\n  gatehouse audit --task task_01jz3k8m4n5p6q7r8s9t0v1w2x --limit 5")]
@@ -309,12 +309,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn commands_read() {
+    fn commands_are_parsed() {
         for (line, fits) in [
             ("gatehouse", true),
             ("gatehouse serve --listen 127.0.0.1:0 --tls-self-signed", true),

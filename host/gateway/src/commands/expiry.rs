@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expiries_read() {
+    fn expiries_are_parsed() {
         let day = Duration::from_secs(86_400);
         for (text, expected) in [
             ("30d", Some(Expiry::After(day * 30))),
