@@ -6,12 +6,12 @@ use std::sync::Once;
 
 use crate::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
 use crate::bindings::gatehouse::family::{types, upstream};
-use crate::bulk::Bulk;
 use crate::contract::submission::Submission;
-use crate::family::Family;
-use crate::jobs::Jobs;
-use crate::text::{Relay, Text};
-use crate::views::Views;
+use crate::interfaces::bulk::Bulk;
+use crate::interfaces::family::Family;
+use crate::interfaces::jobs::Jobs;
+use crate::interfaces::text::{Relay, Text};
+use crate::interfaces::views::Views;
 use crate::{log, run};
 
 /// The exports of a component that is the family `F`.

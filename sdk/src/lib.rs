@@ -20,21 +20,16 @@
 pub mod adapter;
 #[doc(hidden)]
 pub mod bindings;
-mod bulk;
 mod contract;
 mod export;
-mod family;
-mod jobs;
+mod interfaces;
 pub mod log;
 pub mod pace;
 pub mod params;
 pub mod run;
-mod text;
-mod views;
 #[doc(hidden)]
 pub mod worlds;
 
-pub use bulk::Bulk;
 pub use contract::accepted::{Accepted, Stage};
 pub use contract::call::{
     Affinity, Body, Call, DEFAULT_TIMEOUT, Header, Part, Payload, Raw, Reading, Replay, Shared, Target,
@@ -44,14 +39,15 @@ pub use contract::completion::{
 };
 pub use contract::context::{Context, UnixMs};
 pub use contract::failure::{Blame, Charge, Failure, Refusal};
-pub use contract::manifest::{About, Model, NamePlace, ParentPlace, SelfTest, Surface, Verdict};
+pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
 pub use contract::submission::{Cause, Event, Submission};
-pub use family::Family;
-pub use jobs::Jobs;
+pub use interfaces::bulk::Bulk;
+pub use interfaces::family::Family;
+pub use interfaces::jobs::Jobs;
+pub use interfaces::text::{Relay, Text};
+pub use interfaces::views::Views;
 pub use params::InvalidParam;
-pub use text::{Relay, Text};
-pub use views::Views;

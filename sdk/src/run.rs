@@ -11,8 +11,8 @@ use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
-use crate::jobs::Jobs;
-use crate::text::Text;
+use crate::interfaces::jobs::Jobs;
+use crate::interfaces::text::Text;
 
 /// Checks a request; the state is returned encoded.
 ///
@@ -99,15 +99,17 @@ fn encode(state: &impl Serialize) -> Vec<u8> {
 fn decode<S: DeserializeOwned>(state: &[u8]) -> S {
     match serde_json::from_slice(state) {
         Ok(state) => state,
-        // Only the position: the text around it may be a client's prompt.
+        // The host looks for the first words.
         Err(error) => panic!(
-            "the state does not read back in this build: {:?} error at line {} column {}",
-            error.classify(),
+            "the state does not read back in this build: {} at line {} column {}",
+            unread::what(&error),
             error.line(),
             error.column()
         ),
     }
 }
+
+mod unread;
 
 #[cfg(test)]
 mod tests;

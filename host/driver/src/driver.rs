@@ -19,6 +19,7 @@ use crate::errors::StartError;
 use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
+use crate::step::bulk::groups::CallGroups;
 use crate::text::models::TextModels;
 
 /// What a driver joins.
@@ -74,6 +75,7 @@ impl Driver {
             shutdown: watch::Sender::new(ShutdownState::Serving),
             keys_generation: AtomicU64::new(0),
             in_progress: Arc::new(InProgress::default()),
+            call_groups: CallGroups::default(),
             background: Mutex::default(),
         });
         state.recover().await?;

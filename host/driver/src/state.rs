@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use crate::config::Config;
 use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
+use crate::step::bulk::groups::CallGroups;
 use crate::text::models::TextModels;
 
 /// How far a shutdown has come. Each state includes the restrictions of the ones before it.
@@ -51,6 +52,8 @@ pub(crate) struct DriverState {
     /// One for each step that may run at the same time.
     pub(crate) step_permits: Arc<Semaphore>,
     pub(crate) in_progress: Arc<InProgress>,
+    /// Shared calls that wait for others.
+    pub(crate) call_groups: CallGroups,
     /// The scheduler loop and housekeeping.
     pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
 }

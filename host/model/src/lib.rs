@@ -18,7 +18,7 @@ mod task;
 mod time;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
-pub use contract::about::{About, ModelInfo, NamePlace, Offers, ParentPlace, SelfTest, SurfaceInfo, Verdict};
+pub use contract::about::{About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict};
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };

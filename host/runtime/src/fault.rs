@@ -10,6 +10,8 @@ const LARGE_INPUT_BYTES: usize = 256 << 10;
 pub(crate) const STATE: &str = "state";
 /// What a task is handed once.
 pub(crate) const BRIEF: &str = "brief";
+/// What the SDK's panic says of a state that does not have the form of this version.
+const UNREAD: &str = "the state does not read back in this build";
 /// A state may be this many times as long as the request it keeps: escapes and base64 grow it.
 const STATE_GROWTH: usize = 4;
 
@@ -112,6 +114,12 @@ impl Fault {
             | Self::Trap { .. }
             | Self::RolledBack => true,
         }
+    }
+
+    /// Whether the plugin could not read the state it was given. The SDK's panic says so in these words.
+    #[must_use]
+    pub fn is_unread_state(&self) -> bool {
+        matches!(self, Self::Trap { reason } if reason.contains(UNREAD))
     }
 
     /// The value of the `outcome` label in metrics; never changes.

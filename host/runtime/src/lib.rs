@@ -32,7 +32,7 @@ pub use config::{Config, STREAMS};
 pub use deploy::canary::CanaryConfig;
 pub use deploy::error::{OpenError, StageError};
 pub use deploy::fallback::{ServedBy, StateBefore};
-pub use deploy::pipeline::SignedComponent;
+pub use deploy::pipeline::{Removal, SignedComponent};
 pub use deploy::report::{DeployError, DeployReport, StageReport, StageVerdict};
 pub use deploy::signatures::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
 pub use deploy::stages::admit::AdmitError;

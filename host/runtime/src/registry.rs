@@ -131,24 +131,26 @@ impl Registry {
 
     /// Whether a version with this manifest fits beside the other families; it may replace one of its own family.
     pub(crate) fn fits(&self, about: &About) -> Result<(), FitError> {
-        let clash = |what, name: &String, family: &String| {
-            Err(FitError::Clash { what, name: name.clone(), family: family.clone() })
+        let clash = |what, name: &String, family: &String, remedy| {
+            Err(FitError::Clash { what, name: name.clone(), family: family.clone(), remedy })
         };
         for id in about.models.iter().flat_map(|model| std::iter::once(&model.id).chain(&model.aliases)) {
             if let Some(name) = self.names.get(id).filter(|name| name.family != about.family) {
-                return clash("model", id, &name.family);
+                return clash("model", id, &name.family, "give the model another name");
             }
         }
         for surface in about.surfaces.iter().filter(|_| about.offers.text) {
             let owner = self.text(&surface.name).filter(|owner| owner.family() != about.family);
             if let Some(owner) = owner {
-                return clash("text surface", &surface.name, &owner.family().to_owned());
+                let remedy = "one family serves a text surface: take it out of the manifest";
+                return clash("text surface", &surface.name, &owner.family().to_owned(), remedy);
             }
         }
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {
             let owner = self.defaults.get(&surface.name).and_then(|model| self.names.get(model));
             if let Some(owner) = owner.filter(|name| name.family != about.family) {
-                return clash("the default model of surface", &surface.name, &owner.family);
+                let remedy = "leave `default-model` out: requests then name the model";
+                return clash("the default model of surface", &surface.name, &owner.family, remedy);
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::deploy::error::OpenError;
-use crate::deploy::pipeline::{Goal, SignedComponent};
+use crate::deploy::pipeline::{Goal, Order, Removal, SignedComponent};
 use crate::deploy::report::{DeployError, DeployReport};
 use crate::deploy::stages::rehearse::LiveStates;
 use crate::fault::Fault;
@@ -74,7 +74,19 @@ impl PluginService {
         &self,
         component: impl Into<SignedComponent<'a>>,
     ) -> Result<DeployReport, DeployError> {
-        self.state.deploy(&component.into(), Goal::Switch)
+        self.install_with(component, Removal::Refused)
+    }
+
+    /// The same; `removal` says whether the version may leave out what its predecessor serves.
+    ///
+    /// # Errors
+    /// As [`PluginService::install`].
+    pub fn install_with<'a>(
+        &self,
+        component: impl Into<SignedComponent<'a>>,
+        removal: Removal,
+    ) -> Result<DeployReport, DeployError> {
+        self.state.deploy(&component.into(), Order { goal: Goal::Switch, removal })
     }
 
     /// Takes a component through every stage except the switch. Nothing is kept. Blocks for seconds.
@@ -82,7 +94,19 @@ impl PluginService {
     /// # Errors
     /// The stage that refused it.
     pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
-        self.state.deploy(&component.into(), Goal::Check)
+        self.check_with(component, Removal::Refused)
+    }
+
+    /// The same; `removal` says whether the version may leave out what its predecessor serves.
+    ///
+    /// # Errors
+    /// As [`PluginService::check`].
+    pub fn check_with<'a>(
+        &self,
+        component: impl Into<SignedComponent<'a>>,
+        removal: Removal,
+    ) -> Result<DeployReport, DeployError> {
+        self.state.deploy(&component.into(), Order { goal: Goal::Check, removal })
     }
 
     /// Makes a kept version the active one of its family. Blocks.
@@ -90,7 +114,15 @@ impl PluginService {
     /// # Errors
     /// [`crate::StageError::NotKept`], or the stage that refused it.
     pub fn activate(&self, digest: &Digest) -> Result<DeployReport, DeployError> {
-        self.state.activate(digest, Goal::Switch)
+        self.activate_with(digest, Removal::Refused)
+    }
+
+    /// The same; `removal` says whether the version may leave out what its predecessor serves.
+    ///
+    /// # Errors
+    /// As [`PluginService::activate`].
+    pub fn activate_with(&self, digest: &Digest, removal: Removal) -> Result<DeployReport, DeployError> {
+        self.state.activate(digest, Order { goal: Goal::Switch, removal })
     }
 
     /// Activates the version that served `family` before the present one. It has served before, so it gets no canary
@@ -99,7 +131,9 @@ impl PluginService {
     /// # Errors
     /// [`crate::StageError::NothingBefore`], or the stage that refused the earlier version.
     pub fn roll_back(&self, family: &str) -> Result<DeployReport, DeployError> {
-        self.state.activate(&self.state.previous(family)?, Goal::SwitchBack)
+        // It served what it serves before the present version came.
+        let order = Order { goal: Goal::SwitchBack, removal: Removal::Allowed };
+        self.state.activate(&self.state.previous(family)?, order)
     }
 
     /// Why that version was rolled back, if it was. Only an operator may activate it again.
@@ -176,7 +210,16 @@ impl PluginService {
         state: Vec<u8>,
         event: Event,
     ) -> Result<Step, Fault> {
-        self.call(version, "advance", move |version| version.advance(&cx, &state, event)).await
+        let answer = self.call(version, "advance", move |version| version.advance(&cx, &state, event)).await;
+        if let Err(fault) = &answer
+            && fault.is_unread_state()
+            && version.is_first_unread()
+        {
+            let (family, semver) = (version.family(), &version.about().version);
+            let remedy = "count STATE_VERSION up or read the old form";
+            tracing::error!(family, version = semver, digest = %version.digest(), %fault, remedy, "a plugin version cannot read a task's state");
+        }
+        answer
     }
 
     /// Renders a task for `surface`.
@@ -204,7 +247,9 @@ impl PluginService {
         key: String,
         items: Arc<[String]>,
     ) -> Result<Call, Fault> {
-        self.call(version, "merge", move |version| version.merge(&cx, &key, &items)).await
+        let answer = self.call(version, "merge", move |version| version.merge(&cx, &key, &items)).await;
+        self.state.record_call(version, answer.as_ref().err());
+        answer
     }
 
     /// The reply to each item of a merged call.
@@ -219,7 +264,10 @@ impl PluginService {
         items: Arc<[String]>,
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
-        self.call(version, "split", move |version| version.split(&cx, &key, &items, reply)).await
+        let answer =
+            self.call(version, "split", move |version| version.split(&cx, &key, &items, reply)).await;
+        self.state.record_call(version, answer.as_ref().err());
+        answer
     }
 
     /// Rewrites a state that version `from` wrote; the inner error is the plugin's own.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gatehouse_model::{
-    About, Accepted, Body, Call, Context, Digest, Event, Json, Refusal, Replay, Reply, Step, Submission,
-    SurfaceInfo, TaskId, TaskView,
+    About, Accepted, Body, Call, Context, Digest, Event, Json, Reading, Refusal, Replay, Reply, Step,
+    Submission, SurfaceInfo, TaskId, TaskView,
 };
 use wasmtime::Store;
 
@@ -32,6 +32,8 @@ pub struct Version {
     pub(crate) log_source: LogSource,
     /// It failed in its canary period and gets no new calls.
     pub(crate) rolled_back: AtomicBool,
+    /// The log has said that it cannot read a state.
+    pub(crate) unread_logged: AtomicBool,
 }
 
 impl fmt::Debug for Version {
@@ -105,6 +107,11 @@ impl Version {
 
     pub(crate) fn set_rolled_back(&self, rolled_back: bool) {
         self.rolled_back.store(rolled_back, Ordering::Release);
+    }
+
+    /// Whether this is the first time that it cannot read a state: the log says once what to do about it.
+    pub fn is_first_unread(&self) -> bool {
+        !self.unread_logged.swap(true, Ordering::AcqRel)
     }
 
     pub(crate) fn call_setup(&self, task: Option<TaskId>, budget_ms: u32) -> CallSetup<'_> {
@@ -207,6 +214,10 @@ impl Version {
         answer_rules::call(&call, &self.about.providers)?;
         if call.replay != Replay::Safe || call.shared.is_some() {
             return Err(Fault::bad("merge", "expected a safe call that is not shared again"));
+        }
+        if call.reading != Reading::Whole {
+            // A saved reply would belong to no task.
+            return Err(Fault::bad("merge", "expected a call whose reply is read whole"));
         }
         Ok(call)
     }

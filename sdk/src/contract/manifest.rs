@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 pub use crate::bindings::exports::gatehouse::family::manifest::{
-    About, Model, NamePlace, ParentPlace, SelfTest, Surface, Verdict,
+    About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict,
 };
 
 use super::parent::Parent;
@@ -130,7 +130,7 @@ impl Surface {
             name: name.into(),
             default_model: None,
             schema: schemars::schema_for!(P).to_value().to_string(),
-            parent: ParentPlace::Nowhere,
+            parent: ParentAt::Nowhere,
             joins: false,
             names: Vec::new(),
         }
@@ -139,14 +139,14 @@ impl Surface {
     /// A request follows up the task in its path.
     #[must_use]
     pub fn parent_in_path(mut self) -> Self {
-        self.parent = ParentPlace::Path;
+        self.parent = ParentAt::Path;
         self
     }
 
     /// A request follows up the task, or the tasks, named in a field of its body.
     #[must_use]
     pub fn parent_in(mut self, field: impl Into<String>) -> Self {
-        self.parent = ParentPlace::Field(field.into());
+        self.parent = ParentAt::Field(field.into());
         self
     }
 
@@ -160,14 +160,14 @@ impl Surface {
     /// A string `<scheme>://...` anywhere in the body may be a name that the customer owns.
     #[must_use]
     pub fn names_with_scheme(mut self, scheme: impl Into<String>) -> Self {
-        self.names.push(NamePlace::Scheme(scheme.into()));
+        self.names.push(NameAt::Scheme(scheme.into()));
         self
     }
 
     /// A field of the body holds a name that the customer may own, or a list of such names.
     #[must_use]
     pub fn names_in(mut self, field: impl Into<String>) -> Self {
-        self.names.push(NamePlace::Field(field.into()));
+        self.names.push(NameAt::Field(field.into()));
         self
     }
 

@@ -92,11 +92,17 @@ pub enum Operation {
         /// The text of its signature file.
         #[serde(default)]
         signature: Option<String>,
+        /// Whether it may leave out a model, alias or surface that its predecessor serves.
+        #[serde(default)]
+        allow_removal: bool,
     },
     /// Switches a family to a version in the plugin store.
     PluginActivate {
         /// Its digest, or an unambiguous prefix of it.
         version: String,
+        /// Whether it may leave out a model, alias or surface that its predecessor serves.
+        #[serde(default)]
+        allow_removal: bool,
     },
     /// Switches a family back to its previous version.
     PluginRollback {
@@ -115,6 +121,9 @@ pub enum Operation {
         /// The text of its signature file.
         #[serde(default)]
         signature: Option<String>,
+        /// Whether it may leave out a model, alias or surface that its predecessor serves.
+        #[serde(default)]
+        allow_removal: bool,
     },
 }
 

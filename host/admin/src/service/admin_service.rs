@@ -73,11 +73,15 @@ impl AdminService {
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
             Operation::PluginList => self.list_plugins().await,
-            Operation::PluginCheck { component, signature } => self.check_plugin(component, signature).await,
-            Operation::PluginInstall { component, sha256, signature } => {
-                self.install_plugin(component, sha256, signature).await
+            Operation::PluginCheck { component, signature, allow_removal } => {
+                self.check_plugin(component, signature, allow_removal).await
             }
-            Operation::PluginActivate { version } => self.activate_plugin(&version).await,
+            Operation::PluginInstall { component, sha256, signature, allow_removal } => {
+                self.install_plugin(component, sha256, signature, allow_removal).await
+            }
+            Operation::PluginActivate { version, allow_removal } => {
+                self.activate_plugin(&version, allow_removal).await
+            }
             Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
             Operation::PluginRemove { version } => self.remove_plugin(&version).await,
         }

@@ -40,6 +40,7 @@ fn examination(report: Report) -> Examination {
         ("ledger entries", report.entries),
         ("open holds", report.holds),
         ("live tasks", report.live),
+        ("names", report.names),
         ("finished tasks", report.finished),
     ];
     let counts = counts.map(|(name, count)| (name.to_owned(), count));

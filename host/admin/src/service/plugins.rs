@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployError, DeployReport, PluginService, Registry, RemoveError, SignedComponent, StageReport,
+    DeployError, DeployReport, PluginService, Registry, Removal, RemoveError, SignedComponent, StageReport,
     StageVerdict, VersionState, VersionSummary,
 };
 
@@ -26,10 +26,13 @@ impl AdminService {
         &self,
         component: Component,
         signature: Option<String>,
+        allow_removal: bool,
     ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        let offered =
-            move || plugins.check(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
+        let offered = move || {
+            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
+            plugins.check_with(component, removal(allow_removal))
+        };
         let report = on_blocking_thread(offered).await?.map_err(refused)?;
         let stages = stages(&report.stages);
         Ok(OperationResult::PluginChecked { plugin: checked(report), stages })
@@ -40,6 +43,7 @@ impl AdminService {
         component: Component,
         sha256: Option<Digest>,
         signature: Option<String>,
+        allow_removal: bool,
     ) -> Result<OperationResult, OperationError> {
         let digest = Digest::of(&component.0);
         if let Some(expected) = sha256.filter(|expected| *expected != digest) {
@@ -47,15 +51,21 @@ impl AdminService {
             return Err(OperationError::Refused(why));
         }
         let plugins = self.plugin_service().await?;
-        let offered =
-            move || plugins.install(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
+        let offered = move || {
+            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
+            plugins.install_with(component, removal(allow_removal))
+        };
         switched(on_blocking_thread(offered).await?)
     }
 
-    pub(super) async fn activate_plugin(&self, version: &str) -> Result<OperationResult, OperationError> {
+    pub(super) async fn activate_plugin(
+        &self,
+        version: &str,
+        allow_removal: bool,
+    ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
         let digest = find_version(&plugins, version)?;
-        switched(on_blocking_thread(move || plugins.activate(&digest)).await?)
+        switched(on_blocking_thread(move || plugins.activate_with(&digest, removal(allow_removal))).await?)
     }
 
     pub(super) async fn roll_back_plugin(&self, family: String) -> Result<OperationResult, OperationError> {
@@ -92,6 +102,11 @@ impl AdminService {
             }
         }
     }
+}
+
+/// What an operator's flag says.
+fn removal(is_allowed: bool) -> Removal {
+    if is_allowed { Removal::Allowed } else { Removal::Refused }
 }
 
 /// The one version whose digest begins with `version`.

@@ -30,7 +30,11 @@ fn every_operation_reads_back() {
         Operation::KeyList { customer: None, revoked: true },
         Operation::KeyRevoke { key: "k".into() },
         Operation::Doctor,
-        Operation::PluginCheck { component: Component(vec![0, 255]), signature: Some("s".to_owned()) },
+        Operation::PluginCheck {
+            component: Component(vec![0, 255]),
+            signature: Some("s".to_owned()),
+            allow_removal: true,
+        },
     ];
     for operation in all {
         let text = serde_json::to_string(&operation).unwrap();

@@ -131,8 +131,12 @@ async fn a_large_component_arrives_whole() {
     let Listener { server, endpoint, _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
     let (digest, other) = (Digest::of(&bytes), Digest::of(b"other"));
-    let install =
-        Operation::PluginInstall { component: Component(bytes), sha256: Some(other), signature: None };
+    let install = Operation::PluginInstall {
+        component: Component(bytes),
+        sha256: Some(other),
+        signature: None,
+        allow_removal: false,
+    };
     let refused = perform(&endpoint, &install).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
     server.stop().await;

@@ -48,6 +48,9 @@ impl DriverState {
     /// At once for the host's own work; spread out for a poll of a provider.
     fn first_run(&self, task: &Task, now: UnixMs) -> UnixMs {
         let Phase::Wait(until) = task.phase else { return now };
+        if !task.joined.is_empty() {
+            return now;
+        }
         if until > now {
             return until.min(task.deadline);
         }

@@ -16,6 +16,7 @@ use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
 use gatehouse_upstream::{AccountPermit, CallPermit, NoPermit, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
+use crate::step::bulk::shared::SharedAnswer;
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// A parked task tries again by itself after this long, in case nothing wakes it.
@@ -24,7 +25,21 @@ const PARKED_PAUSE: Duration = Duration::from_secs(30);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 impl DriverState {
-    pub(super) async fn call(&self, run: &mut RunContext, call: Call) -> Result<StepOutcome, StoreError> {
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        run: &mut RunContext,
+        call: Call,
+    ) -> Result<StepOutcome, StoreError> {
+        match self.call_with_others(run, &call).await {
+            SharedAnswer::Reply { reply, not_before } => {
+                let event = self.as_read(reply, &call, &mut run.task).await;
+                run.not_before = not_before;
+                run.task.phase = Phase::Run(event);
+                return Ok(StepOutcome::Continue);
+            }
+            SharedAnswer::TimeIsOver => return Ok(StepOutcome::Until(run.task.deadline)),
+            SharedAnswer::Alone => {}
+        }
         let is_journalled = call.replay != Replay::Safe;
         if is_journalled && self.has_reached(ShutdownState::Draining) {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
@@ -51,8 +66,7 @@ impl DriverState {
         run.step_permit = None;
         let event = self.send(&slot, &call, &mut run.task).await;
         if let Event::Reply(reply) = &event {
-            let pause = retry_after(reply, self.now());
-            run.not_before = pause.map(|pause| self.now().plus(pause.min(MAX_RETRY_AFTER)));
+            run.not_before = self.not_before(reply);
         }
         run.task.phase = Phase::Run(event);
         if is_journalled {
@@ -134,14 +148,25 @@ impl DriverState {
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
-                if call.reading == Reading::Cut {
-                    self.cut_reply(reply, call, task).await
-                } else {
-                    Event::Reply(reply)
-                }
+                self.as_read(reply, call, task).await
             }
             Err(outage) => Event::Outage(outage),
         }
+    }
+
+    /// The reply in the form that the call asks for.
+    async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+        if call.reading == Reading::Cut {
+            self.cut_reply(reply, call, task).await
+        } else {
+            Event::Reply(reply)
+        }
+    }
+
+    /// Before when the provider wants no further call.
+    pub(super) fn not_before(&self, reply: &Reply) -> Option<UnixMs> {
+        let pause = retry_after(reply, self.now())?;
+        Some(self.now().plus(pause.min(MAX_RETRY_AFTER)))
     }
 
     /// Takes the files out of a reply; they become blobs of the task. A reply that is not text stays as it is.

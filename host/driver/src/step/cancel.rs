@@ -5,7 +5,7 @@
 
 use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
 use gatehouse_runtime::StepRoute;
-use gatehouse_tasks::{Command, Ending, Rejection};
+use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 
 use crate::driver::Driver;
 use crate::errors::CancelError;
@@ -40,8 +40,9 @@ impl Driver {
                 at: state.now(),
             };
             match state.store.execute(command).await? {
-                Ok(_) => {
-                    state.media.drop_blobs(&task.blobs).await;
+                Ok(applied) => {
+                    let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
+                    state.media.drop_blobs(blobs).await;
                     state.live.end(id, state.now());
                     return self.task(key, id)?.ok_or(CancelError::NotFound);
                 }

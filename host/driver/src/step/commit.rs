@@ -91,11 +91,13 @@ impl DriverState {
         let command =
             Command::Finish { id: task.id, revision: run.durable.revision, ending, audit, at: self.now() };
         match self.store.execute_when_free(command, Durability::Immediate).await? {
-            Ok(_) => {
+            Ok(applied) => {
                 tracing::info!(task = %task.id, model = task.model, status = status.as_str(), reason, "task ended");
                 metrics::counter!(metric::TASKS_ENDED, "model" => task.model.clone(), "outcome" => status.as_str())
                     .increment(1);
-                self.media.drop_blobs(&task.blobs).await;
+                // Those of requests that joined and were not delivered are among them.
+                let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
+                self.media.drop_blobs(blobs).await;
                 Ok(StepOutcome::Ended)
             }
             Err(Rejection::NameTaken(name)) => {

@@ -3,7 +3,8 @@
 //! ```text
 //! load -> [ overdue? doomed? -> finish ]
 //!      -> Run(event)  plugin decides: call | probe | wait | done | fail
-//!      -> Call        permit, commit Sent (unless safe), bytes leave, commit the reply (unless safe)
+//!      -> Call        shared? with others, if they come in time (bulk); else
+//!                     permit, commit Sent (unless safe), bytes leave, commit the reply (unless safe)
 //!      -> Probe       facts for the plugin
 //!      -> Publish     copies, then the view is shown and the step goes on
 //!      -> Save        copies, then finish; SaveFailed likewise
@@ -13,6 +14,7 @@
 //! safe call, a probe, a wait) is not. Every commit names the revision it is based on, so a run that lost a race
 //! (a cancel, a deadline) changes nothing and starts over.
 
+pub(crate) mod bulk;
 mod call;
 mod cancel;
 mod commit;

@@ -1,5 +1,6 @@
 //! One run of a due task: phase after phase until it has to wait or has ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Event, FailureKind, Phase, Task, TaskFailure, TaskId};
@@ -15,7 +16,7 @@ pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 impl DriverState {
     /// Runs a due task and schedules it again, or forgets it once it has ended.
-    pub(crate) async fn drive(&self, id: TaskId, permit: OwnedSemaphorePermit) {
+    pub(crate) async fn drive(self: &Arc<Self>, id: TaskId, permit: OwnedSemaphorePermit) {
         match self.run_task(id, permit).await {
             Ok(StepOutcome::Ended) => self.live.end(id, self.now()),
             Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.now()),
@@ -25,7 +26,11 @@ impl DriverState {
         }
     }
 
-    async fn run_task(&self, id: TaskId, permit: OwnedSemaphorePermit) -> Result<StepOutcome, StoreError> {
+    async fn run_task(
+        self: &Arc<Self>,
+        id: TaskId,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<StepOutcome, StoreError> {
         let Some(task) = self.store.task(id)?.filter(|task| !task.status.is_final()) else {
             return Ok(StepOutcome::Ended);
         };
@@ -49,7 +54,7 @@ impl DriverState {
         !must_end && self.plugins.waiting(&task.family) > self.config.concurrency / 2
     }
 
-    async fn run_phase(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+    async fn run_phase(self: &Arc<Self>, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
         if let Some(failure) = run.task.failure.clone() {
             return self.finish(run, Ending::failed(failure), None).await;
         }

@@ -4,9 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{
-    BlobId, Facts, Json, NamePlace, OwnedName, Parent, ParentPlace, SurfaceInfo, Task, TaskId,
-};
+use gatehouse_model::{BlobId, Facts, Json, NameAt, OwnedName, Parent, ParentAt, SurfaceInfo, Task, TaskId};
 use gatehouse_runtime::Resolved;
 use gatehouse_upstream::affinity;
 use serde_json::Value;
@@ -41,7 +39,7 @@ impl DriverState {
         let mut refers = References { parents: Vec::new(), owned: Vec::new(), adopted: Vec::new() };
         let Some(surface) = found.version.surface(request.surface) else { return Ok(refers) };
         // Most surfaces refer to nothing in the body, which then is not parsed here.
-        let in_body = matches!(surface.parent, ParentPlace::Field(_)) || !surface.names.is_empty();
+        let in_body = matches!(surface.parent, ParentAt::Field(_)) || !surface.names.is_empty();
         let body: Value = if in_body { serde_json::from_str(body).unwrap_or_default() } else { Value::Null };
         let tasks = self.parent_tasks(request, surface, &body)?;
         for task in tasks {
@@ -62,9 +60,9 @@ impl DriverState {
         body: &Value,
     ) -> Result<Vec<Task>, SubmitError> {
         let (field, ids): (&str, Vec<TaskId>) = match &surface.parent {
-            ParentPlace::Nowhere => return Ok(Vec::new()),
-            ParentPlace::Path => ("task_id", request.parent.into_iter().collect()),
-            ParentPlace::Field(field) => {
+            ParentAt::Nowhere => return Ok(Vec::new()),
+            ParentAt::Path => ("task_id", request.parent.into_iter().collect()),
+            ParentAt::Field(field) => {
                 let texts = texts_at(body, field);
                 let id = |text: &str| {
                     text.parse().map_err(|_| SubmitError::NotFound(format!("no task {}", shown(text))))
@@ -120,12 +118,12 @@ fn record(bytes: &[u8]) -> Json {
 }
 
 /// The names of a body, each once.
-fn names(body: &Value, places: &[NamePlace]) -> Result<Vec<String>, SubmitError> {
+fn names(body: &Value, places: &[NameAt]) -> Result<Vec<String>, SubmitError> {
     let mut found = BTreeSet::new();
     for place in places {
         match place {
-            NamePlace::Field(field) => found.extend(texts_at(body, field)),
-            NamePlace::Scheme(scheme) => with_scheme(body, &format!("{scheme}://"), &mut found),
+            NameAt::Field(field) => found.extend(texts_at(body, field)),
+            NameAt::Scheme(scheme) => with_scheme(body, &format!("{scheme}://"), &mut found),
         }
     }
     if found.len() > MAX_NAMES {
@@ -165,7 +163,7 @@ mod tests {
 
     #[test]
     fn names_stand_in_fields_and_behind_schemes() {
-        let places = [NamePlace::Scheme("asset".to_owned()), NamePlace::Field("group_id".to_owned())];
+        let places = [NameAt::Scheme("asset".to_owned()), NameAt::Field("group_id".to_owned())];
         let check = |body: Value, expected: &[&str]| {
             assert_eq!(names(&body, &places).unwrap(), expected, "{body}");
         };
@@ -183,7 +181,7 @@ mod tests {
     #[test]
     fn too_many_names_are_the_request_s_fault() {
         let body = json!((0..=MAX_NAMES).map(|n| format!("asset://{n}")).collect::<Vec<_>>());
-        let places = [NamePlace::Scheme("asset".to_owned())];
+        let places = [NameAt::Scheme("asset".to_owned())];
         let error = names(&body, &places).unwrap_err().to_string();
         assert_eq!(error, "expected at most 64 names of assets, got 65");
     }

@@ -218,6 +218,9 @@ pub(crate) enum PluginCommand {
         /// Its signature [default: FILE.sig if it exists]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
+        /// Let it leave out models, aliases and surfaces that the version before serves
+        #[arg(long)]
+        allow_removal: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -225,6 +228,9 @@ pub(crate) enum PluginCommand {
     Activate {
         /// Its digest, or a prefix of it
         version: String,
+        /// Let it leave out models, aliases and surfaces that the version before serves
+        #[arg(long)]
+        allow_removal: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -249,6 +255,9 @@ pub(crate) enum PluginCommand {
         /// Its signature [default: FILE.sig if it exists]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
+        /// Let it leave out models, aliases and surfaces that the version before serves
+        #[arg(long)]
+        allow_removal: bool,
         #[command(flatten)]
         output: OutputArgs,
     },

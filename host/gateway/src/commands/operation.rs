@@ -32,15 +32,17 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
     };
     Ok(match command {
         PluginCommand::List(output) => (Operation::PluginList, output),
-        PluginCommand::Check { file, signature, output } => {
+        PluginCommand::Check { file, signature, allow_removal, output } => {
             let signature = signing::signature_of(&file, signature.as_deref())?;
-            (Operation::PluginCheck { component: read(&file)?, signature }, output)
+            (Operation::PluginCheck { component: read(&file)?, signature, allow_removal }, output)
         }
-        PluginCommand::Install { file, sha256, signature, output } => {
+        PluginCommand::Install { file, sha256, signature, allow_removal, output } => {
             let signature = signing::signature_of(&file, signature.as_deref())?;
-            (Operation::PluginInstall { component: read(&file)?, sha256, signature }, output)
+            (Operation::PluginInstall { component: read(&file)?, sha256, signature, allow_removal }, output)
         }
-        PluginCommand::Activate { version, output } => (Operation::PluginActivate { version }, output),
+        PluginCommand::Activate { version, allow_removal, output } => {
+            (Operation::PluginActivate { version, allow_removal }, output)
+        }
         PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
         PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
         PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {

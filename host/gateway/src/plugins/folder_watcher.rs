@@ -205,7 +205,9 @@ async fn install(
             digest.short()
         )));
     }
-    service.perform(Operation::PluginInstall { component, sha256: None, signature }).await
+    service
+        .perform(Operation::PluginInstall { component, sha256: None, signature, allow_removal: false })
+        .await
 }
 
 /// The metadata of a plain file; `None` for a link.

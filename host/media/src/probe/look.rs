@@ -67,7 +67,7 @@ impl MediaStore {
         Ok(facts_of_blob(id, blob).await?)
     }
 
-    /// The facts of a blob, whoever owns it; `None` when it is gone.
+    /// The facts of a blob of any owner; `None` when it is gone.
     pub(crate) async fn facts_of(&self, id: BlobId) -> Result<Option<Facts>, Error> {
         match self.open_blob(id).await? {
             Some(blob) => facts_of_blob(id, blob).await.map(Some),

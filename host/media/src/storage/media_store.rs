@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Clock, Facts, Json, Media, Pepper, Seed};
+use gatehouse_model::{BlobId, Clock, Json, Pepper, Seed};
 use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -15,7 +15,6 @@ use tokio::sync::Semaphore;
 use crate::config::Config;
 use crate::ingest::extract;
 use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
-use crate::links::signed_link;
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
 use crate::storage::objects::Error;
 use crate::storage::objects::{Objects, Reading};
@@ -116,20 +115,6 @@ impl MediaStore {
         try_join_all(blobs.iter().map(write)).await.map(|_| ())
     }
 
-    /// A result of an earlier task as a new blob that another task may use, with its facts; `None` when the result is
-    /// gone. The bytes are not read but for the beginning.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn adopt(&self, media: &Media) -> Result<Option<(BlobId, Facts)>, Error> {
-        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
-        if !self.0.objects.copy(&media_path(media), &blob_path(id)).await? {
-            return Ok(None);
-        }
-        let facts = self.facts_of(id).await?;
-        Ok(facts.map(|facts| (id, facts)))
-    }
-
     /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
     pub async fn drop_blobs(&self, blobs: &[BlobId]) {
         for &id in blobs {
@@ -171,11 +156,6 @@ impl MediaStore {
         writer.finish().await.map_err(std::io::Error::other)?;
         Ok(id)
     }
-}
-
-/// Where a result is.
-fn media_path(media: &Media) -> Path {
-    signed_link::path(&signed_link::name(media.id, &media.mime), media.expires)
 }
 
 /// Where a blob is: its id contains the day of its creation.

@@ -1,5 +1,6 @@
 //! Blobs and results in the object store: writing, reading, deletion by age.
 
+mod adopt;
 pub(crate) mod copy_result;
 pub(crate) mod media_store;
 pub(crate) mod objects;

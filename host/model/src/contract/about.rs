@@ -63,16 +63,16 @@ pub struct SurfaceInfo {
     /// JSON Schema of the parameters.
     pub schema: String,
     /// Where the task a request follows up is named.
-    pub parent: ParentPlace,
+    pub parent: ParentAt,
     /// Whether a request joins its living parent instead of making a task.
     pub joins: bool,
     /// Where names stand that a customer may own.
-    pub names: Vec<NamePlace>,
+    pub names: Vec<NameAt>,
 }
 
 /// Where the task a request follows up is named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ParentPlace {
+pub enum ParentAt {
     /// It follows up no task.
     Nowhere,
     /// In the request's path.
@@ -83,7 +83,7 @@ pub enum ParentPlace {
 
 /// Where names stand that a customer may own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NamePlace {
+pub enum NameAt {
     /// A string `<scheme>://...` anywhere in the body.
     Scheme(String),
     /// A field of the body: a name, or a list of names.

@@ -1,6 +1,6 @@
 //! The call of the `manifest` interface, and the manifest as the model's type.
 
-use gatehouse_model::{About, ModelInfo, NamePlace, Offers, ParentPlace, SelfTest, SurfaceInfo, Verdict};
+use gatehouse_model::{About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict};
 use wasmtime::Store;
 
 use super::contract::bindings::exports::gatehouse::family::manifest as wit;
@@ -40,17 +40,17 @@ fn model(value: wit::Model) -> ModelInfo {
 
 fn surface(value: wit::Surface) -> SurfaceInfo {
     let place = |place| match place {
-        wit::NamePlace::Scheme(scheme) => NamePlace::Scheme(scheme),
-        wit::NamePlace::Field(field) => NamePlace::Field(field),
+        wit::NameAt::Scheme(scheme) => NameAt::Scheme(scheme),
+        wit::NameAt::Field(field) => NameAt::Field(field),
     };
     SurfaceInfo {
         name: value.name,
         default_model: value.default_model,
         schema: value.schema,
         parent: match value.parent {
-            wit::ParentPlace::Nowhere => ParentPlace::Nowhere,
-            wit::ParentPlace::Path => ParentPlace::Path,
-            wit::ParentPlace::Field(field) => ParentPlace::Field(field),
+            wit::ParentAt::Nowhere => ParentAt::Nowhere,
+            wit::ParentAt::Path => ParentAt::Path,
+            wit::ParentAt::Field(field) => ParentAt::Field(field),
         },
         joins: value.joins,
         names: value.names.into_iter().map(place).collect(),

@@ -12,8 +12,9 @@ use gatehouse_model::Digest;
 use crate::deploy::error::StageError;
 use crate::deploy::report::{DeployError, DeployReport, StageLog};
 use crate::deploy::stages::admit::{AdmitError, admit};
-use crate::deploy::stages::fit::check_inventory;
+use crate::deploy::stages::fit::{check_inventory, check_routes};
 use crate::deploy::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
+use crate::deploy::stages::removal::check_removal;
 use crate::deploy::verifier::Candidate;
 use crate::fault::Fault;
 use crate::registry::Registry;
@@ -52,6 +53,23 @@ pub(crate) enum Goal {
     SwitchBack,
 }
 
+/// Whether a version may leave out a model, alias or surface that its predecessor serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Removal {
+    /// It is refused.
+    #[default]
+    Refused,
+    /// The operator says so.
+    Allowed,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) goal: Goal,
+    pub(crate) removal: Removal,
+}
+
 /// A version that passed every stage.
 struct Passed {
     version: Arc<Version>,
@@ -66,10 +84,10 @@ impl ServiceState {
     pub(crate) fn deploy(
         &self,
         component: &SignedComponent<'_>,
-        goal: Goal,
+        order: Order,
     ) -> Result<DeployReport, DeployError> {
         let mut log = StageLog::default();
-        match self.run_pipeline(component, goal, &mut log) {
+        match self.run_pipeline(component, order, &mut log) {
             Ok(report) => Ok(DeployReport { stages: log.stages, ..report }),
             Err(why) => Err(DeployError { stages: log.stages, why: Box::new(why) }),
         }
@@ -78,9 +96,10 @@ impl ServiceState {
     fn run_pipeline(
         &self,
         component: &SignedComponent<'_>,
-        goal: Goal,
+        order: Order,
         log: &mut StageLog,
     ) -> Result<DeployReport, StageError> {
+        let goal = order.goal;
         let begun = Instant::now();
         let _one_at_a_time = lock(&self.deploying);
         let wasm = component.wasm;
@@ -93,7 +112,7 @@ impl ServiceState {
             };
             Ok((digest, format!("{} bytes, sha256 {digest}, {signed}", wasm.len())))
         })?;
-        let passed = self.run_stages(wasm, digest, log);
+        let passed = self.run_stages(wasm, digest, order.removal, log);
         if passed.is_err() || goal == Goal::Check {
             self.drop_unkept_code(&digest);
         }
@@ -118,11 +137,17 @@ impl ServiceState {
         })
     }
 
-    fn run_stages(&self, wasm: &[u8], digest: Digest, log: &mut StageLog) -> Result<Passed, StageError> {
+    fn run_stages(
+        &self,
+        wasm: &[u8],
+        digest: Digest,
+        removal: Removal,
+        log: &mut StageLog,
+    ) -> Result<Passed, StageError> {
         let registry = self.registry.load_full();
         if let Some(version) = self.loaded(&digest) {
             ["compile", "inspect", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
-            self.fit(&version, &registry, log)?;
+            self.fit(&version, &registry, removal, log)?;
             log.skip("self-test", LOADED);
             self.rehearse(&version, &registry, log)?;
             return Ok(Passed { version, compiled: false, self_tests: 0 });
@@ -134,7 +159,7 @@ impl ServiceState {
         })?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
         let version = self.verifier.verify(&candidate, &self.config, log)?;
-        self.fit(&version, &registry, log)?;
+        self.fit(&version, &registry, removal, log)?;
         let self_tests = log.stage("self-test", || {
             let passed = self.verifier.self_test(&version)?;
             Ok((passed, format!("{passed} passed, each twice with the same answer")))
@@ -143,21 +168,58 @@ impl ServiceState {
         Ok(Passed { version, compiled, self_tests })
     }
 
-    fn fit(&self, version: &Version, registry: &Registry, log: &mut StageLog) -> Result<(), StageError> {
+    fn fit(
+        &self,
+        version: &Version,
+        registry: &Registry,
+        removal: Removal,
+        log: &mut StageLog,
+    ) -> Result<(), StageError> {
+        let about = version.about();
+        let built_in = self.config.built_in.contains(&version.digest());
         log.stage("fit", || {
-            registry.fits(version.about())?;
+            registry.fits(about)?;
             let inventory = self.config.inventory.as_ref();
-            let note = match inventory.map(|inventory| check_inventory(version.about(), inventory)) {
+            inventory.map_or(Ok(()), |inventory| check_routes(about, inventory))?;
+            let mut notes = Vec::new();
+            if let Some(before) = registry.family(version.family()) {
+                match (check_removal(before.about(), about), removal) {
+                    (Err(removes), Removal::Refused) if !built_in => return Err(removes.into()),
+                    (Err(removes), _) => {
+                        tracing::warn!(family = version.family(), %removes, "a version serves less than the one before");
+                        notes.push(format!("accepted, although {removes}"));
+                    }
+                    (Ok(()), _) => {}
+                }
+            }
+            let needs = inventory.map(|inventory| check_inventory(about, inventory));
+            notes.push(match needs {
                 None => "this gateway serves no requests".to_owned(),
                 Some(Ok(note)) => note,
-                Some(Err(lacks)) if self.config.built_in.contains(&version.digest()) => {
+                Some(Err(lacks)) if built_in => {
                     tracing::warn!(family = version.family(), %lacks, "a built-in plugin lacks what it needs");
                     format!("it came with the gateway and is accepted, although {lacks}")
                 }
                 Some(Err(lacks)) => return Err(lacks.into()),
-            };
-            Ok(((), note))
+            });
+            notes.extend(self.same_semver(version));
+            Ok(((), notes.join("; ")))
         })
+    }
+
+    /// A warning when another kept version of the family calls itself the same.
+    fn same_semver(&self, version: &Version) -> Option<String> {
+        let about = version.about();
+        let kept = lock(&self.kept);
+        let (other, _) = kept.iter().find(|(digest, entry)| {
+            **digest != version.digest() && (&entry.family, &entry.version) == (&about.family, &about.version)
+        })?;
+        let semver = &about.version;
+        tracing::warn!(family = about.family, semver, %other, "two plugin versions have the same semver");
+        Some(format!(
+            "warning: {semver} is also the semver of {}, which has other bytes; count `version` up with every change",
+            other.short()
+        ))
     }
 
     fn rehearse(

@@ -8,7 +8,7 @@ use gatehouse_model::Digest;
 
 use crate::deploy::canary::FaultWindow;
 use crate::deploy::error::StageError;
-use crate::deploy::pipeline::{Goal, SignedComponent};
+use crate::deploy::pipeline::{Goal, Order, SignedComponent};
 use crate::deploy::plugin_store::ActiveEntry;
 use crate::deploy::report::{DeployError, DeployReport};
 use crate::state::{ServiceState, lock};
@@ -62,11 +62,11 @@ impl ServiceState {
     }
 
     /// Deploys a component of the plugin store, through every stage.
-    pub(crate) fn activate(&self, digest: &Digest, goal: Goal) -> Result<DeployReport, DeployError> {
+    pub(crate) fn activate(&self, digest: &Digest, order: Order) -> Result<DeployReport, DeployError> {
         let failed = |source| StageError::Switch { what: "the kept component", source };
         let wasm = self.store.component(digest).map_err(failed)?.ok_or(StageError::NotKept(*digest))?;
         let signature = self.store.signature(digest).map_err(failed)?;
-        self.deploy(&SignedComponent { wasm: &wasm, signature: signature.as_deref() }, goal)
+        self.deploy(&SignedComponent { wasm: &wasm, signature: signature.as_deref() }, order)
     }
 
     /// The version that served `family` before the active one.

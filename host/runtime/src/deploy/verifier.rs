@@ -96,6 +96,7 @@ impl Verifier {
             pre,
             log_source: source,
             rolled_back: AtomicBool::new(false),
+            unread_logged: AtomicBool::new(false),
         }))
     }
 

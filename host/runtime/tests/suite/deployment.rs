@@ -16,6 +16,12 @@ fn config(dir: &std::path::Path) -> Config {
     config
 }
 
+/// All that the fixture needs.
+pub fn inventory() -> Inventory {
+    let one = |name: &str| [name.to_owned()].into();
+    Inventory { surfaces: one("images.generate"), providers: one("mock"), prices: one("unruly.image") }
+}
+
 fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {
     service.install(SignedComponent { wasm, signature }).expect_err("refused").to_string()
 }
@@ -64,7 +70,7 @@ fn a_required_signature_is_checked_at_install_and_at_start() {
 fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
-    config.inventory = Some(Inventory::default());
+    config.inventory = Some(Inventory { providers: [].into(), prices: [].into(), ..inventory() });
     let service = common::open_with(config.clone());
     let refused = service.check(unruly()).unwrap_err();
     let why = refused.to_string();
@@ -84,8 +90,7 @@ fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
     assert!(note.starts_with("this gateway cannot serve it yet"), "the stage is named once: {note}");
     drop(service);
 
-    config.inventory =
-        Some(Inventory { providers: ["mock".to_owned()].into(), prices: ["unruly.image".to_owned()].into() });
+    config.inventory = Some(inventory());
     let report = common::open_with(config).install(unruly()).unwrap();
     let names: Vec<&str> = report.stages.iter().map(|stage| stage.name).collect();
     let whole = ["admit", "compile", "inspect", "link", "describe", "fit", "self-test", "rehearse", "switch"];
@@ -93,7 +98,7 @@ fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
 }
 
 /// Live tasks as a list.
-struct Tasks(Vec<LiveState>);
+pub struct Tasks(pub Vec<LiveState>);
 
 impl LiveStates for Tasks {
     fn sample(&self, family: &str, _: usize) -> Result<LiveSample, String> {
@@ -106,7 +111,7 @@ impl LiveStates for Tasks {
     }
 }
 
-fn task(number: u64, state_version: u32, state: &str) -> LiveState {
+pub fn task(number: u64, state_version: u32, state: &str) -> LiveState {
     LiveState {
         task: TaskId::new(gatehouse_model::UnixMs(NOW.0 + number), &gatehouse_harness::TestSeed::constant(3)),
         digest: Digest::of(unruly()),
@@ -155,7 +160,11 @@ fn live_tasks_are_rehearsed_before_a_switch() {
     check(vec![task(1, 1, "unreadable"), task(2, 1, "ok")], &second, Err(unread));
     check(vec![task(1, 1, "panic")], &second, Err(&["migrate from state version 1: the plugin trapped"]));
     // It has the same state version and cannot read the state.
-    let forgot: &[&str] = &["advance: the plugin trapped", "a state of this build", "goes on"];
+    let forgot: &[&str] = &[
+        "advance: the plugin trapped",
+        "a state of this build",
+        "goes on; if the form of the state has changed, count STATE_VERSION up (now 1) or read the old form",
+    ];
     check(vec![task(1, 1, "ok")], &flawed(b'i'), Err(forgot));
     // A state that it does not claim to read stays with the version that wrote it.
     check(
@@ -174,6 +183,9 @@ fn a_refused_rehearsal_leaves_everything_as_it_was() {
     let before = files();
     let why = refusal(&service, &flawed(b'2'), None);
     assert!(why.contains("5 of 5 live states"), "five are enough: {why}");
+    for once in ["nothing I can read", "take them out of READS_STATE"] {
+        assert_eq!(why.matches(once).count(), 1, "{why}");
+    }
     assert_eq!(files(), before);
     assert_eq!(service.registry().family("unruly").unwrap().digest(), Digest::of(unruly()));
 }

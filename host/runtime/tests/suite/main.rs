@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used, unreachable_pub, missing_docs, reason = "tests")]
 
 mod answer_rules;
+mod author_mistakes;
 mod calls;
 mod canary;
 mod common;
 mod deployment;
+mod optional;
+mod removal;
 mod stages;
 mod versions;

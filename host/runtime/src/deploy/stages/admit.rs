@@ -15,7 +15,9 @@ pub enum AdmitError {
     #[error("this is compiled code; the host accepts components only and compiles them itself")]
     MachineCode,
     /// Something else.
-    #[error("this is not a WebAssembly component")]
+    #[error(
+        "this is not a WebAssembly component; build the plugin for wasm32-wasip2 and give its .wasm file"
+    )]
     NotWasm,
     /// Its signature is missing or not acceptable.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{About, ModelInfo, NamePlace, ParentPlace, SurfaceInfo};
+use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, SurfaceInfo};
 use serde::de::IgnoredAny;
 
 use crate::exec::guest_log::shorten;
@@ -33,7 +33,7 @@ const MAX_QUOTE_BYTES: usize = 400;
 const MAX_ENTRIES: usize = 256;
 const MAX_SELF_TESTS: usize = 64;
 /// Fields and schemes of one surface.
-const MAX_NAME_PLACES: usize = 16;
+const MAX_NAMES_AT: usize = 16;
 
 fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
     // The manifest may hold text of any length.
@@ -119,7 +119,7 @@ fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError>
 
 /// Where a surface's request refers to tasks and names.
 fn references(about: &About, surface: &SurfaceInfo, field: &str) -> Result<(), DescribeError> {
-    let has_parent = surface.parent != ParentPlace::Nowhere;
+    let has_parent = surface.parent != ParentAt::Nowhere;
     if surface.joins && !has_parent {
         return Err(wrong(
             format!("{field}.joins"),
@@ -129,17 +129,17 @@ fn references(about: &About, surface: &SurfaceInfo, field: &str) -> Result<(), D
     if !about.offers.jobs && (has_parent || !surface.names.is_empty()) {
         return Err(wrong(field, "only requests for long jobs refer to tasks and names"));
     }
-    if let ParentPlace::Field(name) = &surface.parent {
+    if let ParentAt::Field(name) = &surface.parent {
         names(&format!("{field}.parent"), std::iter::once(name))?;
     }
     for place in &surface.names {
         match place {
-            NamePlace::Field(name) => names(&format!("{field}.names"), std::iter::once(name))?,
-            NamePlace::Scheme(scheme) => kebab(&format!("{field}.names"), scheme)?,
+            NameAt::Field(name) => names(&format!("{field}.names"), std::iter::once(name))?,
+            NameAt::Scheme(scheme) => kebab(&format!("{field}.names"), scheme)?,
         }
     }
-    if surface.names.len() > MAX_NAME_PLACES {
-        let why = format!("at most {MAX_NAME_PLACES} are allowed, got {}", surface.names.len());
+    if surface.names.len() > MAX_NAMES_AT {
+        let why = format!("at most {MAX_NAMES_AT} are allowed, got {}", surface.names.len());
         return Err(wrong(format!("{field}.names"), why));
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Stage six: can this gateway serve the version? Every provider it names needs an account, every price key a price,
-//! and its models must not belong to another family.
+//! Stage six: can this gateway serve the version? Every surface it names needs a route, every provider an account,
+//! every price key a price; its models must not belong to another family, and it serves what its predecessor served.
 //!
 //! All that lacks is reported at once, before the switch, instead of to the first client.
 
@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 
 use gatehouse_model::About;
 
-/// The configured providers and prices.
+/// What the gateway has: the surfaces of its routes, and the configured providers and prices.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
+    /// Surfaces that a route serves.
+    pub surfaces: BTreeSet<String>,
     /// Providers with an account.
     pub providers: BTreeSet<String>,
     /// Price keys with a price.
@@ -21,7 +23,7 @@ pub struct Inventory {
 #[non_exhaustive]
 pub enum FitError {
     /// A model, alias or default belongs to an active family already.
-    #[error("{what} {name:?} belongs to the active family {family:?}")]
+    #[error("{what} {name:?} belongs to the active family {family:?}; {remedy}")]
     Clash {
         /// "model", ...
         what: &'static str,
@@ -29,6 +31,28 @@ pub enum FitError {
         name: String,
         /// Its owner.
         family: String,
+        /// What to change.
+        remedy: &'static str,
+    },
+    /// No route leads to a surface.
+    #[error("no route of this gateway serves {}; its surfaces are {}", quoted(unserved), served.join(", "))]
+    NoRoute {
+        /// The manifest's surfaces without a route.
+        unserved: Vec<String>,
+        /// The surfaces with one.
+        served: Vec<String>,
+    },
+    /// Requests that the version before serves would find nothing.
+    #[error(
+        "the version before ({version}) serves what this one does not: {}; \
+         name it again in the manifest, or take it away with --allow-removal",
+        removed.join(", ")
+    )]
+    Removes {
+        /// The semver of the version before.
+        version: String,
+        /// What is missing, a name each.
+        removed: Vec<String>,
     },
     /// The configuration lacks something.
     #[error(
@@ -43,7 +67,22 @@ pub enum FitError {
     },
 }
 
-/// Compares the manifest with the inventory; returns a note for the report.
+fn quoted(names: &[String]) -> String {
+    let each: Vec<String> = names.iter().map(|name| format!("surface {name:?}")).collect();
+    each.join(", ")
+}
+
+/// Checks that a route leads to every surface of the manifest.
+pub(crate) fn check_routes(about: &About, inventory: &Inventory) -> Result<(), FitError> {
+    let names = about.surfaces.iter().map(|surface| &surface.name);
+    let unserved: Vec<String> = names.filter(|name| !inventory.surfaces.contains(*name)).cloned().collect();
+    if unserved.is_empty() {
+        return Ok(());
+    }
+    Err(FitError::NoRoute { unserved, served: inventory.surfaces.iter().cloned().collect() })
+}
+
+/// Compares the manifest's needs with the inventory; returns a note for the report.
 pub(crate) fn check_inventory(about: &About, inventory: &Inventory) -> Result<String, FitError> {
     let providers: Vec<&String> =
         about.providers.iter().filter(|name| !inventory.providers.contains(*name)).collect();

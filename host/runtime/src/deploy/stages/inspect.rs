@@ -29,7 +29,10 @@ pub enum InspectError {
         name: &'static str,
     },
     /// It was made for a version of the contract that this host does not support.
-    #[error("it is made for {PACKAGE} {asked}, this gateway speaks {}", supported_version())]
+    #[error(
+        "it is made for {PACKAGE} {asked}, this gateway speaks {}; build it against that version",
+        supported_version()
+    )]
     OtherContract {
         /// The version it is made for.
         asked: String,

@@ -7,4 +7,5 @@ pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod link;
 pub(crate) mod rehearse;
+pub(crate) mod removal;
 pub(crate) mod self_test;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{Action, Context, Digest, Event, TaskId, UnixMs};
+use gatehouse_model::{About, Action, Context, Digest, Event, TaskId, UnixMs};
 
 use crate::exec::guest_log::escape_control;
 use crate::fault::Fault;
@@ -66,21 +66,45 @@ pub trait LiveStates: Send + Sync + 'static {
 #[non_exhaustive]
 pub enum RehearseError {
     /// Some live tasks could not go on with it.
-    #[error("{} of {tried} live states could not go on with it: {}", failed.len(), list(failed))]
+    #[error("{} of {tried} live states could not go on with it: {}; {remedy}", failed.len(), list(failed))]
     Failed {
         /// States tried.
         tried: usize,
         /// Tasks, and the failure of a copy of each; at most five.
         failed: Vec<(TaskId, String)>,
+        /// What to change.
+        remedy: String,
     },
     /// The states could not be read.
     #[error("the live tasks could not be read: {0}")]
     Unreadable(String),
 }
 
+/// Each reason once, after the tasks that it holds for.
 fn list(failed: &[(TaskId, String)]) -> String {
-    let each: Vec<String> = failed.iter().map(|(task, why)| format!("{task}: {why}")).collect();
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for (task, why) in failed {
+        match by_reason.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, tasks)) => tasks.push(task.to_string()),
+            None => by_reason.push((why, vec![task.to_string()])),
+        }
+    }
+    let each: Vec<String> =
+        by_reason.into_iter().map(|(why, tasks)| format!("{}: {why}", tasks.join(", "))).collect();
     each.join("; ")
+}
+
+/// What an author does about states that a version cannot read.
+fn remedy(about: &About, older: bool, own: bool) -> String {
+    let now = about.state_version;
+    let own = own.then(|| {
+        format!(
+            "if the form of the state has changed, count STATE_VERSION up (now {now}) or read the old form"
+        )
+    });
+    let older =
+        older.then(|| "read the older forms in `migrate`, or take them out of READS_STATE".to_owned());
+    [own, older].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Tries the sample on `version`, on this thread; returns a note for the report. `writers` are the versions that wrote
@@ -101,6 +125,7 @@ pub(crate) fn rehearse(
     one_of_each_version_first(&mut sample.states);
     let versions = sample.states.iter().map(|live| live.state_version).collect::<BTreeSet<_>>().len();
     let (begun, mut tried, mut failed) = (Instant::now(), 0, Vec::new());
+    let (mut older, mut own) = (false, false);
     for live in sample.states {
         if failed.len() == MAX_FAILURES || (tried >= versions && begun.elapsed() > TIME_LIMIT) {
             break;
@@ -108,11 +133,13 @@ pub(crate) fn rehearse(
         tried += 1;
         let task = live.task;
         if let Err(why) = try_state(version, &live, writers.get(&live.digest), now) {
+            let is_own = live.state_version == about.state_version;
+            (older, own) = (older || !is_own, own || is_own);
             failed.push((task, why));
         }
     }
     if !failed.is_empty() {
-        return Err(RehearseError::Failed { tried, failed });
+        return Err(RehearseError::Failed { tried, failed, remedy: remedy(about, older, own) });
     }
     Ok(match (read, pinned) {
         (0, 0) => "no live tasks".to_owned(),

@@ -7,18 +7,22 @@ use gatehouse_model::{
     UnixMs, Verdict,
 };
 
-use crate::exec::guest_log::escape_control;
+use crate::exec::guest_log::{escape_control, shorten};
 use crate::fault::Fault;
 use crate::version::Version;
 
 /// Why a self-test failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("number {number} on {surface}: {why}")]
+#[error("number {number} of {count} on {surface} with body {body}: {why}")]
 pub struct SelfTestError {
-    /// Which one, from zero.
+    /// Which one, from one.
     pub number: usize,
+    /// How many there are.
+    pub count: usize,
     /// Its surface.
     pub surface: String,
+    /// The beginning of its body, without control characters.
+    pub body: String,
     /// The expected and the actual verdict.
     pub why: String,
 }
@@ -27,16 +31,29 @@ pub struct SelfTestError {
 const NOW: UnixMs = UnixMs(1_767_225_600_000);
 const HALF_AN_HOUR_MS: u64 = 30 * 60 * 1000;
 
+/// Bytes of a body that an error quotes.
+const MAX_QUOTE_BYTES: usize = 160;
+
 /// Runs every self-test of `version` on this thread and returns their number.
 pub(crate) fn run_self_tests(version: &Version) -> Result<usize, SelfTestError> {
-    for (number, test) in version.about().self_tests.iter().enumerate() {
+    let tests = &version.about().self_tests;
+    for (at, test) in tests.iter().enumerate() {
         self_test(version, test).map_err(|why| SelfTestError {
-            number,
+            number: at + 1,
+            count: tests.len(),
             surface: test.surface.clone(),
+            body: quote(&test.body),
             why,
         })?;
     }
-    Ok(version.about().self_tests.len())
+    Ok(tests.len())
+}
+
+/// The beginning of a body, for an operator's terminal.
+fn quote(body: &str) -> String {
+    let beginning = shorten(body, MAX_QUOTE_BYTES);
+    let rest = if beginning.len() < body.len() { "..." } else { "" };
+    format!("{}{rest}", escape_control(beginning))
 }
 
 fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
@@ -160,6 +177,14 @@ impl Seed for Constant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_is_quoted_in_part_and_without_control_characters() {
+        assert_eq!(quote("{\"a\":\"b\"}"), "{\"a\":\"b\"}");
+        assert_eq!(quote("[1,\n\u{1b}[2J]"), "[1,\\n\\u{1b}[2J]");
+        let long = quote(&"ä".repeat(200));
+        assert_eq!(long, format!("{}...", "ä".repeat(80)));
+    }
 
     #[test]
     fn a_refusal_cannot_control_the_terminal() {

@@ -1,21 +1,27 @@
-//! Every marker, on both wires, as a client sees it.
+//! Every marker, in both protocols, as a client sees it.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
+use gatehouse_harness::until;
 use gatehouse_sandbox::text::{MARKERS, Protocol};
 use serde_json::{Value, json};
 
-use crate::client::{End, Reply, TestSandbox, Wire, answer_text, events, eventually, question, with};
+use crate::client::{End, Response, TestSandbox};
+use crate::text::wire::{BOTH, Wire, answer_text, bodies, events, joined, question, with};
 
-const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
+const SSE: &str = "text/event-stream; charset=utf-8";
 
-async fn stream(test: &TestSandbox, wire: Wire, text: &str) -> Reply {
+async fn stream(test: &TestSandbox, wire: Wire, text: &str) -> Response {
     test.ask(wire, &question(wire, text, true)).await
 }
 
-async fn whole(test: &TestSandbox, wire: Wire, text: &str) -> Reply {
+async fn whole(test: &TestSandbox, wire: Wire, text: &str) -> Response {
     test.ask(wire, &question(wire, text, false)).await
+}
+
+fn is_json(reply: &Response) -> bool {
+    serde_json::from_slice::<Value>(&reply.body).is_ok()
 }
 
 fn with_tool(wire: Wire, text: &str, stream: bool) -> Value {
@@ -29,26 +35,23 @@ fn with_tool(wire: Wire, text: &str, stream: bool) -> Value {
 }
 
 /// Deltas that came.
-fn deltas(wire: Wire, reply: &Reply) -> usize {
-    let events = reply.events();
-    let is_delta = |data: &Value| match wire {
-        Wire::Chat => {
-            data["choices"][0]["finish_reason"].is_null()
-                && data["choices"][0]["delta"]
-                    .as_object()
-                    .is_some_and(|it| !it.is_empty() && !it.contains_key("role"))
-        }
-        Wire::Messages => data["type"] == "content_block_delta",
+fn deltas(wire: Wire, reply: &Response) -> usize {
+    let is_delta = |data: &&Value| {
+        let choice = &data["choices"][0];
+        let has_piece =
+            |delta: &Value| delta.as_object().is_some_and(|it| !it.is_empty() && !it.contains_key("role"));
+        wire.pick(
+            choice["finish_reason"].is_null() && has_piece(&choice["delta"]),
+            data["type"] == "content_block_delta",
+        )
     };
-    events.iter().filter(|event| event.data != "[DONE]" && is_delta(&event.json())).count()
+    bodies(reply).iter().filter(is_delta).count()
 }
 
 /// Whether the stream's last event came.
-fn ended(wire: Wire, reply: &Reply) -> bool {
-    reply.events().last().is_some_and(|event| match wire {
-        Wire::Chat => event.data == "[DONE]",
-        Wire::Messages => event.name == "message_stop",
-    })
+fn ended(wire: Wire, reply: &Response) -> bool {
+    let events = events(reply);
+    events.last().is_some_and(|event| wire.pick(event.data == "[DONE]", event.name == "message_stop"))
 }
 
 #[tokio::test]
@@ -73,7 +76,7 @@ async fn refusals() {
     ];
     for wire in BOTH {
         for (name, status, messages, chat, retry_after) in table {
-            let kind = if wire == Wire::Chat { chat } else { messages };
+            let kind = wire.pick(chat, messages);
             if kind.is_empty() && name != "502-html" {
                 continue;
             }
@@ -90,17 +93,20 @@ async fn refusals() {
                 assert_eq!(test.last(wire).usage, None);
             }
         }
-        let times = async |text: &str| {
-            let mut seen = Vec::new();
-            for _ in 0..4 {
-                seen.push(whole(&test, wire, text).await.status);
+        for (text, statuses) in [
+            ("[[529:1]]", [529, 200, 200, 200]),
+            ("[[500:2]][[429:1]] later", [500, 500, 429, 200]),
+            ("[[529:1]] other text", [529, 200, 200, 200]),
+        ] {
+            for status in statuses {
+                assert_eq!(
+                    whole(&test, wire, text).await.status,
+                    status,
+                    "every text is counted apart: {text}"
+                );
             }
-            seen
-        };
-        assert_eq!(times("[[529:1]]").await, [529, 200, 200, 200]);
-        assert_eq!(times("[[500:2]][[429:1]] later").await, [500, 500, 429, 200]);
-        assert_eq!(times("[[529:1]] other text").await, [529, 200, 200, 200], "every text is counted apart");
-        let none = test.open(wire, &question(wire, "[[no-reply]]", false)).await.maybe().await;
+        }
+        let none = test.open(wire, &question(wire, "[[no-reply]]", false)).await.try_read().await;
         assert!(none.is_none());
         let record = test.last(wire);
         assert_eq!((record.status, record.finished, record.hung_up), (None, true, false));
@@ -126,26 +132,23 @@ async fn broken_streams() {
                 assert_eq!(deltas(wire, &reply), count, "{wire:?} {text}");
             }
             let record = test.last(wire);
-            assert!(
-                record.finished && !record.hung_up && record.usage.is_some(),
-                "{wire:?} {text}: {record:?}"
-            );
+            let is_recorded = record.finished && !record.hung_up && record.usage.is_some();
+            assert!(is_recorded, "{wire:?} {text}: {record:?}");
         }
-        assert_eq!(stream(&test, wire, "[[cut:0]]").await.bytes(), b"");
-        let told = stream(&test, wire, "[[error:2]]").await.events().pop().expect("an event");
-        let (name, kind) = match wire {
-            Wire::Chat => ("", "server_error"),
-            Wire::Messages => ("error", "overloaded_error"),
-        };
-        assert_eq!((told.name.as_str(), told.json()["error"]["type"].as_str()), (name, Some(kind)));
-        // The reset falls into a chunk: its length was told, not all of it came.
+        assert_eq!(stream(&test, wire, "[[cut:0]]").await.body, "");
+        let error = events(&stream(&test, wire, "[[error:2]]").await).pop().expect("an event");
+        assert_eq!(
+            (error.name.as_str(), error.json()["error"]["type"].as_str()),
+            wire.pick(("", Some("server_error")), ("error", Some("overloaded_error")))
+        );
+        // The reset falls into a chunk: its length was announced, not all of it came.
         let reset = stream(&test, wire, "[[reset:2]][[one-write]]").await;
         assert_eq!(reset.end, End::Reset);
         assert!(!reset.text().ends_with('\n'), "{}", reset.text());
         for (text, end) in [("[[cut]]", End::Whole), ("[[abort]]", End::Cut), ("[[reset]]", End::Reset)] {
             let reply = whole(&test, wire, text).await;
             assert_eq!(reply.end, end, "{wire:?} {text} in one piece");
-            assert!(serde_json::from_slice::<Value>(&reply.bytes()).is_err());
+            assert!(!is_json(&reply));
         }
     }
 }
@@ -164,21 +167,21 @@ async fn held_answers() {
         ] {
             let mut open = test.open(wire, &question(wire, text, streams)).await;
             open.until(before).await;
-            eventually(|| test.record(wire).held > 0).await;
+            until("an answer is held", async || test.record(wire).held > 0).await;
             let record = test.last(wire);
             assert_eq!((record.finished, record.hung_up), (false, false));
             assert_eq!(record.status.is_some(), !before.is_empty(), "{wire:?} {text}");
             test.sandbox.release();
-            let reply = open.finish().await;
+            let reply = open.try_read().await.expect("a reply");
             assert_eq!((reply.status, reply.end), (200, End::Whole), "{wire:?} {text}");
             assert!(!answer_text(wire, &reply).is_empty());
         }
         // A refusal too.
-        let open = test.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
-        eventually(|| test.record(wire).held > 0).await;
+        let mut open = test.open(wire, &question(wire, "[[slow-start]][[503]]", true)).await;
+        until("a refusal is held", async || test.record(wire).held > 0).await;
         assert_eq!(test.last(wire).status, None);
         test.sandbox.release();
-        assert_eq!(open.finish().await.status, 503);
+        assert_eq!(open.try_read().await.map(|reply| reply.status), Some(503));
     }
     // Or the settings' span ends it.
     let test = TestSandbox::with(|settings| settings.hold = std::time::Duration::from_millis(1)).await;
@@ -188,30 +191,30 @@ async fn held_answers() {
 #[tokio::test]
 async fn bodies_of_the_wrong_kind() {
     let test = TestSandbox::start().await;
-    let sse = "text/event-stream; charset=utf-8";
     for wire in BOTH {
-        for (text, streams, mime, is_json) in [
+        for (text, streams, mime, expected) in [
             ("[[wrong-type]]", true, "application/json", false),
             ("[[wrong-type]]", false, "text/html; charset=utf-8", true),
             ("[[json-for-stream]]", true, "application/json", true),
             ("[[json-for-stream]]", false, "application/json", true),
-            ("[[stream-for-json]]", false, sse, false),
+            ("[[stream-for-json]]", false, SSE, false),
             ("[[error-200]]", false, "application/json", true),
             ("[[error-200]]", true, "application/json", true),
         ] {
             let reply = test.ask(wire, &question(wire, text, streams)).await;
             assert_eq!((reply.status, reply.header("content-type")), (200, mime), "{wire:?} {text}");
-            let json = serde_json::from_slice::<Value>(&reply.bytes());
-            assert_eq!(json.is_ok(), is_json, "{wire:?} {text}");
-            assert_eq!(json.is_ok_and(|it| it["error"].is_object()), text == "[[error-200]]");
-            assert_eq!(is_json, events(&reply.text()).is_empty());
+            assert_eq!(is_json(&reply), expected, "{wire:?} {text}");
+            let is_error = is_json(&reply) && reply.json()["error"].is_object();
+            assert_eq!(is_error, text == "[[error-200]]");
+            assert_eq!(events(&reply).is_empty(), expected);
         }
         for streams in [true, false] {
-            let reply = test.ask(wire, &question(wire, "[[gzip]]", streams)).await;
+            let mut reply = test.ask(wire, &question(wire, "[[gzip]]", streams)).await;
             assert_eq!(reply.header("content-encoding"), "gzip");
-            let mut text = String::new();
-            flate2::read::GzDecoder::new(&reply.bytes()[..]).read_to_string(&mut text).expect("gzip");
-            assert!(if streams { events(&text).len() > 3 } else { text.starts_with('{') });
+            let mut text = Vec::new();
+            flate2::read::GzDecoder::new(&reply.body[..]).read_to_end(&mut text).expect("gzip");
+            reply.body = text.into();
+            assert!(if streams { events(&reply).len() > 3 } else { reply.text().starts_with('{') });
         }
     }
 }
@@ -230,24 +233,23 @@ async fn lines_and_writes() {
         let one = stream(&test, wire, "[[one-write]]").await;
         assert_eq!((one.chunks.len(), ended(wire, &one)), (1, true));
         let huge = stream(&test, wire, "[[huge-line]]").await;
-        let longest = huge.events().iter().map(|event| event.data.len()).max();
+        let longest = events(&huge).iter().map(|event| event.data.len()).max();
         assert!(longest > Some(1 << 20) && ended(wire, &huge));
-        assert!(huge.events().iter().all(|event| event.data == "[DONE]" || event.json().is_object()));
+        assert!(bodies(&huge).iter().all(Value::is_object));
         let odd = stream(&test, wire, "[[odd-event]]").await;
         assert!(odd.text().contains("\"hint\":") && ended(wire, &odd));
         let paced = stream(&test, wire, "[[pace:1]][[one-write]]").await;
-        assert_eq!(paced.chunks.len(), paced.events().len(), "an event a write");
+        assert_eq!(paced.chunks.len(), events(&paced).len(), "an event a write");
         // Some writes end inside a character, whatever the answer is.
         let long = stream(&test, wire, "[[words:400]]").await;
         let inside = long.chunks.windows(2).any(|pair| pair[1][0] & 0xc0 == 0x80);
         assert!(inside && answer_text(wire, &long).split_whitespace().count() == 400);
     }
-    let pings = |reply: &Reply| reply.events().iter().filter(|event| event.name == "ping").count();
     let reply = stream(&test, Wire::Messages, "[[pings:2]]").await;
-    assert_eq!(pings(&reply), 1 + deltas(Wire::Messages, &reply) / 2);
+    let pings = events(&reply).iter().filter(|event| event.name == "ping").count();
+    assert_eq!(pings, 1 + deltas(Wire::Messages, &reply) / 2);
     let filled = stream(&test, Wire::Chat, "[[obfuscation]]").await;
-    let parts = filled.events();
-    assert!(parts.iter().all(|event| event.data == "[DONE]" || event.json()["obfuscation"].is_string()));
+    assert!(bodies(&filled).iter().all(|body| body["obfuscation"].is_string()));
     let early = stream(&test, Wire::Chat, "[[done-early]]").await;
     assert!(ended(Wire::Chat, &early) && !early.text().contains("\"finish_reason\":\"stop\""));
 }
@@ -269,7 +271,7 @@ async fn answers_with_something_missing() {
             assert_eq!(test.last(wire).usage.map(|usage| usage.output), Some(0));
             let refused = test.ask(wire, &question(wire, "[[refusal]]", streams)).await;
             assert_eq!(answer_text(wire, &refused), "");
-            let word = if wire == Wire::Chat { "\"refusal\":\"I" } else { "\"stop_reason\":\"refusal\"" };
+            let word = wire.pick("\"refusal\":\"I", "\"stop_reason\":\"refusal\"");
             assert!(refused.text().contains(word), "{}", refused.text());
         }
     }
@@ -278,69 +280,46 @@ async fn answers_with_something_missing() {
     let paused = whole(&test, Wire::Messages, "[[pause-turn]]").await.json();
     assert_eq!(paused["stop_reason"], "pause_turn");
     let thinking = json!({ "thinking": { "type": "adaptive" } });
-    let redacted =
-        test.ask(Wire::Messages, &with(question(Wire::Messages, "[[redacted]]", false), &thinking)).await;
+    let redacted = with(question(Wire::Messages, "[[redacted]]", false), &thinking);
+    let redacted = test.ask(Wire::Messages, &redacted).await;
     assert_eq!(redacted.json()["content"][1]["type"], "redacted_thinking");
 }
 
 #[tokio::test]
 async fn faulty_tool_calls() {
     let test = TestSandbox::start().await;
-    // What a stream's pieces of arguments make together.
-    let arguments = |wire: Wire, reply: &Reply| -> String {
-        let pointer = match wire {
-            Wire::Chat => "/choices/0/delta/tool_calls/0/function/arguments",
-            Wire::Messages => "/delta/partial_json",
-        };
-        let bodies =
-            reply.events().into_iter().filter(|event| event.data != "[DONE]").map(|event| event.json());
-        bodies.filter_map(|body| body.pointer(pointer)?.as_str().map(str::to_owned)).collect()
-    };
     for wire in BOTH {
+        let pointer = wire.pick("/choices/0/delta/tool_calls/0/function/arguments", "/delta/partial_json");
         for (text, parses, reason) in [
-            ("[[tool]]", true, "tool"),
-            ("[[bad-arguments]]", false, "tool"),
-            ("[[cut-tool]]", false, "max_tokens or length"),
+            ("[[tool]]", true, wire.pick("tool_calls", "tool_use")),
+            ("[[bad-arguments]]", false, wire.pick("tool_calls", "tool_use")),
+            ("[[cut-tool]]", false, wire.pick("length", "max_tokens")),
         ] {
             let reply = test.ask(wire, &with_tool(wire, text, true)).await;
-            let said = arguments(wire, &reply);
-            assert!(
-                !said.is_empty() && serde_json::from_str::<Value>(&said).is_ok() == parses,
-                "{wire:?} {text} {said}"
-            );
-            let stop = reply.events().iter().rev().find_map(|event| {
-                let body = serde_json::from_str::<Value>(&event.data).ok()?;
-                let stop = body
-                    .pointer("/delta/stop_reason")
-                    .or_else(|| body.pointer("/choices/0/finish_reason"))?;
-                stop.as_str().map(str::to_owned)
-            });
-            let stop = stop.expect("a reason");
-            assert!(stop.starts_with(reason) || reason.contains(&stop), "{wire:?} {text} {stop}");
+            let arguments = joined(&reply, pointer);
+            let is_json = serde_json::from_str::<Value>(&arguments).is_ok();
+            assert!(!arguments.is_empty() && is_json == parses, "{wire:?} {text} {arguments}");
+            let stop = wire.pick("/choices/0/finish_reason", "/delta/stop_reason");
+            assert_eq!(joined(&reply, stop), reason, "{wire:?} {text}");
             let starts = reply.text().matches("event: content_block_start").count();
             let stops = reply.text().matches("event: content_block_stop").count();
             let open = usize::from(wire == Wire::Messages && text == "[[cut-tool]]");
             assert_eq!(starts - stops, open, "a cut call is never closed: {wire:?} {text}");
         }
         // A limit of tokens does the same without a marker: two words of text, and too few left for the call.
-        let few = match wire {
-            Wire::Chat => json!({ "max_tokens": 2, "tool_choice": "required" }),
-            Wire::Messages => json!({ "max_tokens": 2, "tool_choice": { "type": "any" } }),
-        };
+        let choice = wire.pick(json!("required"), json!({ "type": "any" }));
+        let few = json!({ "max_tokens": 2, "tool_choice": choice });
         let reply = test.ask(wire, &with(with_tool(wire, "go", true), &few)).await;
-        assert!(serde_json::from_str::<Value>(&arguments(wire, &reply)).is_err());
+        assert!(serde_json::from_str::<Value>(&joined(&reply, pointer)).is_err());
         assert_eq!(test.last(wire).usage.map(|usage| usage.output), Some(2));
         let parallel = test.ask(wire, &with_tool(wire, "[[tools:3]]", false)).await;
         assert_eq!(parallel.text().matches("\"name\":\"f\"").count(), 3);
     }
     let reply = test.ask(Wire::Chat, &with_tool(Wire::Chat, "[[interleaved]]", true)).await;
-    let order: Vec<u64> = reply
-        .events()
-        .iter()
-        .filter(|event| event.data != "[DONE]")
-        .filter_map(|event| event.json().pointer("/choices/0/delta/tool_calls/0/index")?.as_u64())
-        .collect();
-    assert_eq!(order[..4], [0, 1, 0, 1], "calls take turns");
+    let bodies = bodies(&reply);
+    let order =
+        bodies.iter().filter_map(|body| body.pointer("/choices/0/delta/tool_calls/0/index")?.as_u64());
+    assert_eq!(order.take(4).collect::<Vec<_>>(), [0, 1, 0, 1], "pieces of the calls alternate");
 }
 
 /// The rows above are found by reading this file: a marker without a test does not get past here.
@@ -350,12 +329,9 @@ fn every_marker_is_tried() {
     let named: BTreeSet<&str> = MARKERS.iter().map(|marker| marker.name).collect();
     assert_eq!(named.len(), MARKERS.len());
     for marker in MARKERS {
-        let tried = [
-            format!("[[{}]]", marker.name),
-            format!("[[{}:", marker.name),
-            format!("(\"{}\", ", marker.name),
-        ];
-        assert!(tried.iter().any(|text| tests.contains(text)), "{} is not tried", marker.name);
+        let name = marker.name;
+        let tried = [format!("[[{name}]]"), format!("[[{name}:"), format!("(\"{name}\", ")];
+        assert!(tried.iter().any(|text| tests.contains(text)), "{name} is not tried");
     }
-    assert!(MARKERS.iter().any(|marker| marker.protocol == Protocol::Both));
+    assert!(MARKERS.iter().any(|marker| marker.group == Protocol::Both));
 }

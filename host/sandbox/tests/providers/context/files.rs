@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::Method;
 use image::ImageFormat;
 use serde_json::json;
 
-use crate::client::{Reply, TestSandbox, call, fetch, prompt};
+use crate::client::{Response, TestSandbox, call, fetch, link, prompt};
 
 /// Kind and size by the file's own bytes, all of it decoded.
-fn decoded(reply: &Reply) -> (ImageFormat, u32, u32) {
+fn decoded(reply: &Response) -> (ImageFormat, u32, u32) {
     assert_eq!(reply.status, 200, "{}", reply.text());
     let kind = image::guess_format(&reply.body).expect("an image");
     let image = image::load_from_memory_with_format(&reply.body, kind).expect("a sound image");
@@ -21,17 +20,12 @@ fn decoded(reply: &Reply) -> (ImageFormat, u32, u32) {
 #[tokio::test]
 async fn sizes_and_formats() {
     let test = TestSandbox::start().await;
-    for (ratio, width, height) in [
-        ("1:1", 1024, 1024),
-        ("4:3", 1184, 880),
-        ("3:4", 880, 1184),
-        ("16:9", 1392, 752),
-        ("9:16", 752, 1392),
-        ("3:2", 1248, 832),
-        ("2:3", 832, 1248),
-        ("21:9", 1568, 672),
-        ("9:21", 672, 1568),
-    ] {
+    #[rustfmt::skip]
+    let sizes = [
+        ("1:1", 1024, 1024), ("4:3", 1184, 880), ("3:4", 880, 1184), ("16:9", 1392, 752), ("9:16", 752, 1392),
+        ("3:2", 1248, 832), ("2:3", 832, 1248), ("21:9", 1568, 672), ("9:21", 672, 1568),
+    ];
+    for (ratio, width, height) in sizes {
         for (format, kind) in
             [("png", ImageFormat::Png), ("jpeg", ImageFormat::Jpeg), ("webp", ImageFormat::WebP)]
         {
@@ -84,34 +78,33 @@ async fn the_same_seed_and_parameters_give_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn links_die() {
+async fn links_expire() {
     let test = TestSandbox::with(|settings| {
         settings.job_time = Duration::ZERO;
         settings.link_life = Duration::from_secs(30);
     })
     .await;
-    let polling = test.accepted(&prompt("a kite")).await;
-    let sample = fetch(&polling).await.json()["result"]["sample"].as_str().expect("a link").to_owned();
+    let sample = link(&test.accepted(&prompt("a kite")).await).await;
     test.advance(Duration::from_secs(29));
     assert_eq!(fetch(&sample).await.status, 200);
     test.advance(Duration::from_secs(1));
     let dead = fetch(&sample).await;
-    assert_eq!((dead.status.as_u16(), dead.header("content-type")), (403, "application/xml"));
+    assert_eq!((dead.status, dead.header("content-type")), (403, "application/xml"));
     let text = dead.text();
     assert!(text.starts_with("<?xml") && text.contains("<Code>AuthenticationFailed</Code>"), "{text}");
     assert!(text.contains("[2026-01-01T00:00:30Z]"), "{text}");
 }
 
 #[tokio::test]
-async fn links_cannot_be_changed() {
+async fn changed_links_are_refused() {
     let test = TestSandbox::start().await;
     let polling = test.accepted(&prompt("a kite")).await;
     let other = test.accepted(&prompt("another")).await;
-    let sample = fetch(&polling).await.json()["result"]["sample"].as_str().expect("a link").to_owned();
-    let (id, other_id) = (polling.rsplit('=').next(), other.rsplit('=').next());
+    let sample = link(&polling).await;
+    let id = |polling: &str| polling.rsplit('=').next().expect("an id").to_owned();
     for changed in [
         sample.replace("se=2026", "se=2036"),
-        sample.replace(id.expect("an id"), other_id.expect("an id")),
+        sample.replace(&id(&polling), &id(&other)),
         sample.replace(".png?", ".webp?"),
         sample.split("&sig=").next().expect("first").to_owned(),
         sample.split('?').next().expect("first").to_owned(),
@@ -126,11 +119,10 @@ async fn links_cannot_be_changed() {
 #[tokio::test]
 async fn a_head_request_has_no_body() {
     let test = TestSandbox::start().await;
-    let polling = test.accepted(&prompt("a kite")).await;
-    let sample = fetch(&polling).await.json()["result"]["sample"].as_str().expect("a link").to_owned();
-    let head = call(Method::HEAD, &sample, &[], "").await.expect("a reply");
+    let sample = link(&test.accepted(&prompt("a kite")).await).await;
+    let head = call("HEAD", &sample, &[], "").await.expect("a reply");
     let whole = fetch(&sample).await;
-    assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
+    assert_eq!((head.status, head.body.len()), (200, 0));
     assert_eq!(head.header("content-length"), whole.body.len().to_string());
     assert_eq!(test.sandbox.context_record().submits[0].deliveries, 1);
 }

@@ -3,7 +3,7 @@
 use crate::contract::call::Call;
 use crate::contract::context::Context;
 use crate::contract::reply::Reply;
-use crate::jobs::Jobs;
+use crate::interfaces::jobs::Jobs;
 
 /// A family whose provider answers for many tasks at once. Calls that say [`Call::shared`] with one key, to one account,
 /// become one call.

@@ -14,7 +14,7 @@ use crate::contract::context::Context;
 use crate::contract::failure::Refusal;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
-use crate::family::Family;
+use crate::interfaces::family::Family;
 
 /// A family of long jobs.
 ///

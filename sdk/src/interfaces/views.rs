@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::contract::context::Context;
 use crate::contract::parent::TaskView;
-use crate::jobs::Jobs;
+use crate::interfaces::jobs::Jobs;
 
 /// A family that renders its tasks itself on a path of its own.
 pub trait Views: Jobs {

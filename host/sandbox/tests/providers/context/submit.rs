@@ -1,6 +1,5 @@
 //! Submitting: keys, bodies, receipts, limits.
 
-use http::Method;
 use serde_json::{Value, json};
 
 use crate::client::{JSON, KEY, TestSandbox, call, fetch, prompt};
@@ -14,29 +13,26 @@ async fn keys() {
     let denied = || json!({ "detail": "Not authenticated - Invalid Authentication" });
     let malformed = || json!({ "detail": "Invalid API key format" });
     let long = "k".repeat(129);
-    for (key, status, body) in [
-        (None, 403, denied()),
-        (Some("another-key"), 403, denied()),
-        (Some("sandbox-key2"), 403, denied()),
-        (Some(""), 422, malformed()),
-        (Some("short"), 422, malformed()),
-        (Some("with a blank"), 422, malformed()),
-        (Some("Bearer sandbox-key"), 422, malformed()),
-        (Some(long.as_str()), 422, malformed()),
-    ] {
+    #[rustfmt::skip]
+    let table = [
+        (None, 403, denied()), (Some("another-key"), 403, denied()), (Some("sandbox-key2"), 403, denied()),
+        (Some(""), 422, malformed()), (Some("short"), 422, malformed()), (Some("with a blank"), 422, malformed()),
+        (Some("Bearer sandbox-key"), 422, malformed()), (Some(long.as_str()), 422, malformed()),
+    ];
+    for (key, status, body) in table {
         let mut headers = vec![JSON];
         headers.extend(key.map(|key| ("x-key", key)));
-        for (method, path) in [(Method::POST, PRO), (Method::POST, MAX), (Method::GET, "/v1/credits")] {
+        for (method, path) in [("POST", PRO), ("POST", MAX), ("GET", "/v1/credits")] {
             let url = test.submit_url(path);
             let reply = call(method, &url, &headers, prompt("a kite").to_string()).await.expect("a reply");
-            assert_eq!((reply.status.as_u16(), reply.json()), (status, body.clone()), "{path} {key:?}");
+            assert_eq!((reply.status, reply.json()), (status, body.clone()), "{path} {key:?}");
         }
     }
     assert_eq!(test.sandbox.context_record().accepted, 0);
 }
 
 #[tokio::test]
-async fn a_key_nobody_could_present_is_refused_at_start() {
+async fn a_malformed_key_is_refused_at_start() {
     let settings = gatehouse_sandbox::Settings { keys: vec!["no good".to_owned()], ..Default::default() };
     let error = gatehouse_sandbox::Sandbox::start(settings).await.err().expect("refused").to_string();
     assert!(error.contains("settings.keys") && !error.contains("no good"), "{error}");
@@ -46,10 +42,10 @@ async fn a_key_nobody_could_present_is_refused_at_start() {
 async fn receipts() {
     let test = TestSandbox::start().await;
     for (path, cost) in [(PRO, 4.0), (MAX, 8.0)] {
-        let url = test.submit_url(path);
         let headers = [("x-key", KEY), ("content-type", "application/json; charset=utf-8")];
-        let reply = call(Method::POST, &url, &headers, prompt("a kite").to_string()).await.expect("a reply");
-        assert_eq!((reply.status.as_u16(), reply.header("content-type")), (200, "application/json"));
+        let body = prompt("a kite").to_string();
+        let reply = call("POST", &test.submit_url(path), &headers, body).await.expect("a reply");
+        assert_eq!((reply.status, reply.header("content-type")), (200, "application/json"));
         let body = reply.json();
         let id = body["id"].as_str().expect("an id");
         assert_eq!(id.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12], "{id}");
@@ -77,45 +73,28 @@ async fn a_webhook_replaces_the_polling_address() {
 #[tokio::test]
 async fn refuses_invalid_bodies() {
     let test = TestSandbox::start().await;
-    let json_type = "application/json";
-    for (mime, body, kind, loc) in [
-        (json_type, "", "missing", json!(["body"])),
-        (json_type, "{\"prompt\":", "json_invalid", json!(["body", 10])),
-        (json_type, "[]", "model_attributes_type", json!(["body"])),
-        (json_type, "{}", "missing", json!(["body", "prompt"])),
+    const JSON: &str = "application/json";
+    #[rustfmt::skip]
+    let table = [
+        (JSON, "", "missing", json!(["body"])),
+        (JSON, "{\"prompt\":", "json_invalid", json!(["body", 10])),
+        (JSON, "[]", "model_attributes_type", json!(["body"])),
+        (JSON, "{}", "missing", json!(["body", "prompt"])),
         ("text/plain", "{\"prompt\":\"x\"}", "model_attributes_type", json!(["body"])),
         ("multipart/form-data", "x", "model_attributes_type", json!(["body"])),
         ("application/vnd.kite+json", "{\"prompt\":5}", "string_type", json!(["body", "prompt"])),
-        (
-            json_type,
-            "{\"prompt\":\"x\",\"safety_tolerance\":9}",
-            "less_than_equal",
-            json!(["body", "safety_tolerance"]),
-        ),
-        (
-            json_type,
-            "{\"prompt\":\"x\",\"input_image\":\"@@\"}",
-            "value_error",
-            json!(["body", "input_image"]),
-        ),
-        (
-            json_type,
-            "{\"prompt\":\"x\",\"input_image_3\":\"AAAA\"}",
-            "value_error",
-            json!(["body", "input_image_3"]),
-        ),
-    ] {
-        let url = test.submit_url(PRO);
+        (JSON, "{\"prompt\":\"x\",\"safety_tolerance\":9}", "less_than_equal", json!(["body", "safety_tolerance"])),
+        (JSON, "{\"prompt\":\"x\",\"input_image\":\"@@\"}", "value_error", json!(["body", "input_image"])),
+        (JSON, "{\"prompt\":\"x\",\"input_image_3\":\"AAAA\"}", "value_error", json!(["body", "input_image_3"])),
+    ];
+    for (mime, body, kind, loc) in table {
         let headers = [("x-key", KEY), ("content-type", mime)];
-        let reply = call(Method::POST, &url, &headers, body).await.expect("a reply");
-        let mistakes = reply.json();
+        let reply = call("POST", &test.submit_url(PRO), &headers, body).await.expect("a reply");
+        let errors = reply.json();
         assert_eq!(reply.status, 422, "{body}");
-        assert_eq!(mistakes["detail"].as_array().map(Vec::len), Some(1), "{mistakes}");
-        assert_eq!(
-            (&mistakes["detail"][0]["type"], &mistakes["detail"][0]["loc"]),
-            (&json!(kind), &loc),
-            "{body}"
-        );
+        assert_eq!(errors["detail"].as_array().map(Vec::len), Some(1), "{errors}");
+        let error = &errors["detail"][0];
+        assert_eq!((&error["type"], &error["loc"]), (&json!(kind), &loc), "{body}");
     }
     assert_eq!(test.sandbox.context_record().declined.len(), 10);
 }
@@ -141,25 +120,23 @@ async fn routes() {
     let (submit, poll, delivery) = (&addresses.submit, &addresses.poll, &addresses.delivery);
     let id = test.submit(&prompt("a kite")).await.json()["id"].as_str().expect("an id").to_owned();
     for (method, url, status, allow) in [
-        (Method::GET, format!("{submit}/v1/get_result?id={id}"), 404, ""),
-        (Method::GET, format!("{submit}/v1/flux-kontext-pro"), 405, "POST"),
-        (Method::POST, format!("{submit}/v1/credits"), 405, "GET"),
-        (Method::POST, format!("{submit}/v1/flux-pro-1.1"), 404, ""),
-        (Method::POST, format!("{submit}/v1/flux-kontext-pro/"), 404, ""),
-        (Method::POST, format!("{poll}/v1/flux-kontext-pro"), 404, ""),
-        (Method::GET, format!("{poll}/v1/credits"), 404, ""),
-        (Method::POST, format!("{poll}/v1/get_result?id={id}"), 405, "GET"),
-        (Method::POST, format!("{delivery}/results/x"), 405, "GET, HEAD"),
-        (Method::GET, format!("{}/anything", addresses.record), 404, ""),
-        (Method::POST, format!("{}/truth", addresses.record), 405, ""),
+        ("GET", format!("{submit}/v1/get_result?id={id}"), 404, ""),
+        ("GET", format!("{submit}/v1/flux-kontext-pro"), 405, "POST"),
+        ("POST", format!("{submit}/v1/credits"), 405, "GET"),
+        ("POST", format!("{submit}/v1/flux-pro-1.1"), 404, ""),
+        ("POST", format!("{submit}/v1/flux-kontext-pro/"), 404, ""),
+        ("POST", format!("{poll}/v1/flux-kontext-pro"), 404, ""),
+        ("GET", format!("{poll}/v1/credits"), 404, ""),
+        ("POST", format!("{poll}/v1/get_result?id={id}"), 405, "GET"),
+        ("POST", format!("{delivery}/results/x"), 405, "GET, HEAD"),
+        ("GET", format!("{}/anything", addresses.record), 404, ""),
+        ("POST", format!("{}/truth", addresses.record), 405, ""),
     ] {
         let reply = call(method, &url, &[("x-key", KEY), JSON], "{}").await.expect("a reply");
-        assert_eq!((reply.status.as_u16(), reply.header("allow")), (status, allow), "{url}");
+        assert_eq!((reply.status, reply.header("allow")), (status, allow), "{url}");
     }
-    assert_eq!(
-        fetch(&format!("{submit}/v1/get_result?id={id}")).await.json(),
-        json!({ "detail": "Not Found" })
-    );
+    let absent = fetch(&format!("{submit}/v1/get_result?id={id}")).await;
+    assert_eq!(absent.json(), json!({ "detail": "Not Found" }));
 }
 
 #[tokio::test]
@@ -170,15 +147,13 @@ async fn jobs_under_way_are_limited_per_account() {
     })
     .await;
     let submit = async |key: &str| {
-        let url = test.submit_url(PRO);
-        call(Method::POST, &url, &[("x-key", key), JSON], prompt("a kite").to_string())
-            .await
-            .expect("a reply")
+        let (url, body) = (test.submit_url(PRO), prompt("a kite").to_string());
+        call("POST", &url, &[("x-key", key), JSON], body).await.expect("a reply")
     };
     assert_eq!(submit(KEY).await.status, 200);
     assert_eq!(submit(KEY).await.status, 200);
     let refused = submit(KEY).await;
-    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, "1"));
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
     assert!(refused.json()["detail"].is_string());
     assert_eq!(submit("second-key").await.status, 200);
     test.advance(std::time::Duration::from_secs(2));
@@ -186,7 +161,7 @@ async fn jobs_under_way_are_limited_per_account() {
 }
 
 #[tokio::test]
-async fn credits_run_out() {
+async fn submits_without_credits_are_refused() {
     let test = TestSandbox::with(|settings| {
         settings.credits = 9;
         settings.job_time = std::time::Duration::ZERO;
@@ -194,7 +169,7 @@ async fn credits_run_out() {
     .await;
     let credits = async || {
         let url = test.submit_url("/v1/credits");
-        call(Method::GET, &url, &[("x-key", KEY)], "").await.expect("a reply").json()
+        call("GET", &url, &[("x-key", KEY)], "").await.expect("a reply").json()
     };
     assert_eq!(credits().await, json!({ "credits": 9 }));
     for text in ["a [[moderated-input]]", "a [[moderated-output]]", "an [[error]]", "a [[never-ready]]"] {
@@ -205,7 +180,7 @@ async fn credits_run_out() {
     assert_eq!(test.submit(&prompt("two")).await.status, 200);
     assert_eq!(credits().await, json!({ "credits": 1 }));
     let refused = test.submit(&prompt("three")).await;
-    assert_eq!((refused.status.as_u16(), refused.json()), (402, json!({ "detail": "Insufficient credits" })));
+    assert_eq!((refused.status, refused.json()), (402, json!({ "detail": "Insufficient credits" })));
 }
 
 #[tokio::test]

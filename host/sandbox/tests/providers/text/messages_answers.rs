@@ -1,10 +1,15 @@
 //! What the Messages API answers: blocks, thinking that comes back, tools, limits, the cache, the order of a stream.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::client::{JSON, START_MS, TestSandbox, VERSION, Wire, X_KEY, answer_text, question, with};
+use crate::client::{JSON, START_MS, TestSandbox, fetch};
+use crate::text::wire::{
+    Event, VERSION, Wire, X_KEY, answer_text, events, question, turns, user, with, words,
+};
 
 const WIRE: Wire = Wire::Messages;
 const OPUS_4_5: &str = "claude-opus-4-5-20251101";
@@ -20,12 +25,8 @@ fn weather() -> Value {
     })
 }
 
-fn words(text: &str) -> u64 {
-    u64::try_from(text.split_whitespace().count()).expect("few")
-}
-
 /// Puts a streamed message together again, checking the order of events on the way.
-fn assemble(events: &[crate::client::Event]) -> Value {
+fn assemble(events: &[Event]) -> Value {
     let mut names = events.iter().map(|event| event.name.as_str());
     assert_eq!(names.next(), Some("message_start"));
     assert_eq!(names.next_back(), Some("message_stop"));
@@ -89,16 +90,16 @@ async fn a_stream_has_the_content_of_the_whole_answer() {
     let tools = json!([weather()]);
     for change in [
         json!({}),
-        json!({ "messages": [{ "role": "user", "content": "go [[tool]]" }], "tools": tools }),
-        json!({ "messages": [{ "role": "user", "content": "go [[tools:3]]" }], "tools": tools }),
+        with(user(json!("go [[tool]]")), &json!({ "tools": tools })),
+        with(user(json!("go [[tools:3]]")), &json!({ "tools": tools })),
         json!({ "thinking": { "type": "adaptive" } }),
         json!({ "thinking": { "type": "adaptive", "display": "omitted" } }),
         json!({ "model": "claude-opus-4-7", "thinking": { "type": "adaptive" } }),
-        json!({ "messages": [{ "role": "user", "content": "[[redacted]]" }], "thinking": { "type": "adaptive" } }),
+        with(user(json!("[[redacted]]")), &json!({ "thinking": { "type": "adaptive" } })),
         json!({ "stop_sequences": ["lighthouse", "tide"] }),
         json!({ "max_tokens": 5 }),
-        json!({ "messages": [{ "role": "user", "content": "[[no-output]]" }] }),
-        json!({ "messages": [{ "role": "user", "content": "[[refusal]]" }] }),
+        user(json!("[[no-output]]")),
+        user(json!("[[refusal]]")),
     ] {
         let base = with(ask("tell me of the lighthouse and the sea"), &change);
         let (one, two) = (test.ask(WIRE, &base).await, test.ask(WIRE, &base).await);
@@ -106,20 +107,20 @@ async fn a_stream_has_the_content_of_the_whole_answer() {
         assert_ne!(one["id"], two["id"]);
         (one["id"], two["id"]) = (json!(1), json!(1));
         assert_eq!(one, two, "the same request, the same answer: {change}");
-        // Streamed it is another body, so another answer; of the same shape, and billed as it is told.
+        // Streamed it is another body, so another answer; of the same shape, and with the bill it reports.
         let reply = test.ask(WIRE, &with(base, &json!({ "stream": true }))).await;
         assert_eq!(reply.header("content-type"), "text/event-stream; charset=utf-8");
-        let told = assemble(&reply.events());
+        let streamed = assemble(&events(&reply));
         let kinds = |message: &Value| -> Vec<Value> {
             message["content"].as_array().expect("blocks").iter().map(|it| it["type"].clone()).collect()
         };
-        assert_eq!(kinds(&told), kinds(&one), "{change}");
-        assert_eq!(told["stop_reason"], one["stop_reason"], "{change}");
+        assert_eq!(kinds(&streamed), kinds(&one), "{change}");
+        assert_eq!(streamed["stop_reason"], one["stop_reason"], "{change}");
         let billed = test.last(WIRE).usage.expect("billed");
-        assert_eq!(told["usage"]["output_tokens"], json!(billed.output), "{change}");
-        assert_eq!(told["usage"]["input_tokens"], json!(billed.input), "{change}");
+        assert_eq!(streamed["usage"]["output_tokens"], json!(billed.output), "{change}");
+        assert_eq!(streamed["usage"]["input_tokens"], json!(billed.input), "{change}");
         for name in ["cache_creation_input_tokens", "cache_read_input_tokens"] {
-            assert_eq!(told["usage"][name], json!(0), "{name}");
+            assert_eq!(streamed["usage"][name], json!(0), "{name}");
         }
     }
 }
@@ -131,7 +132,7 @@ async fn streams_open_with_a_ping_and_pad_their_lines() {
         question(WIRE, "[[tool]]", true),
         &json!({ "tools": [weather()], "tool_choice": { "type": "any" } }),
     );
-    let events = test.ask(WIRE, &body).await.events();
+    let events = events(&test.ask(WIRE, &body).await);
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).take(3).collect();
     assert_eq!(names, ["message_start", "content_block_start", "ping"]);
     assert_eq!(events[1].json()["content_block"]["input"], json!({}));
@@ -157,14 +158,13 @@ async fn tokens_are_words() {
         test.ask(WIRE, &with(question(WIRE, "[[words:5000]]", true), &json!({ "max_tokens": 9000 }))).await;
     assert_eq!(words(&answer_text(WIRE, &long)), 5000);
 
-    let count = json!({ "model": "claude-opus-4-6", "messages": [{ "role": "user", "content": "one two" }] });
-    let path = "/v1/messages/count_tokens";
-    let counted =
-        test.post(WIRE, path, &[X_KEY, VERSION, JSON], count.to_string().as_bytes()).await.finish().await;
+    let count = with(json!({ "model": "claude-opus-4-6" }), &user(json!("one two")));
+    let (path, headers) = ("/v1/messages/count_tokens", [X_KEY, VERSION, JSON]);
+    let counted = test.post(WIRE, path, &headers, count.to_string()).await;
     assert_eq!(counted.json(), json!({ "input_tokens": 2 }));
     let refused = with(count, &json!({ "max_tokens": 5 })).to_string();
-    let refused = test.post(WIRE, path, &[X_KEY, VERSION, JSON], refused.as_bytes()).await.finish().await;
-    assert_eq!(refused.json()["error"]["message"], "max_tokens: Extra inputs are not permitted");
+    let refused = test.post(WIRE, path, &headers, refused).await;
+    assert_eq!(refused.message(), "max_tokens: Extra inputs are not permitted");
 }
 
 #[tokio::test]
@@ -173,35 +173,25 @@ async fn limits_stops_and_prefill() {
     let stop = async |change: Value| {
         let reply = test.ask(WIRE, &with(ask("see the lighthouse now"), &change)).await;
         let body = reply.json();
-        (
-            answer_text(WIRE, &reply),
-            body["stop_reason"].clone(),
-            body["stop_sequence"].clone(),
-            body["usage"]["output_tokens"].clone(),
-        )
+        let stop = json!([body["stop_reason"], body["stop_sequence"], body["usage"]["output_tokens"]]);
+        (answer_text(WIRE, &reply), stop)
     };
-    assert_eq!(
-        stop(json!({ "max_tokens": 3 })).await,
-        ("you wrote: see".into(), json!("max_tokens"), Value::Null, json!(3))
-    );
-    assert_eq!(
-        stop(json!({ "stop_sequences": ["now", "the light"] })).await,
-        ("you wrote: see ".into(), json!("stop_sequence"), json!("the light"), json!(3))
-    );
-    assert_eq!(
-        stop(json!({ "max_tokens": 0 })).await,
-        (String::new(), json!("max_tokens"), Value::Null, json!(0))
-    );
-    let turns = json!([{ "role": "user", "content": "go" }, { "role": "assistant", "content": "I will" }]);
-    let (text, ..) = stop(json!({ "model": OPUS_4_5, "messages": turns })).await;
+    let stops = json!({ "stop_sequences": ["now", "the light"] });
+    for (change, text, expected) in [
+        (json!({ "max_tokens": 3 }), "you wrote: see", json!(["max_tokens", null, 3])),
+        (stops, "you wrote: see ", json!(["stop_sequence", "the light", 3])),
+        (json!({ "max_tokens": 0 }), "", json!(["max_tokens", null, 0])),
+    ] {
+        assert_eq!(stop(change).await, (text.to_owned(), expected));
+    }
+    let prefilled = turns(&[("user", json!("go")), ("assistant", json!("I will"))]);
+    let (text, _) = stop(with(prefilled, &json!({ "model": OPUS_4_5 }))).await;
     assert!(text.starts_with(" and so it goes on:"), "{text}");
-    let turns = json!([
-        { "role": "user", "content": "one" }, { "role": "assistant", "content": "two" }, { "role": "user", "content": "three" }
-    ]);
-    let (text, ..) = stop(json!({ "messages": turns })).await;
+    let three = turns(&[("user", json!("one")), ("assistant", json!("two")), ("user", json!("three"))]);
+    let (text, _) = stop(three).await;
     assert!(text.starts_with("you wrote: three (turn 2) "), "{text}");
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-    let (text, ..) =
+    let (text, _) =
         stop(json!({ "output_config": { "format": { "type": "json_schema", "schema": schema } } })).await;
     assert!(serde_json::from_str::<Value>(&text).expect("JSON")["n"].is_i64());
 }
@@ -210,21 +200,12 @@ async fn limits_stops_and_prefill() {
 async fn images_are_seen() {
     let test = TestSandbox::start().await;
     let samples = test.sandbox.context().samples.clone();
-    let file = crate::client::Conversation::open("GET", &samples, "/samples/12x7.png", &[], b"")
-        .await
-        .finish()
-        .await;
-    let source =
-        json!({ "type": "base64", "media_type": "image/png", "data": STANDARD.encode(file.bytes()) });
+    let file = fetch(&format!("{samples}/samples/12x7.png")).await;
+    let source = json!({ "type": "base64", "media_type": "image/png", "data": STANDARD.encode(&file.body) });
     let content = json!([{ "type": "image", "source": source }, { "type": "text", "text": "what is it" }]);
-    let reply = test
-        .ask(WIRE, &with(ask(""), &json!({ "messages": [{ "role": "user", "content": content }] })))
-        .await;
-    assert!(
-        answer_text(WIRE, &reply).starts_with("saw image/png 12x7 you wrote: what is it "),
-        "{}",
-        answer_text(WIRE, &reply)
-    );
+    let reply = test.ask(WIRE, &with(ask(""), &user(content))).await;
+    let text = answer_text(WIRE, &reply);
+    assert!(text.starts_with("saw image/png 12x7 you wrote: what is it "), "{text}");
     assert_eq!(reply.json()["usage"]["input_tokens"], 4, "three words, and one for 84 pixels");
 }
 
@@ -244,16 +225,14 @@ async fn tools_are_called() {
         ("[[tools:3]]", json!({ "type": "auto", "disable_parallel_tool_use": true }), vec!["get_weather"]),
     ] {
         let body = with(ask(text), &json!({ "tools": tools, "tool_choice": choice }));
-        let told = test.ask(WIRE, &body).await.json();
-        let blocks = told["content"].as_array().expect("blocks");
+        let answer = test.ask(WIRE, &body).await.json();
+        let blocks = answer["content"].as_array().expect("blocks");
         let calls: Vec<&Value> = blocks.iter().filter(|block| block["type"] == "tool_use").collect();
         let names: Vec<&str> = calls.iter().map(|call| call["name"].as_str().expect("a name")).collect();
         assert_eq!(names, expected, "{text} {choice}");
-        assert_eq!(told["stop_reason"], if expected.is_empty() { "end_turn" } else { "tool_use" });
-        assert!(
-            calls.iter().all(|call| call["name"] == "now" || call["input"]["city"].is_string()),
-            "{told}"
-        );
+        assert_eq!(answer["stop_reason"], if expected.is_empty() { "end_turn" } else { "tool_use" });
+        let fits = |call: &&Value| call["name"] == "now" || call["input"]["city"].is_string();
+        assert!(calls.iter().all(fits), "{answer}");
         let ids: std::collections::HashSet<_> = calls.iter().map(|call| call["id"].as_str()).collect();
         assert_eq!(ids.len(), calls.len(), "every call has an id of its own");
         let forced = choice["type"] == "any" || choice["type"] == "tool";
@@ -262,7 +241,7 @@ async fn tools_are_called() {
 }
 
 #[tokio::test]
-async fn thinking_comes_back_as_it_was_given_out() {
+async fn returned_thinking_is_verified() {
     let test = TestSandbox::start().await;
     let enabled = json!({ "type": "enabled", "budget_tokens": 1024 });
     let first = with(
@@ -278,99 +257,54 @@ async fn thinking_comes_back_as_it_was_given_out() {
     let back = async |model: &str, thinking: &Value, blocks: Vec<Value>| {
         let id = blocks.iter().find_map(|it| it["id"].as_str()).expect("a call").to_owned();
         let result = json!([{ "type": "tool_result", "tool_use_id": id, "content": "sunny and warm" }]);
-        let turns = json!([
-            { "role": "user", "content": "go" },
-            { "role": "assistant", "content": blocks },
-            { "role": "user", "content": result },
-        ]);
-        let reply = test
-            .ask(
-                WIRE,
-                &with(first.clone(), &json!({ "model": model, "thinking": thinking, "messages": turns })),
-            )
-            .await;
-        let body = reply.json();
-        (
-            reply.status,
-            body["error"]["message"].as_str().map_or_else(|| answer_text(WIRE, &reply), str::to_owned),
-        )
+        let turns = turns(&[("user", json!("go")), ("assistant", json!(blocks)), ("user", result)]);
+        let change = with(turns, &json!({ "model": model, "thinking": thinking }));
+        let reply = test.ask(WIRE, &with(first.clone(), &change)).await;
+        let text = if reply.status == 200 { answer_text(WIRE, &reply) } else { reply.message() };
+        (reply.status, text)
     };
-    let told = back(OPUS_4_5, &enabled, blocks.clone()).await;
-    assert!(told.0 == 200 && told.1.starts_with("the tool said: sunny and warm"), "{told:?}");
+    let (status, text) = back(OPUS_4_5, &enabled, blocks.clone()).await;
+    assert!(status == 200 && text.starts_with("the tool said: sunny and warm"), "{status} {text}");
 
     let [thinking, redacted, text, call] = &blocks[..] else { panic!("four blocks") };
     let altered = |block: &Value, name: &str, value: &str| with(block.clone(), &json!({ name: value }));
     let off = json!({ "type": "disabled" });
     let list = |blocks: &[&Value]| blocks.iter().map(|it| (*it).clone()).collect::<Vec<_>>();
-    for (model, thinking_on, blocks, words) in [
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[&altered(thinking, "thinking", "other"), redacted, call]),
-            "messages.1.content.0: Invalid `signature` in `thinking` block",
-        ),
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[&altered(thinking, "signature", "c2ln"), redacted, call]),
-            "messages.1.content.0: Invalid `signature` in `thinking` block",
-        ),
-        (
-            OPUS_4_5,
-            &off,
-            list(&[&altered(thinking, "signature", ""), call]),
-            "messages.1.content.0: Invalid `signature` in `thinking` block",
-        ),
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[thinking, &altered(redacted, "data", "c2ln"), call]),
-            "messages.1.content.1: Invalid `data` in `redacted_thinking` block",
-        ),
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[redacted, thinking, call]),
-            "messages.1.content.0: Invalid `data` in `redacted_thinking` block",
-        ),
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[text, thinking, redacted, call]),
-            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`.",
-        ),
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[text, call]),
-            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled,",
-        ),
-        (
-            OPUS_4_5,
-            &enabled,
-            list(&[call]),
-            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When",
-        ),
-        (
-            "claude-opus-4-6",
-            &enabled,
-            list(&[thinking, redacted, call]),
-            "messages.1.content.0: Invalid `signature` in `thinking` block",
-        ),
-    ] {
-        let (status, told) = back(model, thinking_on, blocks).await;
-        assert!(status == 400 && told.starts_with(words), "{status} {told}\n  not {words}");
+    #[rustfmt::skip]
+    let table = [
+        (OPUS_4_5, &enabled, list(&[&altered(thinking, "thinking", "other"), redacted, call]),
+         "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (OPUS_4_5, &enabled, list(&[&altered(thinking, "signature", "c2ln"), redacted, call]),
+         "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (OPUS_4_5, &off, list(&[&altered(thinking, "signature", ""), call]),
+         "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (OPUS_4_5, &enabled, list(&[thinking, &altered(redacted, "data", "c2ln"), call]),
+         "messages.1.content.1: Invalid `data` in `redacted_thinking` block"),
+        (OPUS_4_5, &enabled, list(&[redacted, thinking, call]),
+         "messages.1.content.0: Invalid `data` in `redacted_thinking` block"),
+        (OPUS_4_5, &enabled, list(&[text, thinking, redacted, call]),
+         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`."),
+        (OPUS_4_5, &enabled, list(&[text, call]),
+         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled,"),
+        (OPUS_4_5, &enabled, list(&[call]),
+         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When"),
+        ("claude-opus-4-6", &enabled, list(&[thinking, redacted, call]),
+         "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ];
+    for (model, thinking, blocks, start) in table {
+        let (status, text) = back(model, thinking, blocks).await;
+        assert!(status == 400 && text.starts_with(start), "{status} {text}\n  not {start}");
     }
-    for (model, thinking_on, blocks) in [
+    for (model, thinking, blocks) in [
         (OPUS_4_5, &off, list(&[text, call])),
         ("claude-opus-4-6", &json!({ "type": "adaptive" }), list(&[call])),
     ] {
-        assert_eq!(back(model, thinking_on, blocks).await.0, 200, "{model}");
+        assert_eq!(back(model, thinking, blocks).await.0, 200, "{model}");
     }
 }
 
 #[tokio::test]
-async fn thinking_is_shown_or_not() {
+async fn models_show_or_hide_thinking() {
     let test = TestSandbox::start().await;
     for (model, thinking, shown) in [
         ("claude-opus-4-6", json!({ "type": "adaptive" }), true),
@@ -380,13 +314,14 @@ async fn thinking_is_shown_or_not() {
         ("claude-opus-4-8", json!({ "type": "adaptive", "display": "summarized" }), true),
     ] {
         let body = with(ask("hi"), &json!({ "model": model, "thinking": thinking }));
-        let told = test.ask(WIRE, &body).await.json();
-        let block = &told["content"][0];
+        let answer = test.ask(WIRE, &body).await.json();
+        let block = &answer["content"][0];
         assert_eq!(block["thinking"] != "", shown, "{model} {thinking}");
-        assert!(told["usage"]["output_tokens_details"]["thinking_tokens"].as_u64() > Some(0));
-        let turns = json!([{ "role": "user", "content": "hi" }, { "role": "assistant", "content": told["content"] }, { "role": "user", "content": "on" }]);
+        assert!(answer["usage"]["output_tokens_details"]["thinking_tokens"].as_u64() > Some(0));
+        let turns =
+            turns(&[("user", json!("hi")), ("assistant", answer["content"].clone()), ("user", json!("on"))]);
         // `citations: null` of a text block goes back as it came.
-        let reply = test.ask(WIRE, &with(body, &json!({ "messages": turns }))).await;
+        let reply = test.ask(WIRE, &with(body, &turns)).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
     }
 }
@@ -398,29 +333,25 @@ async fn prompts_are_cached() {
     let hour = json!({ "type": "ephemeral", "ttl": "1h" });
     let system = json!([{ "type": "text", "text": "one two three", "cache_control": hour }]);
     let content = json!([{ "type": "text", "text": "four five", "cache_control": { "type": "ephemeral" } }, { "type": "text", "text": "six" }]);
-    let body =
-        with(ask(""), &json!({ "system": system, "messages": [{ "role": "user", "content": content }] }));
+    let body = with(with(ask(""), &user(content)), &json!({ "system": system }));
     let usage = async |body: &Value| {
-        let told = test.ask(WIRE, body).await.json()["usage"].clone();
+        let answer = test.ask(WIRE, body).await.json()["usage"].clone();
         let billed = test.last(WIRE).usage.expect("billed");
-        assert_eq!(told["cache_creation"]["ephemeral_5m_input_tokens"], json!(billed.cache_write_5m));
-        assert_eq!(told["cache_creation"]["ephemeral_1h_input_tokens"], json!(billed.cache_write_1h));
-        assert_eq!(told["cache_read_input_tokens"], json!(billed.cache_read));
+        assert_eq!(answer["cache_creation"]["ephemeral_5m_input_tokens"], json!(billed.cache_write_5m));
+        assert_eq!(answer["cache_creation"]["ephemeral_1h_input_tokens"], json!(billed.cache_write_1h));
+        assert_eq!(answer["cache_read_input_tokens"], json!(billed.cache_read));
         (billed.input, billed.cache_read, billed.cache_write_5m, billed.cache_write_1h)
     };
     assert_eq!(usage(&body).await, (1, 0, 2, 3));
     assert_eq!(usage(&body).await, (1, 5, 0, 0));
-    let other = with(body.clone(), &json!({ "messages": [{ "role": "user", "content": "seven" }] }));
+    let other = with(body.clone(), &user(json!("seven")));
     assert_eq!(usage(&other).await, (1, 3, 0, 0), "the system alone is the same");
-    test.advance(300_001);
+    test.advance(Duration::from_millis(300_001));
     assert_eq!(usage(&body).await, (1, 3, 2, 0), "five minutes are over, the hour is not");
-    assert_eq!(
-        usage(&with(body.clone(), &json!({ "model": OPUS_4_5 }))).await,
-        (1, 0, 2, 3),
-        "every model has its own"
-    );
+    let other = with(body.clone(), &json!({ "model": OPUS_4_5 }));
+    assert_eq!(usage(&other).await, (1, 0, 2, 3), "every model has its own");
     let headers = [("x-api-key", "second-key"), VERSION, JSON];
-    test.post(WIRE, "/v1/messages", &headers, body.to_string().as_bytes()).await.finish().await;
+    test.post(WIRE, "/v1/messages", &headers, body.to_string()).await;
     assert_eq!(test.last(WIRE).usage.map(|usage| usage.cache_read), Some(0), "and every account");
     let whole = with(ask("eight nine"), &json!({ "cache_control": { "type": "ephemeral" } }));
     assert_eq!(usage(&whole).await, (0, 0, 2, 0));

@@ -4,10 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gatehouse_sandbox::ContextAddresses;
 use gatehouse_sandbox::context::ContextRecord;
-use http::Method;
 use serde_json::json;
 
-use crate::client::{JSON, KEY, START_MS, TestSandbox, call, fetch, prompt};
+use crate::client::{KEY, START_MS, TestSandbox, call, fetch, prompt};
 
 #[tokio::test]
 async fn submits_and_refusals_are_recorded() {
@@ -21,27 +20,19 @@ async fn submits_and_refusals_are_recorded() {
     test.submit(&prompt("[[402]]")).await;
     test.submit(&prompt("[[garbage-submit]]")).await;
     test.submit(&json!({ "seed": 1 })).await;
-    let url = test.submit_url("/v1/flux-kontext-max");
-    let lost = call(Method::POST, &url, &[("x-key", KEY), JSON], prompt("[[submit-cut]]").to_string()).await;
-    assert!(lost.is_err());
+    assert!(test.submit_to("/v1/flux-kontext-max", &prompt("[[submit-cut]]")).await.is_none());
 
     let record = test.sandbox.context_record();
     assert_eq!((record.accepted, record.credits), (3, vec![100, 100 - 4 - 4 - 8]));
-    let told: Vec<_> = record
-        .submits
-        .iter()
-        .map(|job| {
-            (job.model.as_str(), job.prompt.as_str(), job.answered, job.cost, job.polls, job.deliveries)
-        })
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("flux-kontext-pro", "a kite", true, 4, 1, 1),
-            ("flux-kontext-pro", "[[garbage-submit]]", false, 4, 0, 0),
-            ("flux-kontext-max", "[[submit-cut]]", false, 8, 0, 0),
-        ]
-    );
+    let recorded = record.submits.iter().map(|job| {
+        (job.model.as_str(), job.prompt.as_str(), job.answered, job.cost, job.polls, job.deliveries)
+    });
+    let expected = [
+        ("flux-kontext-pro", "a kite", true, 4, 1, 1),
+        ("flux-kontext-pro", "[[garbage-submit]]", false, 4, 0, 0),
+        ("flux-kontext-max", "[[submit-cut]]", false, 8, 0, 0),
+    ];
+    assert_eq!(recorded.collect::<Vec<_>>(), expected);
     assert_eq!(record.submits[0].body, prompt("a kite"));
     assert!(record.submits.iter().all(|job| job.at == START_MS && job.account == 1));
     let refused: Vec<_> = record.declined.iter().map(|no| (no.status, no.prompt.as_deref())).collect();
@@ -75,13 +66,13 @@ async fn the_listener_serves_the_record() {
     let test = TestSandbox::start().await;
     test.file(&prompt("a kite")).await;
     test.submit(&prompt("[[429]]")).await;
-    let told = fetch(&format!("{}/truth", test.sandbox.context().record)).await;
-    let told: ContextRecord = serde_json::from_slice(&told.body).expect("the record");
-    assert_eq!(told, test.sandbox.context_record());
+    let served = fetch(&format!("{}/truth", test.sandbox.context().record)).await;
+    let served: ContextRecord = serde_json::from_slice(&served.body).expect("the record");
+    assert_eq!(served, test.sandbox.context_record());
 }
 
 #[tokio::test]
-async fn addresses_are_five_and_travel_as_json() {
+async fn five_addresses_survive_json() {
     let test = TestSandbox::start().await;
     let addresses = test.sandbox.context();
     let text = serde_json::to_string(addresses).expect("JSON");
@@ -97,9 +88,10 @@ async fn addresses_are_five_and_travel_as_json() {
 async fn stopping_closes_every_listener() {
     let test = TestSandbox::start().await;
     let addresses = test.sandbox.context().clone();
+    let (chat, messages) = (test.sandbox.chat().origin.clone(), test.sandbox.messages().origin.clone());
     test.sandbox.stop().await;
-    for origin in [addresses.submit, addresses.poll, addresses.delivery, addresses.samples, addresses.record]
-    {
-        assert!(call(Method::GET, &format!("{origin}/"), &[], "").await.is_err(), "{origin}");
+    let ContextAddresses { submit, poll, delivery, samples, record } = addresses;
+    for origin in [submit, poll, delivery, samples, record, chat, messages] {
+        assert!(call("GET", &format!("{origin}/"), &[], "").await.is_none(), "{origin}");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{START_MS, TestSandbox, fetch, prompt};
+use crate::client::{START_MS, TestSandbox, fetch, link, prompt};
 
 #[tokio::test]
 async fn from_pending_to_ready() {
@@ -17,11 +17,10 @@ async fn from_pending_to_ready() {
             "id": id, "status": "Pending", "result": null, "progress": progress, "details": null, "preview": null,
         })
     };
-    assert_eq!(fetch(&polling).await.json(), pending(json!(null)));
-    test.advance(Duration::from_secs(1));
-    assert_eq!(fetch(&polling).await.json(), pending(json!(0.25)));
-    test.advance(Duration::from_millis(2999));
-    assert_eq!(fetch(&polling).await.json(), pending(json!(0.99)));
+    for (ms, progress) in [(0, json!(null)), (1000, json!(0.25)), (2999, json!(0.99))] {
+        test.advance(Duration::from_millis(ms));
+        assert_eq!(fetch(&polling).await.json(), pending(progress));
+    }
     test.advance(Duration::from_millis(1));
     let ready = fetch(&polling).await.json();
     let sample = ready["result"]["sample"].as_str().expect("a link");
@@ -40,15 +39,14 @@ async fn from_pending_to_ready() {
 }
 
 #[tokio::test]
-async fn a_second_poll_signs_afresh() {
+async fn each_poll_signs_a_new_link() {
     let test = TestSandbox::start().await;
     let polling = test.accepted(&prompt("a kite")).await;
-    let first = fetch(&polling).await.json()["result"]["sample"].clone();
+    let first = link(&polling).await;
     test.advance(Duration::from_mins(11));
-    let second = fetch(&polling).await.json()["result"]["sample"].clone();
+    let second = link(&polling).await;
     assert_ne!(first, second);
-    assert_eq!(fetch(first.as_str().expect("a link")).await.status, 403);
-    assert_eq!(fetch(second.as_str().expect("a link")).await.status, 200);
+    assert_eq!((fetch(&first).await.status, fetch(&second).await.status), (403, 200));
 }
 
 #[tokio::test]
@@ -61,17 +59,17 @@ async fn unknown_ids() {
             "id": id, "status": "Task not found", "result": null,
             "progress": null, "details": null, "preview": null,
         });
-        assert_eq!((reply.status.as_u16(), reply.json()), (404, expected));
+        assert_eq!((reply.status, reply.json()), (404, expected));
     }
     let reply = fetch(&format!("{poll}/v1/get_result")).await;
     let expected = json!({ "detail": [
         { "type": "missing", "loc": ["query", "id"], "msg": "Field required", "input": null },
     ] });
-    assert_eq!((reply.status.as_u16(), reply.json()), (422, expected));
+    assert_eq!((reply.status, reply.json()), (422, expected));
 }
 
 #[tokio::test]
-async fn headers_speak_of_the_rate() {
+async fn poll_headers_announce_the_rate_limit() {
     let test = TestSandbox::with(|settings| settings.retry_after_s = 3).await;
     let polling = test.accepted(&prompt("a kite")).await;
     for left in ["1199", "1198"] {

@@ -1,8 +1,11 @@
 //! What the chat completions answer: choices, tools, formats, limits, and the order of a stream.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::client::{Event, TestSandbox, Wire, answer_text, question, with};
+use crate::client::{Response, TestSandbox};
+use crate::text::wire::{Wire, answer_text, bodies, events, question, turns, user, with, words};
 
 const WIRE: Wire = Wire::Chat;
 
@@ -18,16 +21,14 @@ fn tools() -> Value {
     ])
 }
 
-fn words(text: &str) -> u64 {
-    u64::try_from(text.split_whitespace().count()).expect("few")
-}
-
 /// The chunks of a stream, which ends with `[DONE]`.
-fn chunks(events: &[Event]) -> Vec<Value> {
-    let (last, rest) = events.split_last().expect("events");
-    assert_eq!(last.data, "[DONE]");
+fn chunks(reply: &Response) -> Vec<Value> {
+    let events = events(reply);
+    assert_eq!(events.last().map(|event| event.data.as_str()), Some("[DONE]"));
     assert!(events.iter().all(|event| event.name.is_empty()));
-    rest.iter().map(Event::json).collect()
+    let chunks = bodies(reply);
+    assert_eq!(chunks.len() + 1, events.len(), "[DONE] comes once");
+    chunks
 }
 
 /// Arguments of every call, put together by index; each has its id, type and name once, at first.
@@ -55,16 +56,11 @@ async fn a_stream_begins_with_a_role_and_ends_with_done() {
     let test = TestSandbox::start().await;
     let plain = test.ask(WIRE, &question(WIRE, "hello there", true)).await;
     assert_eq!(plain.header("content-type"), "text/event-stream; charset=utf-8");
-    let parts = chunks(&plain.events());
-    assert_eq!(
-        parts[0]["choices"][0]["delta"],
-        json!({ "role": "assistant", "content": "", "refusal": null })
-    );
-    let last = parts.last().expect("chunks");
-    assert_eq!(
-        (&last["choices"][0]["delta"], &last["choices"][0]["finish_reason"]),
-        (&json!({}), &json!("stop"))
-    );
+    let parts = chunks(&plain);
+    let first = &parts[0]["choices"][0]["delta"];
+    assert_eq!(*first, json!({ "role": "assistant", "content": "", "refusal": null }));
+    let last = &parts.last().expect("chunks")["choices"][0];
+    assert_eq!((&last["delta"], &last["finish_reason"]), (&json!({}), &json!("stop")));
     assert!(parts.iter().all(|chunk| chunk.get("usage").is_none()), "no usage unless asked for");
     for name in ["id", "created", "model", "object"] {
         assert!(parts.iter().all(|chunk| chunk[name] == parts[0][name]), "{name}");
@@ -72,14 +68,14 @@ async fn a_stream_begins_with_a_role_and_ends_with_done() {
     assert_eq!(parts[0]["object"], "chat.completion.chunk");
 
     let options = json!({ "stream_options": { "include_usage": true } });
-    let told = test.ask(WIRE, &with(question(WIRE, "hello there", true), &options)).await;
-    let parts = chunks(&told.events());
+    let counted = test.ask(WIRE, &with(question(WIRE, "hello there", true), &options)).await;
+    let parts = chunks(&counted);
     let (totals, rest) = parts.split_last().expect("chunks");
     assert!(rest.iter().all(|chunk| chunk["usage"].is_null() && chunk.get("usage").is_some()));
     assert_eq!(totals["choices"], json!([]));
     let billed = test.last(WIRE).usage.expect("billed");
     assert_eq!((&totals["usage"]["prompt_tokens"], billed.input), (&json!(2), 2));
-    assert_eq!(totals["usage"]["completion_tokens"], json!(words(&answer_text(WIRE, &told))));
+    assert_eq!(totals["usage"]["completion_tokens"], json!(words(&answer_text(WIRE, &counted))));
     assert_eq!(totals["usage"]["total_tokens"], json!(2 + billed.output));
 }
 
@@ -130,8 +126,8 @@ async fn tools_are_called() {
         ("[[tools:3]]", json!({ "parallel_tool_calls": false }), vec!["get_weather"]),
     ] {
         let body = with(with(ask(text), &json!({ "tools": tools() })), &change);
-        let told = test.ask(WIRE, &body).await.json();
-        let choice = &told["choices"][0];
+        let answer = test.ask(WIRE, &body).await.json();
+        let choice = &answer["choices"][0];
         let whole = choice["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
         let names: Vec<&str> =
             whole.iter().map(|it| it["function"]["name"].as_str().expect("a name")).collect();
@@ -139,7 +135,7 @@ async fn tools_are_called() {
         assert_eq!(choice["finish_reason"], if expected.is_empty() { "stop" } else { "tool_calls" });
         assert_eq!(choice["message"]["content"].is_null(), !expected.is_empty());
         let streamed = test.ask(WIRE, &with(body, &json!({ "stream": true }))).await;
-        let streamed = calls(&chunks(&streamed.events()));
+        let streamed = calls(&chunks(&streamed));
         assert_eq!(streamed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), expected);
         for (name, arguments) in streamed {
             let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
@@ -175,10 +171,11 @@ async fn reasoning_is_billed_and_not_shown() {
     let test = TestSandbox::start().await;
     let body = with(ask("hi"), &json!({ "model": "gpt-sim-reasoning" }));
     let reply = test.ask(WIRE, &body).await;
-    let told = reply.json();
-    let thought = told["usage"]["completion_tokens_details"]["reasoning_tokens"].as_u64().expect("a number");
-    assert!(thought > 0 && told["choices"][0]["message"].get("reasoning_content").is_none());
-    assert_eq!(told["usage"]["completion_tokens"], json!(thought + words(&answer_text(WIRE, &reply))));
+    let answer = reply.json();
+    let thought =
+        answer["usage"]["completion_tokens_details"]["reasoning_tokens"].as_u64().expect("a number");
+    assert!(thought > 0 && answer["choices"][0]["message"].get("reasoning_content").is_none());
+    assert_eq!(answer["usage"]["completion_tokens"], json!(thought + words(&answer_text(WIRE, &reply))));
     let none = test.ask(WIRE, &with(body.clone(), &json!({ "reasoning_effort": "none" }))).await.json();
     assert_eq!(none["usage"]["completion_tokens_details"]["reasoning_tokens"], 0);
     let short = test.ask(WIRE, &with(body, &json!({ "max_completion_tokens": 2 }))).await.json();
@@ -189,16 +186,13 @@ async fn reasoning_is_billed_and_not_shown() {
 }
 
 #[tokio::test]
-async fn the_clone_differs() {
+async fn the_clone_model_has_its_own_format() {
     let test = TestSandbox::start().await;
     let clone =
         json!({ "model": "clone-sim", "tools": tools(), "stream_options": { "include_usage": true } });
-    let parts = chunks(&test.ask(WIRE, &with(question(WIRE, "[[tool]] now", true), &clone)).await.events());
-    let has = |name: &str| {
-        parts
-            .iter()
-            .any(|chunk| chunk["choices"][0]["delta"].get(name).is_some_and(|it| !it.is_null() && it != ""))
-    };
+    let parts = chunks(&test.ask(WIRE, &with(question(WIRE, "[[tool]] now", true), &clone)).await);
+    let deltas: Vec<&Value> = parts.iter().map(|chunk| &chunk["choices"][0]["delta"]).collect();
+    let has = |name: &str| deltas.iter().any(|delta| !delta[name].is_null() && delta[name] != "");
     assert!(has("reasoning_content") && has("content") && has("tool_calls"));
     let last = parts.last().expect("chunks");
     assert_eq!(last["choices"][0]["finish_reason"], "tool_calls");
@@ -210,19 +204,17 @@ async fn the_clone_differs() {
 #[tokio::test]
 async fn long_prompts_are_cached() {
     let test = TestSandbox::start().await;
-    let long = json!({ "role": "system", "content": "word ".repeat(1100) });
-    let talk =
-        |text: &str| with(ask(""), &json!({ "messages": [long, { "role": "user", "content": text }] }));
+    let long = |text: &str| turns(&[("system", json!("word ".repeat(1100))), ("user", json!(text))]);
     let cached = async |text: &str| {
-        let told = test.ask(WIRE, &talk(text)).await.json();
-        assert_eq!(told["usage"]["prompt_tokens"], 1101, "cached tokens are part of the prompt's");
-        told["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().expect("a number")
+        let answer = test.ask(WIRE, &with(ask(""), &long(text))).await.json();
+        assert_eq!(answer["usage"]["prompt_tokens"], 1101, "cached tokens are part of the prompt's");
+        answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().expect("a number")
     };
     assert_eq!(cached("one").await, 0);
     assert_eq!(cached("one").await, 1024);
     assert_eq!(cached("two").await, 1024, "what comes before is the same");
     assert_eq!(test.last(WIRE).usage.map(|usage| (usage.input, usage.cache_read)), Some((77, 1024)));
-    test.advance(300_001);
+    test.advance(Duration::from_millis(300_001));
     assert_eq!(cached("one").await, 0);
 }
 
@@ -231,14 +223,9 @@ async fn images_are_seen_and_headers_are_the_providers() {
     let test = TestSandbox::start().await;
     let url = "data:image/gif;base64,R0lGODlhLAHIAAAAADs=";
     let content = json!([{ "type": "text", "text": "look" }, { "type": "image_url", "image_url": { "url": url, "detail": "low" } }]);
-    let reply = test
-        .ask(WIRE, &with(ask(""), &json!({ "messages": [{ "role": "user", "content": content }] })))
-        .await;
-    assert!(
-        answer_text(WIRE, &reply).starts_with("saw image/gif 300x200 you wrote: look"),
-        "{}",
-        reply.text()
-    );
+    let reply = test.ask(WIRE, &with(ask(""), &user(content))).await;
+    let text = answer_text(WIRE, &reply);
+    assert!(text.starts_with("saw image/gif 300x200 you wrote: look"), "{text}");
     assert_eq!(reply.json()["usage"]["prompt_tokens"], 81);
     for (name, value) in [
         ("openai-organization", "org-sandbox"),
@@ -248,6 +235,5 @@ async fn images_are_seen_and_headers_are_the_providers() {
     ] {
         assert_eq!(reply.header(name), value);
     }
-    let cookies = reply.headers.iter().filter(|(name, _)| name == "set-cookie").count();
-    assert_eq!(cookies, 2);
+    assert_eq!(reply.headers.get_all("set-cookie").iter().count(), 2);
 }
