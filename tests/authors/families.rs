@@ -8,7 +8,7 @@ use crate::scene::{REPOSITORY, done, kept, refused, run};
 /// The whole way; the component's size in bytes. `prepare` changes the new folder before its build.
 fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -> u64 {
     let folder = tempfile::tempdir().unwrap();
-    let words = [&["plugin", "new", "red-kite"], language].concat();
+    let words = [&["plugin", "new", "red-kite"][..], language].concat();
     let said = done(folder.path(), &words);
     assert!(said.contains("gatehouse plugin play play family.wasm"), "{said}");
     let family = folder.path().join("red-kite");

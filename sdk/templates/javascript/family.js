@@ -4,8 +4,8 @@
 // `{"state": "working" | "done" | "failed", "image": "https://..."}`. Change `SCHEMA` and `check` to your fields,
 // `jobs.advance` to your provider's requests and answers.
 //
-// Every function is pure: no clock, no files, no network; what it may know are its arguments. Numbers of 64 bits
-// (`now`, `deadline`, `wait`) are BigInts, and an error of the contract is thrown.
+// Every function is pure: no clock, no files, no network; what it may know are its arguments. An error of the contract
+// is thrown. 64-bit integers are plain numbers, exact up to 2^53; a `seed` above that loses its last digits.
 
 const FAMILY = "sketch";
 const VERSION = "0.1.0";
@@ -131,8 +131,17 @@ function refuse(field, problem) {
   throw { tag: "invalid", val: [field, `\`${field}\`: ${problem}`] };
 }
 
-const write = (task) => new TextEncoder().encode(JSON.stringify(task));
-const text = (bytes) => new TextDecoder().decode(bytes);
+// QuickJS has no TextEncoder and no TextDecoder. JSON written with escapes is ASCII.
+function write(task) {
+  const escape = (unit) => "\\u" + unit.charCodeAt(0).toString(16).padStart(4, "0");
+  const ascii = JSON.stringify(task).replace(/[\u0080-\uffff]/g, escape);
+  return Uint8Array.from(ascii, (unit) => unit.charCodeAt(0));
+}
+
+// Bytes of UTF-8 as text; throws where they are none.
+function text(bytes) {
+  return decodeURIComponent(Array.from(bytes, (byte) => "%" + byte.toString(16).padStart(2, "0")).join(""));
+}
 
 // A reply's JSON object; empty when it is none.
 function read(reply) {
@@ -165,7 +174,7 @@ function call(method, path, body, replay) {
   };
 }
 
-const wait = (ctx, ms) => ({ tag: "wait", val: ctx.now + BigInt(ms) });
+const wait = (ctx, ms) => ({ tag: "wait", val: ctx.now + ms });
 const step = (task, stage, next) => ({ state: write(task), stage, progress: 0, view: undefined, next });
 
 function done(task, image) {

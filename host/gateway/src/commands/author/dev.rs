@@ -35,7 +35,9 @@ pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> 
         if args.once {
             return exit;
         }
-        let _ = print("waiting for a change; Ctrl-C ends\n");
+        if print("waiting for a change; Ctrl-C ends\n") != Exit::Done {
+            return Exit::Broken;
+        }
         loop {
             thread::sleep(POLL_INTERVAL);
             let now = sources(&args.folder);
@@ -84,9 +86,7 @@ impl Dev<'_> {
 
     fn play(&self, component: &Path) -> Result<(), String> {
         let limits = self.loaded.config.runtime(PathBuf::new());
-        play::play(&self.args.folder.join("play"), component, &limits).map(|report| {
-            let _ = print(&report);
-        })
+        play::play(&self.args.folder.join("play"), component, &limits).map(|report| show(&report))
     }
 }
 
@@ -102,7 +102,12 @@ fn step(name: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), Exi
 
 fn said(name: &str, done: bool, started: Instant) {
     let (end, spent) = (if done { "done" } else { "failed" }, started.elapsed());
-    let _ = print(&format!("{name}: {end} in {spent:.1?}\n"));
+    show(&format!("{name}: {end} in {spent:.1?}\n"));
+}
+
+/// A reader that went away ends the loop at its next line.
+fn show(text: &str) {
+    let _ = print(text);
 }
 
 /// Every source file with its length and time of change. Files that cannot be read count as absent.
