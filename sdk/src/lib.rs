@@ -14,7 +14,7 @@
 //! with a state of its own type, the SDK has a type of its own and converts it.
 //!
 //! A plugin crate is `["cdylib", "rlib"]`: `cargo test` runs it natively, with the scripts of
-//! `gatehouse-testkit`; `--target wasm32-wasip2` makes the component. `sdk/template` is one to copy.
+//! `gatehouse-testkit`; `--target wasm32-wasip2` makes the component. `gatehouse plugin new` writes one.
 
 #[doc(hidden)]
 pub mod adapter;

@@ -53,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-sandbox",
             "gatehouse-store",
             "gatehouse-tasks",
+            "gatehouse-testkit",
             "gatehouse-upstream",
         ],
     ),
@@ -147,6 +148,6 @@ fn allowed(package: &Package) -> Option<&'static [&'static str]> {
     let row = ARROWS.iter().find(|(name, _)| *name == package.name.as_str()).map(|(_, allowed)| *allowed);
     let folder = package.manifest_path.as_str();
     let is_plugin =
-        folder.contains("/plugins/") || folder.contains("/fixtures/") || folder.contains("/sdk/template");
+        folder.contains("/plugins/") || folder.contains("/fixtures/") || folder.contains("/sdk/templates/");
     row.or_else(|| is_plugin.then_some(&["gatehouse-sdk", "gatehouse-text-protocols"] as &[&str]))
 }

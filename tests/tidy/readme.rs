@@ -15,7 +15,7 @@ fn the_code_map_names_every_crate() {
             }
         }
     }
-    for folder in ["wit/v1", "sdk/testkit", "sdk/build", "sdk/template", "tests/"] {
+    for folder in ["wit/v1", "sdk/testkit", "sdk/build", "sdk/templates", "tests/"] {
         if !readme.contains(folder) {
             missing.push(folder.to_owned());
         }

@@ -31,7 +31,10 @@ pub enum Fault {
     #[error("too many calls of this family are waiting for a plugin thread")]
     Busy,
     /// The plugin used up its processor time.
-    #[error("the plugin used more than {limit_ms} ms of processor time")]
+    #[error(
+        "the plugin used more than {limit_ms} ms of processor time; `call_ms`, or `load_ms` while it is loaded, in \
+         [plugins.limits_by_family] raises the limit"
+    )]
     Deadline {
         /// The limit.
         limit_ms: u32,
@@ -68,7 +71,9 @@ pub enum Fault {
         limit: usize,
     },
     /// The plugin wanted more memory than it may have.
-    #[error("the plugin needs more than {limit_mib} MiB of memory")]
+    #[error(
+        "the plugin needs more than {limit_mib} MiB of memory; `memory_mib` in [plugins.limits_by_family] raises the limit"
+    )]
     Memory {
         /// The limit.
         limit_mib: u32,

@@ -38,7 +38,7 @@ pub use deploy::signatures::{NotAKey, PublicKey, Signature, SignatureError, Sign
 pub use deploy::stages::admit::AdmitError;
 pub use deploy::stages::describe::DescribeError;
 pub use deploy::stages::fit::{FitError, Inventory};
-pub use deploy::stages::inspect::InspectError;
+pub use deploy::stages::inspect::{InspectError, WASI_PACKAGES};
 pub use deploy::stages::rehearse::{LiveSample, LiveState, LiveStates, RehearseError};
 pub use deploy::stages::self_test::SelfTestError;
 pub use exec::limits::Limits;

@@ -16,6 +16,7 @@ mod sandbox;
 pub mod text;
 
 pub use common::clock::Now;
+pub use common::markers::{Argument, MarkerInfo};
 pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;
 pub use sandbox::Sandbox;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use crate::chat::Chat;
-use crate::common::records::RecordsEndpoint;
+use crate::common::records::{RecordsEndpoint, record};
 use crate::common::samples::Samples;
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
@@ -37,54 +37,50 @@ impl Sandbox {
     /// A port that cannot be bound, a key of the wrong form, or no random source.
     pub async fn start(settings: Settings) -> io::Result<Self> {
         let ports = settings.ports;
-        let (submit, poll) = (Listener::bind(ports.submit).await?, Listener::bind(ports.poll).await?);
-        let (delivery, samples) =
-            (Listener::bind(ports.delivery).await?, Listener::bind(ports.samples).await?);
-        let (messages, chat) = (Listener::bind(ports.messages).await?, Listener::bind(ports.chat).await?);
-        let record = Listener::bind(ports.record).await?;
-        let text_record = Listener::bind(ports.text_record).await?;
+        let bind = Listener::bind;
+        let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
+        let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
+        let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
+        let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
         let addresses = ContextAddresses {
             submit: submit.origin.clone(),
             poll: poll.origin.clone(),
             delivery: delivery.origin.clone(),
             samples: samples.origin.clone(),
-            record: record.origin.clone(),
+            record: context_record.origin.clone(),
         };
         let provider = |listener: &Listener, path: &str| {
             let (origin, record) = (listener.origin.clone(), format!("{}{path}", text_record.origin));
             TextProvider::new(settings.clone(), TextAddresses { origin, record })
         };
-        let messages_provider = provider(&messages, "/truth/messages");
-        let chat_provider = provider(&chat, "/truth/chat");
+        let messages = provider(&messages_listener, "/truth/messages");
+        let chat = provider(&chat_listener, "/truth/chat");
         let context = Arc::new(Provider::new(settings, addresses)?);
 
-        let records = RecordsEndpoint::default().with("/truth", {
-            let context = Arc::clone(&context);
-            move || serde_json::to_vec(&context.record())
-        });
-        let text_records = [("/truth/messages", &messages_provider), ("/truth/chat", &chat_provider)]
-            .into_iter()
-            .fold(RecordsEndpoint::default(), |records, (path, provider)| {
-                let provider = Arc::clone(provider);
-                records.with(path, move || serde_json::to_vec(&provider.record()))
-            });
+        let (of_context, of_messages, of_chat) =
+            (Arc::clone(&context), Arc::clone(&messages), Arc::clone(&chat));
+        let context_records = [("/truth", record(move || of_context.record()))];
+        let text_records = [
+            ("/truth/messages", record(move || of_messages.record())),
+            ("/truth/chat", record(move || of_chat.record())),
+        ];
         let mut listeners = JoinSet::new();
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
         listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
         listeners.spawn(delivery.serve(Arc::new(DeliveryEndpoint(Arc::clone(&context)))));
-        listeners.spawn(record.serve(Arc::new(records)));
+        listeners.spawn(context_record.serve(Arc::new(RecordsEndpoint(context_records))));
         listeners.spawn(samples.serve(Arc::new(sample_files)));
-        listeners.spawn(messages.serve(Arc::new(TextEndpoint::<Messages>::new(&messages_provider))));
-        listeners.spawn(chat.serve(Arc::new(TextEndpoint::<Chat>::new(&chat_provider))));
-        listeners.spawn(text_record.serve(Arc::new(text_records)));
-        Ok(Self { context, messages: messages_provider, chat: chat_provider, listeners })
+        listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
+        listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
+        listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
+        Ok(Self { context, messages, chat, listeners })
     }
 
     /// The addresses of the context-image provider.
     #[must_use]
     pub fn context(&self) -> &ContextAddresses {
-        self.context.addresses()
+        &self.context.addresses
     }
 
     /// The jobs and refusals of the context-image provider.

@@ -5,13 +5,14 @@
 //! exactly the address it classified: no literal, redirect or rebinding name reaches a private network that the
 //! operator did not name.
 //!
-//! Never retries what may have been sent, never follows a redirect of a call, never shows a credential to a plugin or
-//! a log line, never reads the environment (secrets come in resolved), never stores bytes itself (see [`Blobs`]).
+//! Never retries what may have been executed (a 401 for an old token says that it was not), never follows a redirect of a
+//! call, never shows a credential to a plugin or a log line, never reads the environment (secrets come in resolved), never
+//! stores bytes itself (see [`Blobs`]).
 //! Called by `driver` (calls) and `media` (fetch).
 //!
 //! ```text
-//! Call --(CallPermit)--> target --> request (credential, blobs) --> Connector --> socket
-//!                          |refused: foreign origin, forbidden header, foreign blob
+//! Call --(CallPermit)--> credential --> target --> request (blobs, signature) --> Connector --> socket
+//!                                         |refused: foreign origin, forbidden header, foreign blob
 //! Reply <-- stripped headers, capped and redacted body <-- response --> health signal --> breaker, pause
 //! ```
 

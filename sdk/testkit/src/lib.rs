@@ -1,9 +1,12 @@
 //! Scripts for families: what a client sends, what the provider answers, what the family must return.
 //!
-//! A [`Script`] runs natively ([`Script::run_native`]) and against the built component under the host's
-//! own limits ([`Script::run_component`]). Both ways every call is made twice with equal results, the state
-//! is encoded between steps, and the host's rules are checked. Time and seed are arguments, so a job of half
-//! an hour takes microseconds. Never opens a socket.
+//! A [`Script`] is made in Rust, or read from a file that authors of every language write ([`Script::read`]). It runs
+//! natively ([`Script::run_native`]), and with the feature `component` against the built component under the host's
+//! own limits; `gatehouse plugin play` does the same from the command line. Both ways every call is made twice with
+//! equal results, the state is encoded between steps, and the host's rules are checked. Time and seed are arguments,
+//! so a job of half an hour takes microseconds. Never opens a socket.
+//!
+//! Without the feature the kit has no engine: it builds in seconds.
 //!
 //! ```
 //! # use gatehouse_sdk::*;
@@ -39,20 +42,20 @@
 //!     .run_native::<Echo>();
 //! ```
 
+#[cfg(feature = "component")]
 mod component;
-mod convert;
 mod facts;
 mod machine;
 mod manifest;
-mod optional;
 mod player;
 mod rules;
 mod script;
-mod text;
+mod written;
 
-pub use component::Component;
+#[cfg(feature = "component")]
+pub use component::{Component, TextPlay};
 pub use facts::picture;
-pub use gatehouse_runtime::Limits;
+#[cfg(feature = "component")]
+pub use gatehouse_runtime::{ComponentRunner, Limits};
 pub use manifest::check_family;
 pub use script::Script;
-pub use text::TextPlay;

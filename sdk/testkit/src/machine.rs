@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use gatehouse_sdk::{About, Accepted, Context, Event, Jobs, Refusal, Step, Submission, run};
+use gatehouse_sdk::{About, Accepted, Context, Event, Jobs, Refusal, Step, Submission, TaskView, run};
+use serde_json::Value;
 
 use crate::rules;
 
@@ -17,6 +18,12 @@ pub(crate) trait Machine {
 
     /// One step; `Err` when the family broke.
     fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String>;
+
+    /// Renders a task; `Err` when the family broke, or has no views here.
+    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Result<Value, String> {
+        let _ = (cx, view);
+        Err(format!("{surface:?}: views are played against the component only"))
+    }
 }
 
 /// Plain Rust, with the host's rules checked here because no host is there to do it.

@@ -1,15 +1,16 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use std::fmt::Debug;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gatehouse_sdk::{
-    Accepted, Action, Cause, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission,
+    Accepted, Action, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission, TaskView,
 };
+use serde_json::Value;
 
-use crate::component::Component;
 use crate::machine::{Machine, Native};
 use crate::script::{Check, Expect, Feed, Line, Script};
+use crate::written::{difference, shown};
 
 /// Any id the host could have given.
 const TASK: &str = "task_01KDWFAMDV000000000000000A";
@@ -27,6 +28,8 @@ struct Player<'a> {
     state: Vec<u8>,
     brief: Vec<u8>,
     answer: Answer,
+    /// The last rendering, beside the task's own steps.
+    view: Option<Value>,
     /// The last answer has been expected by some line.
     expected: bool,
 }
@@ -37,63 +40,36 @@ impl Script {
     /// # Panics
     /// With the line's number and place, what was expected and what came.
     pub fn run_native<F: Jobs>(&self) {
-        play(self, &Native::<F>::new());
+        self.run(&Native::<F>::new());
     }
 
-    /// Runs it with the built component, under the host's limits.
-    ///
-    /// # Panics
-    /// As [`Script::run_native`].
-    pub fn run_component(&self, component: &Component) {
-        play(self, component);
-    }
-}
-
-/// Runs all lines.
-fn play(script: &Script, machine: &dyn Machine) {
-    let mut player = Player {
-        machine,
-        cx: script.cx.clone(),
-        state: Vec::new(),
-        brief: Vec::new(),
-        answer: Answer::Nothing,
-        expected: true,
-    };
-    for (index, (line, place)) in script.lines.iter().enumerate() {
-        if let Err(problem) = player.line(line) {
-            fail(index, line, place, &problem);
+    pub(crate) fn run(&self, machine: &dyn Machine) {
+        if let Err(problem) = self.play(machine) {
+            panic!("{problem}");
         }
     }
-    assert!(
-        player.expected,
-        "the script ends, but the family answered and no line expects it:\n  {}",
-        player.came()
-    );
-}
 
-fn fail(index: usize, line: &Line, place: &Location<'_>, problem: &str) -> ! {
-    let name = match line {
-        Line::Later(_) => "later",
-        Line::Submit(_) => "submit",
-        Line::Feed(feed) => feed.name(),
-        Line::Expect(expect) => expect.name(),
-    };
-    panic!("line {} of the script, `{name}` at {place}:\n  {problem}", index + 1);
-}
-
-impl Feed {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Joined(_) => "joined",
-            Self::Reply(_) => "reply",
-            Self::Outage(_) => "outage",
-            Self::Probed(_) => "probed",
-            Self::Timer => "timer",
-            Self::Cancel(Cause::Client) => "cancel",
-            Self::Cancel(Cause::Deadline) => "deadline",
-            Self::Lost(_) => "lost",
+    /// Runs all lines.
+    pub(crate) fn play(&self, machine: &dyn Machine) -> Result<(), String> {
+        let mut player = Player {
+            machine,
+            cx: self.cx.clone(),
+            state: Vec::new(),
+            brief: Vec::new(),
+            answer: Answer::Nothing,
+            view: None,
+            expected: true,
+        };
+        for (index, (line, place)) in self.lines.iter().enumerate() {
+            player.line(line).map_err(|problem| {
+                format!("line {} of the script, `{}` at {place}:\n  {problem}", index + 1, line.name())
+            })?;
         }
+        if player.expected {
+            return Ok(());
+        }
+        let came = player.came();
+        Err(format!("the script ends, but the family answered and no line expects it:\n  {came}"))
     }
 }
 
@@ -106,6 +82,7 @@ impl Player<'_> {
             }
             Line::Submit(request) => self.submit(request),
             Line::Feed(feed) => self.feed(feed),
+            Line::Render(surface, view) => self.render(surface, view),
             Line::Expect(expect) => self.expect(expect),
         }
     }
@@ -123,6 +100,7 @@ impl Player<'_> {
             self.brief.clone_from(&accepted.brief);
         }
         self.answer = Answer::Submitted(verdict);
+        self.view = None;
         self.expected = false;
         Ok(())
     }
@@ -134,6 +112,17 @@ impl Player<'_> {
         same(&step, &self.machine.advance(&self.cx, &self.state, &event)?)?;
         self.state.clone_from(&step.state);
         self.answer = Answer::Stepped(step);
+        self.view = None;
+        self.expected = false;
+        Ok(())
+    }
+
+    /// A rendering leaves the task as it is, so the next line goes on where the last step ended.
+    fn render(&mut self, surface: &str, view: &TaskView) -> Result<(), String> {
+        self.all_expected()?;
+        let body = self.machine.view(&self.cx, surface, view)?;
+        same(&body, &self.machine.view(&self.cx, surface, view)?)?;
+        self.view = Some(body);
         self.expected = false;
         Ok(())
     }
@@ -195,6 +184,9 @@ impl Player<'_> {
 
     fn expect(&mut self, expect: &Expect) -> Result<(), String> {
         self.expected = true;
+        if let Expect::Part(part) = expect {
+            return difference(part, &self.shown());
+        }
         match (&self.answer, expect) {
             (Answer::Submitted(Ok(accepted)), Expect::Accepted(check)) if accepted.doomed.is_none() => {
                 run(check, accepted)
@@ -237,8 +229,21 @@ impl Player<'_> {
         Err(format!("expected: {expected}\n  came: {}", self.came()))
     }
 
+    /// The last answer as JSON, for written scripts.
+    fn shown(&self) -> Value {
+        match (&self.view, &self.answer) {
+            (Some(body), _) => shown::rendered(body),
+            (None, Answer::Nothing) => Value::Null,
+            (None, Answer::Submitted(verdict)) => shown::verdict(verdict),
+            (None, Answer::Stepped(step)) => shown::step(self.cx.now, step),
+        }
+    }
+
     /// The last answer, for people.
     fn came(&self) -> String {
+        if let Some(body) = &self.view {
+            return format!("the rendering {body}");
+        }
         match &self.answer {
             Answer::Nothing => "nothing yet".to_owned(),
             Answer::Submitted(Ok(Accepted { model, doomed, .. })) => {

@@ -1,12 +1,14 @@
 //! A script: what the client and the provider send, and what the family must return. Only records; `player`
 //! runs it.
 
+use std::fmt;
 use std::panic::Location;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use gatehouse_sdk::{
     Accepted, Blame, Call, Cause, Context, Ending, Facts, Outage, Outcome, Probe, Reply, Stage, Submission,
-    UnixMs, View,
+    TaskView, UnixMs, View,
 };
 use serde_json::Value;
 
@@ -21,7 +23,38 @@ pub(crate) enum Line {
     Later(Duration),
     Submit(Submission),
     Feed(Feed),
+    /// Renders a task on a surface of the family's own.
+    Render(String, Box<TaskView>),
     Expect(Expect),
+}
+
+impl Line {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Later(_) => "later",
+            Self::Submit(_) => "submit",
+            Self::Feed(feed) => feed.name(),
+            Self::Render(..) => "render",
+            Self::Expect(expect) => expect.name(),
+        }
+    }
+}
+
+/// Where a line stands.
+#[derive(Clone)]
+pub(crate) enum Place {
+    Code(&'static Location<'static>),
+    /// A file, and its line counted from 1.
+    File(PathBuf, usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(location) => location.fmt(f),
+            Self::File(file, line) => write!(f, "{}:{line}", file.display()),
+        }
+    }
 }
 
 /// What the family is told.
@@ -34,6 +67,22 @@ pub(crate) enum Feed {
     Timer,
     Cancel(Cause),
     Lost(String),
+}
+
+impl Feed {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Joined(_) => "joined",
+            Self::Reply(_) => "reply",
+            Self::Outage(_) => "outage",
+            Self::Probed(_) => "probed",
+            Self::Timer => "timer",
+            Self::Cancel(Cause::Client) => "cancel",
+            Self::Cancel(Cause::Deadline) => "deadline",
+            Self::Lost(_) => "lost",
+        }
+    }
 }
 
 /// What the family must return.
@@ -50,6 +99,8 @@ pub(crate) enum Expect {
     View(Check<View>),
     Stage(Stage),
     Progress(u8),
+    /// A part of the answer as JSON.
+    Part(Value),
 }
 
 impl Expect {
@@ -67,6 +118,7 @@ impl Expect {
             Self::View(_) => "expect_view",
             Self::Stage(_) => "expect_stage",
             Self::Progress(_) => "expect_progress",
+            Self::Part(_) => "expect",
         }
     }
 }
@@ -77,7 +129,7 @@ impl Expect {
 /// result of the family. A line at the wrong moment (a reply without a call) fails the script.
 pub struct Script {
     pub(crate) cx: Context,
-    pub(crate) lines: Vec<(Line, &'static Location<'static>)>,
+    pub(crate) lines: Vec<(Line, Place)>,
 }
 
 impl Default for Script {
@@ -116,7 +168,7 @@ impl Script {
 
     #[track_caller]
     fn line(mut self, line: Line) -> Self {
-        self.lines.push((line, Location::caller()));
+        self.lines.push((line, Place::Code(Location::caller())));
         self
     }
 

@@ -11,3 +11,4 @@ pub(crate) mod pipeline;
 pub(crate) mod query;
 pub(crate) mod response;
 pub(crate) mod routes;
+pub(crate) mod surfaces;

@@ -101,7 +101,7 @@ use ReceiptShape::{Asset, Task};
 
 /// Fixed paths come before patterns that would match them too.
 #[rustfmt::skip]
-static TABLE: &[Route] = &[
+pub(super) static TABLE: &[Route] = &[
     post("/v1/chat/completions", "chat.completions", Text),
     post("/v1/messages", "messages.create", Text),
     post("/v1/messages/count_tokens", "messages.count", CountTokens),

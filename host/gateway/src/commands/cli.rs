@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId};
 use ipnet::IpNet;
+
+use super::author_args::AuthorCommand;
+use super::expiry::Expiry;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -273,6 +274,9 @@ pub(crate) enum PluginCommand {
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
     },
+    /// For authors.
+    #[command(flatten)]
+    Author(AuthorCommand),
 }
 
 /// Behaviour of the simulated providers.
@@ -284,41 +288,6 @@ pub(crate) struct SandboxArgs {
     /// Seconds a provider's own link lives
     #[arg(long, default_value_t = 600)]
     pub(crate) link_seconds: u64,
-}
-
-/// A duration from now, or a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    After(Duration),
-    At(UnixMs),
-}
-
-impl Expiry {
-    /// The moment, counted from `now`.
-    pub(crate) fn moment(self, now: UnixMs) -> UnixMs {
-        match self {
-            Self::After(span) => now.plus(span),
-            Self::At(moment) => moment,
-        }
-    }
-}
-
-impl FromStr for Expiry {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(span) = humantime::parse_duration(text) {
-            return Ok(Self::After(span));
-        }
-        let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
-        let moment = humantime::parse_rfc3339(&whole).ok();
-        let since = moment.and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok());
-        since.map(|since| Self::At(UnixMs(0).plus(since))).ok_or_else(|| {
-            "expected a duration such as 30d or 12h, a date such as 2027-01-31, or a moment such as \
-             2027-01-31T12:00:00Z"
-                .to_owned()
-        })
-    }
 }
 
 /// A network, or one address as a network.
@@ -363,25 +332,13 @@ mod tests {
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse plugin check f.wasm", true),
+            ("gatehouse plugin new painter --lang js --folder f", true),
+            ("gatehouse plugin new Painter", false),
+            ("gatehouse plugin play s.play f.wasm", true),
+            ("gatehouse plugin dev", true),
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");
-        }
-    }
-
-    #[test]
-    fn expiries_read() {
-        let day = Duration::from_secs(86_400);
-        for (text, expected) in [
-            ("30d", Some(Expiry::After(day * 30))),
-            ("12h", Some(Expiry::After(day / 2))),
-            ("1970-01-02", Some(Expiry::At(UnixMs(86_400_000)))),
-            ("1970-01-02T00:00:01Z", Some(Expiry::At(UnixMs(86_401_000)))),
-            ("tomorrow", None),
-            ("2027-13-01", None),
-            ("30", None),
-        ] {
-            assert_eq!(text.parse::<Expiry>().ok(), expected, "{text}");
         }
     }
 

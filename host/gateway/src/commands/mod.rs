@@ -1,7 +1,10 @@
 //! The command line: its grammar, the operation each command means, its execution, and its output.
 
+mod author;
+mod author_args;
 mod cli;
 mod execute;
+mod expiry;
 mod operation;
 mod print;
 mod run;

@@ -45,7 +45,7 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
         }
         PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
         PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
-        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } => {
+        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
             return Err(NO_OPERATION.to_owned());
         }
     })

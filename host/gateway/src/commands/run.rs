@@ -8,6 +8,8 @@ use std::time::Instant;
 use clap::Parser as _;
 use gatehouse_admin::{OperationError, OperationResult};
 
+use super::author;
+use super::author_args::AuthorCommand;
 use super::cli::{Cli, Command, OutputArgs, PluginCommand, SandboxArgs, ServeArgs};
 use super::execute::{self, ExecuteError};
 use super::operation::operation;
@@ -32,9 +34,26 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
+        Some(Command::Plugin(PluginCommand::Author(command))) => {
+            author(command, cli.config.as_deref(), cli.data.as_deref())
+        }
         Some(other) => operate(other, cli.config.as_deref(), cli.data),
     };
     exit.into()
+}
+
+/// What the authors' commands need of the others.
+fn author(command: AuthorCommand, file: Option<&Path>, data: Option<&Path>) -> Exit {
+    let install = |component: PathBuf| {
+        let install = PluginCommand::Install {
+            file: component,
+            sha256: None,
+            signature: None,
+            output: OutputArgs::default(),
+        };
+        operate(Command::Plugin(install), file, data.map(Path::to_owned))
+    };
+    author::run(command, &|| configuration(file), &install)
 }
 
 fn serve(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started: Instant) -> Exit {

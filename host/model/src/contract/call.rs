@@ -16,8 +16,8 @@ pub struct Header {
 
 impl Header {
     /// Names no plugin may set: they carry credentials, the destination, the framing or what only the host
-    /// may say of itself. Any name that begins with `proxy-`, `sec-` or `x-forwarded-` is the host's too.
-    const HOSTS: [&str; 20] = [
+    /// may say of itself.
+    pub const HOSTS: [&str; 20] = [
         "accept-encoding",
         "api-key",
         "authorization",
@@ -39,13 +39,14 @@ impl Header {
         "x-key",
         "x-real-ip",
     ];
+    /// How other names begin that are the host's too.
+    pub const HOSTS_LEADS: [&str; 3] = ["proxy-", "sec-", "x-forwarded-"];
 
     /// Whether a header of this name, in any case, is set by the host alone.
     #[must_use]
     pub fn is_hosts(name: &str) -> bool {
         let name = name.to_ascii_lowercase();
-        Self::HOSTS.contains(&name.as_str())
-            || ["proxy-", "sec-", "x-forwarded-"].iter().any(|lead| name.starts_with(lead))
+        Self::HOSTS.contains(&name.as_str()) || Self::HOSTS_LEADS.iter().any(|lead| name.starts_with(lead))
     }
 }
 

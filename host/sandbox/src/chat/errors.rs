@@ -1,10 +1,9 @@
-//! The errors of the chat completions: one function an error, and the words of every schema violation.
+//! The errors of the chat completions: their codes and words, also for every schema violation.
 
 use serde_json::{Value, json};
 
-use crate::common::schema::{Dialect, Kind, Violation, field_path};
+use crate::common::schema::{Dialect, Kind, Violation, field_path, quoted};
 use crate::text::markers::Marker;
-use crate::text::provider::KeyFailure;
 use crate::text::refusal::{ErrorTable, Refusal};
 
 const INVALID: &str = "invalid_request_error";
@@ -44,58 +43,31 @@ pub(super) fn internal() -> Refusal {
     Refusal::new(500, "server_error", message)
 }
 
-fn wrong_key(key: &str) -> Refusal {
-    let shown: String = key.chars().take(8).collect();
+fn limited(model: Option<&str>) -> Refusal {
     let message = format!(
-        "Incorrect API key provided: {shown}********. You can find your API key at \
-         https://platform.openai.com/account/api-keys."
+        "Rate limit reached for {} in organization org-sandbox on requests per min (RPM): Limit 3, Used 3, Requested \
+         1. Please try again in 1s.",
+        model.unwrap_or("gpt-sim")
     );
-    Refusal::new(401, INVALID, message).code("invalid_api_key")
-}
-
-fn no_quota() -> Refusal {
-    let message = "You exceeded your current quota, please check your plan and billing details.";
-    Refusal::new(429, "insufficient_quota", message).code("insufficient_quota")
-}
-
-fn forbidden() -> Refusal {
-    Refusal::new(403, INVALID, "Project does not have access to this model.").code("model_not_allowed")
-}
-
-fn rate_limited(model: &str) -> Refusal {
-    let message = format!(
-        "Rate limit reached for {model} in organization org-sandbox on requests per min (RPM): Limit 3, Used 3, \
-         Requested 1. Please try again in 1s."
-    );
-    Refusal::new(429, "requests", message).code("rate_limit_exceeded").retries(true)
-}
-
-fn overloaded(status: u16) -> Refusal {
-    Refusal::new(status, "server_error", "The server is currently overloaded with other requests.")
+    Refusal::new(429, "requests", message).code("rate_limit_exceeded")
 }
 
 /// The protocol: its errors here, its schema violations below, the rest in `protocol`.
 pub(crate) struct Chat;
 
 impl ErrorTable for Chat {
-    fn key_refused(key: &str, _: bool, failure: KeyFailure) -> Refusal {
-        match failure {
-            KeyFailure::Forbidden => forbidden(),
-            KeyFailure::Missing => Refusal::new(
-                401,
-                INVALID,
-                "You didn't provide an API key. You need to provide your API key in an Authorization header using \
-                 Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
-            ),
-            KeyFailure::NoCredit => no_quota(),
-            KeyFailure::Overloaded => overloaded(529),
-            KeyFailure::RateLimited => rate_limited("gpt-sim"),
-            KeyFailure::Revoked | KeyFailure::Unknown => wrong_key(key),
-        }
-    }
-
-    fn too_large() -> Refusal {
-        Refusal::new(413, INVALID, "Request body is too large.")
+    fn wrong_key(key: Option<&str>, _: bool) -> Refusal {
+        let Some(key) = key else {
+            let message = "You didn't provide an API key. You need to provide your API key in an Authorization header \
+                           using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
+            return Refusal::new(401, INVALID, message);
+        };
+        let shown: String = key.chars().take(8).collect();
+        let message = format!(
+            "Incorrect API key provided: {shown}********. You can find your API key at \
+             https://platform.openai.com/account/api-keys."
+        );
+        Refusal::new(401, INVALID, message).code("invalid_api_key")
     }
 
     fn not_declared_json() -> Refusal {
@@ -109,27 +81,29 @@ impl ErrorTable for Chat {
         ))
     }
 
-    fn marked(marker: Marker, model: &str) -> Refusal {
+    fn marked(marker: Marker, model: Option<&str>) -> Refusal {
+        let overloaded = |status| {
+            Refusal::new(status, "server_error", "The server is currently overloaded with other requests.")
+        };
+        let forbidden = "Project does not have access to this model.";
+        let quota = "You exceeded your current quota, please check your plan and billing details.";
+        let quota = Refusal::new(429, "insufficient_quota", quota).code("insufficient_quota");
         match marker {
             Marker::Invalid => invalid("messages", "Refused on purpose.").code("invalid_value"),
-            Marker::Key => wrong_key("sandbox-key"),
+            Marker::Key => Self::wrong_key(Some("sandbox-key"), true),
             Marker::Billing => Refusal::new(402, "billing_error", "Insufficient balance."),
-            Marker::Forbidden => forbidden(),
-            Marker::Missing => unknown_model(model),
-            Marker::TooLarge => Self::too_large(),
-            Marker::TooMany => rate_limited(model),
-            Marker::TooManyBare => rate_limited(model).retries(false),
-            Marker::Quota => no_quota(),
-            Marker::Html => overloaded(502).html(),
+            Marker::Forbidden => Refusal::new(403, INVALID, forbidden).code("model_not_allowed"),
+            Marker::Missing => unknown_model(model.unwrap_or_default()),
+            Marker::TooLarge => Refusal::new(413, INVALID, "Request body is too large."),
+            Marker::TooMany => limited(model).retries(),
+            Marker::TooManyBare => limited(model),
+            Marker::Quota | Marker::Credit => quota,
+            Marker::Html => Refusal { html: true, ..overloaded(502) },
             Marker::Unavailable => overloaded(503),
             Marker::Late => Refusal::new(504, "server_error", "The request timed out."),
             Marker::Overloaded => overloaded(529),
             _ => internal(),
         }
-    }
-
-    fn broken_stream() -> Refusal {
-        internal()
     }
 
     fn error_body(refusal: &Refusal, _: &str) -> Value {
@@ -157,56 +131,59 @@ impl Dialect for Chat {
     }
 
     fn refuse(path: &str, violation: Violation<'_>) -> Refusal {
-        match violation {
+        let (code, message) = match violation {
             Violation::Above(kind, found) => bound(path, kind, true, found),
             Violation::Below(kind, found) => bound(path, kind, false, found),
-            Violation::Missing if path == "model" => bad("you must provide a model parameter"),
-            Violation::Missing => invalid(path, format!("Missing required parameter: '{path}'."))
-                .code("missing_required_parameter"),
-            Violation::Pattern(pattern) => invalid(
-                path,
+            Violation::Missing if path == "model" => return bad("you must provide a model parameter"),
+            Violation::Missing => {
+                ("missing_required_parameter", format!("Missing required parameter: '{path}'."))
+            }
+            Violation::Pattern(pattern) => (
+                "invalid_value",
                 format!(
                     "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern \
                      '{pattern}'."
                 ),
-            )
-            .code("invalid_value"),
+            ),
             Violation::Tag(tag, words, found) => {
                 let path = field_path(path, tag);
-                match found {
+                return match found {
                     None | Some(Value::Null) => Self::refuse(&path, Violation::Missing),
-                    Some(Value::String(word)) => unknown_word(&path, &words, word),
+                    Some(Value::String(word)) => Self::refuse(&path, Violation::Word(&words, word)),
                     Some(other) => Self::refuse(&path, Violation::Type(&Kind::Text, other)),
-                }
+                };
             }
-            Violation::TooLong(max, length) => invalid(
-                path,
+            Violation::TooLong(max, length) => (
+                "array_above_max_length",
                 format!(
                     "Invalid '{path}': array too long. Expected an array with maximum length {max}, but got an array \
                      with length {length} instead."
                 ),
-            )
-            .code("array_above_max_length"),
-            Violation::TooShort => invalid(
-                path,
+            ),
+            Violation::TooShort => (
+                "empty_array",
                 format!(
                     "Invalid '{path}': empty array. Expected an array with minimum length 1, but got an empty array \
                      instead."
                 ),
-            )
-            .code("empty_array"),
-            Violation::Type(..) if path.is_empty() => bad("The request body must be a JSON object."),
+            ),
+            Violation::Type(..) if path.is_empty() => return bad("The request body must be a JSON object."),
             Violation::Type(kind, found) => {
                 let (expected, found) = (expected(kind), kind_of(found));
                 let message =
                     format!("Invalid type for '{path}': expected {expected}, but got {found} instead.");
-                invalid(path, message).code("invalid_type")
+                ("invalid_type", message)
             }
-            Violation::Unknown => {
-                invalid(path, format!("Unknown parameter: '{path}'.")).code("unknown_parameter")
+            Violation::Unknown => ("unknown_parameter", format!("Unknown parameter: '{path}'.")),
+            Violation::Word(words, found) => {
+                let listed = match &quoted(words)[..] {
+                    [rest @ .., last] if rest.len() > 1 => format!("{}, and {last}", rest.join(", ")),
+                    few => few.join(" and "),
+                };
+                ("invalid_value", format!("Invalid value: '{found}'. Supported values are: {listed}."))
             }
-            Violation::Word(words, found) => unknown_word(path, words, found),
-        }
+        };
+        invalid(path, message).code(code)
     }
 }
 
@@ -235,35 +212,23 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// A number outside its bounds.
-fn bound(path: &str, kind: &Kind, is_above: bool, found: &Value) -> Refusal {
-    let (name, limits, codes) = match kind {
-        Kind::Integer(min, max) => (
-            "integer",
-            [min.to_string(), max.to_string()],
-            ["integer_below_min_value", "integer_above_max_value"],
-        ),
-        Kind::Number(min, max) => (
-            "decimal",
-            [min.to_string(), max.to_string()],
-            ["decimal_below_min_value", "decimal_above_max_value"],
-        ),
-        _ => return internal(),
-    };
+/// A number outside its bounds: the code and the message.
+fn bound(path: &str, kind: &Kind, is_above: bool, found: &Value) -> (&'static str, String) {
     let at = usize::from(is_above);
+    let (name, limit) = match kind {
+        Kind::Integer(min, max) => ("integer", [min, max][at].to_string()),
+        Kind::Number(min, max) => ("decimal", [min, max][at].to_string()),
+        _ => ("number", String::new()),
+    };
     let (side, sign) = [("below minimum", ">="), ("above maximum", "<=")][at];
     let message = format!(
-        "Invalid '{path}': {name} {side} value. Expected a value {sign} {}, but got {found} instead.",
-        limits[at]
+        "Invalid '{path}': {name} {side} value. Expected a value {sign} {limit}, but got {found} instead."
     );
-    invalid(path, message).code(codes[at])
-}
-
-fn unknown_word(path: &str, words: &[&str], found: &str) -> Refusal {
-    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let listed = match &quoted[..] {
-        [rest @ .., last] if rest.len() > 1 => format!("{}, and {last}", rest.join(", ")),
-        few => few.join(" and "),
+    let code = match (name, is_above) {
+        ("integer", false) => "integer_below_min_value",
+        ("integer", true) => "integer_above_max_value",
+        (_, false) => "decimal_below_min_value",
+        (_, true) => "decimal_above_max_value",
     };
-    invalid(path, format!("Invalid value: '{found}'. Supported values are: {listed}.")).code("invalid_value")
+    (code, message)
 }

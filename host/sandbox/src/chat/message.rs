@@ -4,57 +4,13 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::errors::invalid;
+use crate::common::schema::{items, text};
 use crate::text::answer::words;
-use crate::text::input_image::{self, ImageError};
+use crate::text::input_image::{self, ImageError, OPAQUE_TOKENS, is_web};
 use crate::text::refusal::Refusal;
-
-/// Tokens of content that is not looked into.
-const OPAQUE_TOKENS: u64 = 100;
-
-/// A message as it comes.
-#[derive(Deserialize)]
-pub(super) struct MessageBody {
-    role: String,
-    content: Option<Content>,
-    tool_calls: Option<Vec<CallBody>>,
-    tool_call_id: Option<String>,
-    function_call: Option<serde::de::IgnoredAny>,
-    refusal: Option<serde::de::IgnoredAny>,
-    audio: Option<serde::de::IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-}
-
-#[derive(Deserialize)]
-struct Part {
-    text: Option<String>,
-    refusal: Option<String>,
-    image_url: Option<ImageUrl>,
-}
-
-#[derive(Deserialize)]
-struct ImageUrl {
-    url: String,
-}
-
-#[derive(Deserialize)]
-struct CallBody {
-    id: String,
-    function: FunctionBody,
-}
-
-#[derive(Deserialize)]
-struct FunctionBody {
-    arguments: String,
-}
 
 /// A message that passed.
 #[derive(Clone, Debug, Default)]
@@ -70,48 +26,40 @@ pub(super) struct Message {
 }
 
 /// Checks all messages.
-pub(super) fn check(bodies: Vec<MessageBody>) -> Result<Vec<Message>, Refusal> {
-    let messages: Vec<Message> =
-        bodies.into_iter().enumerate().map(|(at, body)| message(at, body)).collect::<Result<_, _>>()?;
+pub(super) fn check(values: &[Value]) -> Result<Vec<Message>, Refusal> {
+    let messages = values.iter().enumerate().map(|(at, value)| message(at, value));
+    let messages = messages.collect::<Result<Vec<_>, _>>()?;
     check_calls_are_answered(&messages)?;
     Ok(messages)
 }
 
-fn message(at: usize, body: MessageBody) -> Result<Message, Refusal> {
+fn message(at: usize, value: &Value) -> Result<Message, Refusal> {
     let path = format!("messages[{at}].content");
-    let calls = body.tool_calls.unwrap_or_default();
-    let is_empty = calls.is_empty()
-        && body.content.is_none()
-        && (body.function_call.is_none() && body.refusal.is_none() && body.audio.is_none());
-    if is_empty {
+    if ["content", "tool_calls", "function_call", "refusal", "audio"].iter().all(|name| value[name].is_null())
+    {
         let message = format!("Invalid value for 'content': expected a string, got null. ({path})");
         return Err(invalid(&path, message));
     }
-    let mut message = Message { role: body.role, answers: body.tool_call_id, ..Message::default() };
-    for call in calls {
-        message.tokens += 1 + words::count(&call.function.arguments);
-        message.calls.push(call.id);
+    let own = |name: &str| text(value, name).to_owned();
+    let answers = value["tool_call_id"].as_str().map(str::to_owned);
+    let mut message = Message { role: own("role"), text: own("content"), answers, ..Message::default() };
+    message.tokens = words::count(&message.text);
+    for call in items(value, "tool_calls") {
+        message.tokens += 1 + words::count(text(&call["function"], "arguments"));
+        message.calls.push(text(call, "id").to_owned());
     }
-    match body.content {
-        None => {}
-        Some(Content::Text(text)) => {
-            message.tokens += words::count(&text);
-            message.text = text;
-        }
-        Some(Content::Parts(parts)) => {
-            for (at, part) in parts.into_iter().enumerate() {
-                match (part.text.as_ref().or(part.refusal.as_ref()), part.image_url) {
-                    (Some(text), _) => message.tokens += words::count(text),
-                    (None, Some(image)) => {
-                        let (name, tokens) = picture(&format!("{path}[{at}].image_url.url"), &image.url)?;
-                        message.images.push(name);
-                        message.tokens += tokens;
-                    }
-                    (None, None) => message.tokens += OPAQUE_TOKENS,
-                }
-                message.text.push_str(&part.text.unwrap_or_default());
+    for (at, part) in items(value, "content").iter().enumerate() {
+        message.tokens += match text(part, "type") {
+            name @ ("text" | "refusal") => words::count(text(part, name)),
+            "image_url" => {
+                let url = text(&part["image_url"], "url");
+                let (name, tokens) = picture(&format!("{path}[{at}].image_url.url"), url)?;
+                message.images.push(name);
+                tokens
             }
-        }
+            _ => OPAQUE_TOKENS,
+        };
+        message.text.push_str(text(part, "text"));
     }
     Ok(message)
 }
@@ -119,7 +67,7 @@ fn message(at: usize, body: MessageBody) -> Result<Message, Refusal> {
 /// Checks an image; gives its name and tokens.
 fn picture(path: &str, url: &str) -> Result<(String, u64), Refusal> {
     let Some(uri) = url.strip_prefix("data:") else {
-        if url.starts_with("https://") || url.starts_with("http://") {
+        if is_web(url) {
             return Ok(("an image by url".to_owned(), OPAQUE_TOKENS));
         }
         let message =

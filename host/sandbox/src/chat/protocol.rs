@@ -8,7 +8,7 @@ use super::errors::{self, Chat};
 use super::request::{self, Details};
 use super::write;
 use crate::text::delivery::reply::{Event, EventKind};
-use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
 use crate::text::record::Usage;
 use crate::text::refusal::Refusal;
@@ -45,10 +45,8 @@ impl TextProtocol for Chat {
         if head.method == Method::POST { Ok(()) } else { Err(errors::method(head.method.as_str())) }
     }
 
-    fn check((): &(), body: &Value, account: usize) -> Result<Accepted<Self>, Refusal> {
-        let request::Request { question, choices, stream, details } = request::check(body, account)?;
-        let model = details.model.id;
-        Ok(Accepted::Answer(Box::new(Checked { model, question, choices, stream, details })))
+    fn check((): &(), body: &Value, account: usize) -> Result<Checked<Self>, Refusal> {
+        request::check(body, account)
     }
 
     /// The longest cached beginning of the prompt is read from the cache; all beginnings are cached anew.
@@ -72,19 +70,14 @@ impl TextProtocol for Chat {
 
     /// A client needs few of these headers; the gateway must pass on none of the rest.
     fn headers(request_id: String, _: u64) -> Vec<(&'static str, String)> {
+        #[rustfmt::skip]
         let fixed = [
-            ("openai-organization", "org-sandbox"),
-            ("openai-project", "proj_sandbox"),
-            ("openai-processing-ms", "137"),
-            ("openai-version", "2020-10-01"),
-            ("x-ratelimit-limit-requests", "10000"),
-            ("x-ratelimit-remaining-requests", "9999"),
-            ("x-ratelimit-reset-requests", "6ms"),
-            ("x-ratelimit-limit-tokens", "2000000"),
-            ("x-ratelimit-remaining-tokens", "1999990"),
-            ("x-ratelimit-reset-tokens", "6m0s"),
-            ("cf-ray", "8f0000000000sand-LIS"),
-            ("set-cookie", "__cf_bm=sandbox-chat; path=/; HttpOnly"),
+            ("openai-organization", "org-sandbox"), ("openai-project", "proj_sandbox"),
+            ("openai-processing-ms", "137"), ("openai-version", "2020-10-01"),
+            ("x-ratelimit-limit-requests", "10000"), ("x-ratelimit-remaining-requests", "9999"),
+            ("x-ratelimit-reset-requests", "6ms"), ("x-ratelimit-limit-tokens", "2000000"),
+            ("x-ratelimit-remaining-tokens", "1999990"), ("x-ratelimit-reset-tokens", "6m0s"),
+            ("cf-ray", "8f0000000000sand-LIS"), ("set-cookie", "__cf_bm=sandbox-chat; path=/; HttpOnly"),
             ("set-cookie", "_cfuvid=sandbox-chat; path=/; HttpOnly"),
         ];
         let fixed = fixed.map(|(name, value)| (name, value.to_owned()));

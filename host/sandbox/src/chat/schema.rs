@@ -3,182 +3,75 @@
 use crate::common::schema::Kind::{
     Any, Flag, Integer, List, Map, Name, Number, Object, Text, TextOr, Variants, Word,
 };
-use crate::common::schema::{Field, Kind, OTHERS, Variant, optional, required};
+use crate::common::schema::{Field, Kind, Variant, fields, object};
 
 const MANY: usize = usize::MAX;
 
-const TEXT: Variant = ("text", &[required("type", Any), required("text", Text)]);
-const REFUSAL: Variant = ("refusal", &[required("type", Any), required("refusal", Text)]);
-const IMAGE: Variant = (
-    "image_url",
-    &[
-        required("type", Any),
-        required(
-            "image_url",
-            Object(&[required("url", Text), optional("detail", Word(&["low", "high", "auto"]))]),
-        ),
-    ],
-);
-const AUDIO: Variant = (
-    "input_audio",
-    &[
-        required("type", Any),
-        required("input_audio", Object(&[required("data", Text), required("format", Word(&["wav", "mp3"]))])),
-    ],
-);
-const FILE: Variant = (
-    "file",
-    &[
-        required("type", Any),
-        required(
-            "file",
-            Object(&[optional("file_data", Any), optional("file_id", Any), optional("filename", Any)]),
-        ),
-    ],
-);
+const TEXT: Variant = ("text", &fields! { text: Text });
+const REFUSAL: Variant = ("refusal", &fields! { refusal: Text });
+const IMAGE: Variant =
+    ("image_url", &fields! { image_url: object! { url: Text, detail?: Word(&["low", "high", "auto"]) } });
+const AUDIO: Variant =
+    ("input_audio", &fields! { input_audio: object! { data: Text, format: Word(&["wav", "mp3"]) } });
+const FILE: Variant = ("file", &fields! { file: object! { file_data?: Any, file_id?: Any, filename?: Any } });
 
-const fn content(parts: &'static Kind) -> Kind {
-    TextOr(&Text, parts)
-}
+const TEXT_CONTENT: Kind = TextOr(&Text, &List(&Variants("type", &[TEXT]), 1, MANY));
+const USER_CONTENT: Kind = TextOr(&Text, &List(&Variants("type", &[TEXT, IMAGE, AUDIO, FILE]), 1, MANY));
+const ASSISTANT_CONTENT: Kind = TextOr(&Text, &List(&Variants("type", &[TEXT, REFUSAL]), 1, MANY));
 
-const TEXT_PARTS: Kind = List(&Variants("type", &[TEXT]), 1, MANY);
-const USER_PARTS: Kind = List(&Variants("type", &[TEXT, IMAGE, AUDIO, FILE]), 1, MANY);
-const ASSISTANT_PARTS: Kind = List(&Variants("type", &[TEXT, REFUSAL]), 1, MANY);
+const CALL: Kind =
+    object! { id: Text, type: Word(&["function"]), function: object! { name: Text, arguments: Text } };
 
-const FUNCTION: &[&str] = &["function"];
-const CALL: Kind = Object(&[
-    required("id", Text),
-    required("type", Word(FUNCTION)),
-    required("function", Object(&[required("name", Text), required("arguments", Text)])),
+const INSTRUCTIONS: &[Field] = &fields! { content: TEXT_CONTENT, name?: Any };
+const USER: Variant = ("user", &fields! { content: USER_CONTENT, name?: Any });
+const TOOL_RESULT: Variant = ("tool", &fields! { tool_call_id: Text, content: TEXT_CONTENT });
+/// Clients send an answer back with all its fields. The last is in a clone's answer alone, so only a clone takes it.
+const CLONE_ASSISTANT: &[Field; 8] = &fields! {
+    content?: ASSISTANT_CONTENT, name?: Any, tool_calls?: List(&CALL, 1, MANY), refusal?: Any, audio?: Any,
+    function_call?: Any, annotations?: Any, reasoning_content?: Any,
+};
+const ASSISTANT: &[Field] = CLONE_ASSISTANT.split_at(7).0;
+#[rustfmt::skip]
+const MESSAGE: Kind = Variants("role", &[
+    ("system", INSTRUCTIONS), ("assistant", ASSISTANT), USER, ("function", INSTRUCTIONS), TOOL_RESULT,
+    ("developer", INSTRUCTIONS),
 ]);
-
-const INSTRUCTIONS: &[Field] =
-    &[required("role", Any), required("content", content(&TEXT_PARTS)), optional("name", Any)];
-const USER: Variant =
-    ("user", &[required("role", Any), required("content", content(&USER_PARTS)), optional("name", Any)]);
-const TOOL_RESULT: Variant = (
-    "tool",
-    &[required("role", Any), required("tool_call_id", Text), required("content", content(&TEXT_PARTS))],
-);
-const ASSISTANT_FIELDS: &[Field; 9] = &[
-    required("role", Any),
-    optional("content", content(&ASSISTANT_PARTS)),
-    optional("name", Any),
-    optional("tool_calls", List(&CALL, 1, MANY)),
-    optional("refusal", Any),
-    optional("audio", Any),
-    optional("function_call", Any),
-    // Clients send an answer back with all its fields.
-    optional("annotations", Any),
-    // A clone's answer alone has it, so only a clone takes it.
-    optional("reasoning_content", Any),
-];
-const CLONE_ASSISTANT: &[Field] = ASSISTANT_FIELDS;
-const ASSISTANT: &[Field] = ASSISTANT_FIELDS.split_at(8).0;
-const MESSAGE: Kind = Variants(
-    "role",
-    &[
-        ("system", INSTRUCTIONS),
-        ("assistant", ASSISTANT),
-        USER,
-        ("function", INSTRUCTIONS),
-        TOOL_RESULT,
-        ("developer", INSTRUCTIONS),
-    ],
-);
 const CLONE_MESSAGE: Kind =
     Variants("role", &[("system", INSTRUCTIONS), ("assistant", CLONE_ASSISTANT), USER, TOOL_RESULT]);
 
-const TOOL: Kind = Variants(
-    "type",
-    &[(
-        "function",
-        &[
-            required("type", Any),
-            required(
-                "function",
-                Object(&[
-                    required("name", Name(64, "^[a-zA-Z0-9_-]+$")),
-                    optional("description", Text),
-                    optional("parameters", Object(&[OTHERS])),
-                    optional("strict", Flag),
-                ]),
-            ),
-        ],
-    )],
-);
+const FUNCTION: Kind = object! {
+    name: Name(64, "^[a-zA-Z0-9_-]+$"), description?: Text, parameters?: object! { .. }, strict?: Flag,
+};
+const TOOL: Kind = Variants("type", &[("function", &fields! { function: FUNCTION })]);
 const TOOL_CHOICE: Kind = TextOr(
     &Word(&["none", "auto", "required"]),
-    &Variants(
-        "type",
-        &[("function", &[required("type", Any), required("function", Object(&[required("name", Text)]))])],
-    ),
+    &Variants("type", &[("function", &fields! { function: object! { name: Text } })]),
 );
+const JSON_SCHEMA: Kind = object! { name: Text, description?: Any, schema: object! { .. }, strict?: Any };
 const RESPONSE_FORMAT: Kind = Variants(
     "type",
-    &[
-        ("json_object", &[required("type", Any)]),
-        (
-            "json_schema",
-            &[
-                required("type", Any),
-                required(
-                    "json_schema",
-                    Object(&[
-                        required("name", Text),
-                        optional("description", Any),
-                        required("schema", Object(&[OTHERS])),
-                        optional("strict", Any),
-                    ]),
-                ),
-            ],
-        ),
-        ("text", &[required("type", Any)]),
-    ],
+    &[("json_object", &[]), ("json_schema", &fields! { json_schema: JSON_SCHEMA }), ("text", &[])],
 );
-
-const STREAM_OPTIONS: Kind =
-    Object(&[optional("include_usage", Flag), optional("include_obfuscation", Flag)]);
+const STREAM_OPTIONS: Kind = object! { include_usage?: Flag, include_obfuscation?: Flag };
 
 const fn body(message: &'static Kind) -> [Field; 36] {
-    [
-        required("model", Text),
-        required("messages", List(message, 1, MANY)),
-        optional("max_completion_tokens", Integer(1, i64::MAX)),
-        optional("max_tokens", Integer(1, i64::MAX)),
-        optional("temperature", Number(0.0, 2.0)),
-        optional("top_p", Number(0.0, 1.0)),
-        optional("frequency_penalty", Number(-2.0, 2.0)),
-        optional("presence_penalty", Number(-2.0, 2.0)),
-        optional("seed", Integer(i64::MIN, i64::MAX)),
-        optional("logit_bias", Map(&Number(-100.0, 100.0))),
-        optional("logprobs", Flag),
-        optional("top_logprobs", Integer(0, 20)),
-        optional("n", Integer(1, 128)),
-        optional("stop", TextOr(&Text, &List(&Text, 0, 4))),
-        optional("response_format", RESPONSE_FORMAT),
-        optional("modalities", Any),
-        optional("audio", Any),
-        optional("prediction", Any),
-        optional("verbosity", Word(&["low", "medium", "high"])),
-        optional("tools", List(&TOOL, 1, 128)),
-        optional("tool_choice", TOOL_CHOICE),
-        optional("parallel_tool_calls", Flag),
-        optional("functions", Any),
-        optional("function_call", Any),
-        optional("reasoning_effort", Word(&["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
-        optional("stream", Flag),
-        optional("stream_options", STREAM_OPTIONS),
-        optional("service_tier", Word(&["auto", "default", "flex", "priority"])),
-        optional("store", Flag),
-        optional("metadata", Map(&Text)),
-        optional("user", Text),
-        optional("safety_identifier", Text),
-        optional("prompt_cache_key", Text),
-        optional("prompt_cache_retention", Any),
-        optional("web_search_options", Any),
-        optional("moderation", Any),
-    ]
+    fields! {
+        model: Text, messages: List(message, 1, MANY),
+        max_completion_tokens?: Integer(1, i64::MAX), max_tokens?: Integer(1, i64::MAX),
+        temperature?: Number(0.0, 2.0), top_p?: Number(0.0, 1.0),
+        frequency_penalty?: Number(-2.0, 2.0), presence_penalty?: Number(-2.0, 2.0),
+        seed?: Integer(i64::MIN, i64::MAX), logit_bias?: Map(&Number(-100.0, 100.0)),
+        logprobs?: Flag, top_logprobs?: Integer(0, 20), n?: Integer(1, 128),
+        stop?: TextOr(&Text, &List(&Text, 0, 4)), response_format?: RESPONSE_FORMAT,
+        modalities?: Any, audio?: Any, prediction?: Any, verbosity?: Word(&["low", "medium", "high"]),
+        tools?: List(&TOOL, 1, 128), tool_choice?: TOOL_CHOICE, parallel_tool_calls?: Flag,
+        functions?: Any, function_call?: Any,
+        reasoning_effort?: Word(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]),
+        stream?: Flag, stream_options?: STREAM_OPTIONS,
+        service_tier?: Word(&["auto", "default", "flex", "priority"]), store?: Flag, metadata?: Map(&Text),
+        user?: Text, safety_identifier?: Text, prompt_cache_key?: Text, prompt_cache_retention?: Any,
+        web_search_options?: Any, moderation?: Any,
+    }
 }
 
 /// A request's body.
@@ -187,19 +80,9 @@ pub(super) const BODY: Kind = Object(&body(&MESSAGE));
 pub(super) const CLONE_BODY: Kind = Object(&body(&CLONE_MESSAGE));
 
 /// Fields that a clone does not know.
+#[rustfmt::skip]
 pub(super) const NEWER: &[&str] = &[
-    "max_completion_tokens",
-    "modalities",
-    "audio",
-    "prediction",
-    "verbosity",
-    "reasoning_effort",
-    "service_tier",
-    "store",
-    "metadata",
-    "safety_identifier",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "web_search_options",
+    "max_completion_tokens", "modalities", "audio", "prediction", "verbosity", "reasoning_effort", "service_tier",
+    "store", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "web_search_options",
     "moderation",
 ];

@@ -3,40 +3,14 @@
 use serde_json::{Value, json};
 
 use super::errors::Chat;
-use crate::text::answer::generate::{Answer, Call, Part, Stop};
+use crate::common::schema::{items, text};
+use crate::text::answer::generate::{Answer, Part, Stop};
 use crate::text::answer::seed::Seed;
 use crate::text::answer::words;
 use crate::text::delivery::reply::{Event, EventKind};
 use crate::text::endpoint::Written;
 use crate::text::markers::Marker;
 use crate::text::record::Usage;
-
-/// One choice, its parts sorted by the fields they are written to.
-#[derive(Default)]
-struct Choice<'a> {
-    text: &'a str,
-    /// Only clones show their thinking.
-    reasoning: Option<&'a str>,
-    refusal: Option<&'a str>,
-    calls: Vec<&'a Call>,
-    finish: &'static str,
-}
-
-impl<'a> Choice<'a> {
-    fn of(answer: &'a Answer, shows_reasoning: bool) -> Self {
-        let mut choice = Self { finish: finish(&answer.stop), ..Self::default() };
-        for part in &answer.parts {
-            match part {
-                Part::Call(call) => choice.calls.push(call),
-                Part::Refusal(text) => choice.refusal = Some(text),
-                Part::Text(text) => choice.text = text,
-                Part::Thinking { text, .. } if shows_reasoning => choice.reasoning = Some(text),
-                Part::Thinking { .. } | Part::Redacted { .. } => {}
-            }
-        }
-        choice
-    }
-}
 
 fn finish(stop: &Stop) -> &'static str {
     match stop {
@@ -47,19 +21,19 @@ fn finish(stop: &Stop) -> &'static str {
     }
 }
 
-fn choices<'a>(answer: &'a Written<'_, Chat>) -> impl Iterator<Item = (usize, Choice<'a>)> {
-    let shows_reasoning = answer.request.details.model.clone;
-    answer.answers.iter().map(move |answer| Choice::of(answer, shows_reasoning)).enumerate()
-}
-
 /// The answer in one piece.
 pub(super) fn whole(answer: &Written<'_, Chat>) -> Value {
+    let choice = |(index, choice): (usize, &Answer)| {
+        let (message, finish) = (message(choice, answer), finish(&choice.stop));
+        json!({ "index": index, "message": message, "finish_reason": finish, "logprobs": null })
+    };
+    let choices: Vec<Value> = answer.answers.iter().enumerate().map(choice).collect();
     let mut body = json!({
         "id": answer.id,
         "object": "chat.completion",
         "created": answer.created,
         "model": answer.request.model,
-        "choices": choices(answer).map(message).collect::<Vec<_>>(),
+        "choices": choices,
         "system_fingerprint": "fp_sandbox",
         "service_tier": "default",
     });
@@ -69,22 +43,30 @@ pub(super) fn whole(answer: &Written<'_, Chat>) -> Value {
     body
 }
 
-fn message((index, choice): (usize, Choice<'_>)) -> Value {
-    let has_content = !choice.text.is_empty() || choice.calls.is_empty() && choice.refusal.is_none();
-    let content = has_content.then_some(choice.text);
-    let mut message =
-        json!({ "role": "assistant", "content": content, "refusal": choice.refusal, "annotations": [] });
-    if let Some(reasoning) = choice.reasoning {
-        message["reasoning_content"] = reasoning.into();
+/// The message of one choice. Only clones show their thinking.
+fn message(choice: &Answer, answer: &Written<'_, Chat>) -> Value {
+    let mut message = json!({ "role": "assistant", "content": null, "refusal": null, "annotations": [] });
+    let mut calls: Vec<Value> = Vec::new();
+    for part in &choice.parts {
+        match part {
+            Part::Call(call) => {
+                let function = json!({ "name": call.name, "arguments": call.arguments });
+                calls.push(json!({ "id": call.id, "type": "function", "function": function }));
+            }
+            Part::Refusal(text) => message["refusal"] = text.as_str().into(),
+            Part::Text(text) => message["content"] = text.as_str().into(),
+            Part::Thinking { text, .. } if answer.request.details.model.clone => {
+                message["reasoning_content"] = text.as_str().into();
+            }
+            Part::Thinking { .. } | Part::Redacted { .. } => {}
+        }
     }
-    if !choice.calls.is_empty() {
-        let call = |call: &&Call| {
-            let function = json!({ "name": call.name, "arguments": call.arguments });
-            json!({ "id": call.id, "type": "function", "function": function })
-        };
-        message["tool_calls"] = choice.calls.iter().map(call).collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    } else if message["content"].is_null() && message["refusal"].is_null() {
+        message["content"] = "".into();
     }
-    json!({ "index": index, "message": message, "finish_reason": choice.finish, "logprobs": null })
+    message
 }
 
 fn usage(usage: Usage) -> Value {
@@ -109,12 +91,12 @@ pub(super) fn events(answer: &Written<'_, Chat>) -> Vec<Event> {
         obfuscated: details.obfuscated || faults.has(Marker::Obfuscation),
         null_usage: tells_usage && !is_clone,
     };
-    for (index, choice) in choices(answer) {
-        writer.choice(index, &choice);
+    for (index, choice) in answer.answers.iter().enumerate() {
+        writer.choice(index, &message(choice, answer));
         if faults.has(Marker::DoneEarly) {
             continue;
         }
-        let mut last = writer.chunk(index, json!({}), Some(choice.finish));
+        let mut last = writer.chunk(index, json!({}), Some(finish(&choice.stop)));
         if is_clone && tells_usage && index + 1 == answer.answers.len() {
             last["usage"] = usage(answer.usage);
         }
@@ -140,35 +122,31 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn choice(&mut self, index: usize, choice: &Choice<'_>) {
-        let content = choice.calls.is_empty().then_some("");
+    fn choice(&mut self, index: usize, message: &Value) {
+        let calls = items(message, "tool_calls");
+        let content = calls.is_empty().then_some("");
         let first = json!({ "role": "assistant", "content": content, "refusal": null });
         let first = self.chunk(index, first, None);
         self.push(&first, EventKind::Frame);
-        self.pieces(index, choice.reasoning.unwrap_or_default(), "reasoning_content");
-        self.pieces(index, choice.refusal.unwrap_or_default(), "refusal");
-        self.pieces(index, choice.text, "content");
-        self.calls(index, &choice.calls);
-    }
-
-    fn pieces(&mut self, index: usize, text: &str, field: &str) {
-        for piece in words::pieces(&mut self.seed, text) {
-            self.delta(index, json!({ field: piece }));
+        for field in ["reasoning_content", "refusal", "content"] {
+            for piece in words::pieces(&mut self.seed, text(message, field)) {
+                self.delta(index, json!({ field: piece }));
+            }
         }
+        self.calls(index, calls);
     }
 
     /// Calls one after the other, or interleaved: one piece of each in turn.
-    fn calls(&mut self, index: usize, calls: &[&Call]) {
+    fn calls(&mut self, index: usize, calls: &[Value]) {
         let mut deltas: Vec<(usize, Value)> = Vec::new();
         for (at, call) in calls.iter().enumerate() {
-            let function = json!({ "name": call.name, "arguments": "" });
-            deltas.push((0, json!({ "index": at, "id": call.id, "type": "function", "function": function })));
-            let pieces = words::pieces(&mut self.seed, &call.arguments).into_iter().enumerate();
-            deltas.extend(
-                pieces.map(|(step, piece)| {
-                    (step + 1, json!({ "index": at, "function": { "arguments": piece } }))
-                }),
-            );
+            let mut start = call.clone();
+            start["index"] = at.into();
+            start["function"]["arguments"] = "".into();
+            deltas.push((0, start));
+            let pieces = words::pieces(&mut self.seed, text(&call["function"], "arguments"));
+            let delta = |piece| json!({ "index": at, "function": { "arguments": piece } });
+            deltas.extend(pieces.into_iter().enumerate().map(|(step, piece)| (step + 1, delta(piece))));
         }
         if self.answer.faults.has(Marker::Interleaved) {
             deltas.sort_by_key(|(step, _)| *step);

@@ -11,48 +11,20 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use image::codecs::webp::WebPEncoder;
-use image::{ExtendedColorType, ImageEncoder, ImageError};
+use image::{ExtendedColorType, ImageEncoder, ImageError, ImageFormat as Format};
 
 /// Pictures kept: a picture is usually fetched soon after it was made, or never again.
 const KEPT: usize = 32;
 /// Tiles of the pattern along each side.
 const TILES: usize = 8;
 
-/// A file format the provider writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    Jpeg,
-    Png,
-    Webp,
+/// The format of that name, as requests and file extensions spell it: `jpeg`, `png` or `webp`.
+pub(crate) fn format_named(name: &str) -> Option<Format> {
+    [Format::Jpeg, Format::Png, Format::WebP].into_iter().find(|format| format_name(*format) == name)
 }
 
-impl Format {
-    /// The format of that name, as requests and file extensions spell it.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "jpeg" => Some(Self::Jpeg),
-            "png" => Some(Self::Png),
-            "webp" => Some(Self::Webp),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Jpeg => "jpeg",
-            Self::Png => "png",
-            Self::Webp => "webp",
-        }
-    }
-
-    pub(crate) fn mime(self) -> &'static str {
-        match self {
-            Self::Jpeg => "image/jpeg",
-            Self::Png => "image/png",
-            Self::Webp => "image/webp",
-        }
-    }
+pub(crate) fn format_name(format: Format) -> &'static str {
+    format.to_mime_type().trim_start_matches("image/")
 }
 
 /// A picture to be made.
@@ -77,7 +49,7 @@ impl Picture {
             }
             Format::Png => PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Sub)
                 .write_image(&pixels, width, height, colour),
-            Format::Webp => WebPEncoder::new_lossless(&mut file).write_image(&pixels, width, height, colour),
+            other => image::write_buffer_with_format(&mut file, &pixels, width, height, colour, other),
         }?;
         Ok(file.into_inner())
     }
@@ -154,15 +126,11 @@ mod tests {
 
     #[test]
     fn files_are_of_their_kind_and_size() {
-        for (format, kind) in [
-            (Format::Jpeg, image::ImageFormat::Jpeg),
-            (Format::Png, image::ImageFormat::Png),
-            (Format::Webp, image::ImageFormat::WebP),
-        ] {
+        for format in [Format::Jpeg, Format::Png, Format::WebP] {
             for (width, height) in [(1, 1), (3, 200), (200, 3), (7, 9), (320, 240)] {
                 let file = picture(width, height, format, 90).encode().expect("encodes");
-                assert_eq!(image::guess_format(&file).expect("known"), kind);
-                let decoded = image::load_from_memory_with_format(&file, kind).expect("decodes");
+                assert_eq!(image::guess_format(&file).expect("known"), format);
+                let decoded = image::load_from_memory_with_format(&file, format).expect("decodes");
                 assert_eq!((decoded.width(), decoded.height()), (width, height), "{format:?}");
             }
         }
@@ -176,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_gallery_forgets_the_oldest() {
+    async fn the_cache_drops_the_oldest() {
         let pictures = PictureCache::default();
         let first = pictures.file(picture(4, 4, Format::Png, 0)).await.expect("made");
         for tint in 1..=u8::try_from(KEPT).expect("small") {

@@ -2,39 +2,31 @@
 
 use std::sync::Arc;
 
-use http::{Method, Request, StatusCode};
+use http::{Method, Request};
 use hyper::body::Incoming;
+use serde::Serialize;
 
 use crate::common::server::{Handler, HandlerResult, reply};
 
 /// Writes the current record.
-type Read = Box<dyn Fn() -> serde_json::Result<Vec<u8>> + Send + Sync>;
+type Write = Box<dyn Fn() -> Vec<u8> + Send + Sync>;
 
 /// One path for each record.
-#[derive(Default)]
-pub(crate) struct RecordsEndpoint(Vec<(&'static str, Read)>);
+pub(crate) struct RecordsEndpoint<const N: usize>(pub(crate) [(&'static str, Write); N]);
 
-impl RecordsEndpoint {
-    /// The same listener with one path more.
-    pub(crate) fn with(
-        mut self,
-        path: &'static str,
-        read: impl Fn() -> serde_json::Result<Vec<u8>> + Send + Sync + 'static,
-    ) -> Self {
-        self.0.push((path, Box::new(read)));
-        self
-    }
+/// Writes what `read` gives.
+pub(crate) fn record<T: Serialize>(read: impl Fn() -> T + Send + Sync + 'static) -> Write {
+    Box::new(move || serde_json::to_vec(&read()).expect("a record is plain data with text keys"))
 }
 
-impl Handler for RecordsEndpoint {
+impl<const N: usize> Handler for RecordsEndpoint<N> {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let Some((_, read)) = self.0.iter().find(|(path, _)| *path == request.uri().path()) else {
-            return Ok(reply(StatusCode::NOT_FOUND, "text/plain", "no such record"));
+        let Some((_, write)) = self.0.iter().find(|(path, _)| *path == request.uri().path()) else {
+            return Ok(reply(404, "text/plain", "no such record"));
         };
         if request.method() != Method::GET {
-            return Ok(reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "method not allowed"));
+            return Ok(reply(405, "text/plain", "method not allowed"));
         }
-        let text = read().expect("a record is plain data with text keys");
-        Ok(reply(StatusCode::OK, "application/json", text))
+        Ok(reply(200, "application/json", write()))
     }
 }

@@ -15,16 +15,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
+use image::ImageFormat as Format;
 use sha2::{Digest, Sha256};
-use url::form_urlencoded;
 
 use crate::common::clock;
-use crate::common::picture::{Format, Picture, PictureCache};
-use crate::common::server::{Body, Handler, HandlerResult, reply, with};
+use crate::common::picture::{Picture, PictureCache, format_named};
+use crate::common::server::{Body, Handler, HandlerResult, parameter, reply, with};
 
 /// More would take the memory of a small machine.
 const MAX_PIXELS: u64 = 36_000_000;
@@ -46,21 +46,14 @@ impl Samples {
         Self { origin, pictures: PictureCache::default() }
     }
 
-    async fn picture(&self, name: &str) -> Response<Body> {
+    /// A picture, over `span` if there is one.
+    async fn picture(&self, name: &str, span: Option<Duration>) -> Response<Body> {
         let Some((width, height, format)) = named_size(name) else { return missing() };
         let picture = Picture { width, height, format, digest: Sha256::digest(name).into() };
-        match self.pictures.file(picture).await {
-            Some(file) => reply(StatusCode::OK, format.mime(), file),
-            None => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "the picture could not be made"),
-        }
-    }
-
-    async fn slow(&self, query: &str) -> Response<Body> {
-        let span = Duration::from_millis(number(query, "ms").unwrap_or(10_000));
-        let picture = Picture { width: 64, height: 64, format: Format::Png, digest: [7; 32] };
-        match self.pictures.file(picture).await {
-            Some(file) => trickle(&file, span),
-            None => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "the picture could not be made"),
+        match (self.pictures.file(picture).await, span) {
+            (Some(file), Some(span)) => trickle(&file, span),
+            (Some(file), None) => reply(200, format.to_mime_type(), file),
+            (None, _) => reply(500, "text/plain", "the picture could not be made"),
         }
     }
 
@@ -69,28 +62,27 @@ impl Samples {
             0 | 1 => format!("{}/samples/64x64.png", self.origin),
             more => format!("{}/samples/redirect?n={}", self.origin, more - 1),
         };
-        with(reply(StatusCode::FOUND, "text/plain", "over there"), "location", &location)
+        found(&location)
     }
 }
 
 impl Handler for Samples {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let refused = reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "GET or HEAD");
-            return Ok(with(refused, "allow", "GET, HEAD"));
+            return Ok(with(reply(405, "text/plain", "GET or HEAD"), "allow", "GET, HEAD"));
         }
         let query = request.uri().query().unwrap_or_default();
         let Some(name) = request.uri().path().strip_prefix("/samples/") else { return Ok(missing()) };
         Ok(match name {
-            "not-an-image" => reply(StatusCode::OK, "text/plain", "This is a line of text, not a picture.\n"),
-            "slow" => self.slow(query).await,
-            "redirect" => self.redirect(query),
-            "redirect-to-private" => {
-                let found = reply(StatusCode::FOUND, "text/plain", "over there");
-                with(found, "location", "http://169.254.169.254/latest/meta-data/")
+            "not-an-image" => reply(200, "text/plain", "This is a line of text, not a picture.\n"),
+            "slow" => {
+                let span = Duration::from_millis(number(query, "ms").unwrap_or(10_000));
+                self.picture("64x64.png", Some(span)).await
             }
+            "redirect" => self.redirect(query),
+            "redirect-to-private" => found("http://169.254.169.254/latest/meta-data/"),
             "huge" => huge(query.contains("length=none")),
-            picture => self.picture(picture).await,
+            picture => self.picture(picture, None).await,
         })
     }
 }
@@ -98,7 +90,7 @@ impl Handler for Samples {
 /// Width, height and format of a sample's file name, if there is such a sample.
 pub(crate) fn named_size(name: &str) -> Option<(u32, u32, Format)> {
     let (size, extension) = name.split_once('.')?;
-    let format = Format::named(extension)?;
+    let format = format_named(extension)?;
     let (width, height) = size.split_once('x')?;
     let (width, height) = (side(width)?, side(height)?);
     (u64::from(width) * u64::from(height) <= MAX_PIXELS).then_some((width, height, format))
@@ -109,11 +101,15 @@ fn side(text: &str) -> Option<u32> {
 }
 
 fn missing() -> Response<Body> {
-    reply(StatusCode::NOT_FOUND, "text/plain", "no such sample")
+    reply(404, "text/plain", "no such sample")
+}
+
+fn found(location: &str) -> Response<Body> {
+    with(reply(302, "text/plain", "over there"), "location", location)
 }
 
 fn number(query: &str, name: &str) -> Option<u64> {
-    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name)?.1.parse().ok()
+    parameter(query, name)?.parse().ok()
 }
 
 /// `file` in twenty pieces, evenly over `span`.
@@ -127,7 +123,7 @@ fn trickle(file: &Bytes, span: Duration) -> Response<Body> {
         clock::pause(pace).await;
         Some((Ok(Frame::data(piece)), rest))
     });
-    let response = reply(StatusCode::OK, Format::Png.mime(), Bytes::new());
+    let response = reply(200, Format::Png.to_mime_type(), Bytes::new());
     with(response, "content-length", &file.len().to_string())
         .map(|_| BodyExt::boxed_unsync(StreamBody::new(frames)))
 }
@@ -144,7 +140,7 @@ fn huge(unannounced: bool) -> Response<Body> {
         let sent = sent + piece.len();
         Some((Ok(Frame::data(piece)), sent))
     });
-    let response = reply(StatusCode::OK, Format::Png.mime(), Bytes::new())
+    let response = reply(200, Format::Png.to_mime_type(), Bytes::new())
         .map(|_| BodyExt::boxed_unsync(StreamBody::new(frames)));
     if unannounced { response } else { with(response, "content-length", &HUGE_BYTES.to_string()) }
 }
@@ -155,20 +151,14 @@ mod tests {
 
     #[test]
     fn names() {
-        for (name, expected) in [
-            ("640x480.png", Some((640, 480, Format::Png))),
-            ("1x1.webp", Some((1, 1, Format::Webp))),
-            ("6000x6000.jpeg", Some((6000, 6000, Format::Jpeg))),
-            ("6001x6000.jpeg", None),
-            ("0x5.png", None),
-            ("5x0.png", None),
-            ("16384x1.png", None),
-            ("5x5.gif", None),
-            ("5x5", None),
-            ("5.png", None),
-            ("-5x5.png", None),
-            ("", None),
-        ] {
+        #[rustfmt::skip]
+        let table = [
+            ("640x480.png", Some((640, 480, Format::Png))), ("1x1.webp", Some((1, 1, Format::WebP))),
+            ("6000x6000.jpeg", Some((6000, 6000, Format::Jpeg))), ("6001x6000.jpeg", None), ("0x5.png", None),
+            ("5x0.png", None), ("16384x1.png", None), ("5x5.gif", None), ("5x5", None), ("5.png", None),
+            ("-5x5.png", None), ("", None),
+        ];
+        for (name, expected) in table {
             assert_eq!(named_size(name), expected, "{name}");
         }
     }

@@ -25,13 +25,13 @@ pub(crate) enum Kind {
     Text,
     /// One kind for a string, another for other values.
     TextOr(&'static Kind, &'static Kind),
-    /// The field of that name chooses between variants.
+    /// The field of that name, the tag, chooses between variants.
     Variants(&'static str, &'static [Variant]),
     /// One of a few words.
     Word(&'static [&'static str]),
 }
 
-/// An object that its tag chooses.
+/// An object that its tag chooses; the tag itself is not listed.
 pub(crate) type Variant = (&'static str, &'static [Field]);
 
 /// A field of an object.
@@ -55,6 +55,28 @@ pub(crate) const fn optional(name: &'static str, kind: Kind) -> Field {
 /// Stands for fields of any other name.
 pub(crate) const OTHERS: Field = optional("*", Kind::Any);
 
+/// The fields of an object: `name: KIND` must be there, `name?: KIND` may be absent or null, `..` takes any others.
+macro_rules! fields {
+    (@ [$($done:tt)*]) => { [$($done)*] };
+    (@ [$($done:tt)*] ..) => { [$($done)* $crate::common::schema::OTHERS] };
+    (@ [$($done:tt)*] $name:ident: $kind:expr $(, $($rest:tt)*)?) => {
+        $crate::common::schema::fields!(
+            @ [$($done)* $crate::common::schema::required(stringify!($name), $kind),] $($($rest)*)?
+        )
+    };
+    (@ [$($done:tt)*] $name:ident?: $kind:expr $(, $($rest:tt)*)?) => {
+        $crate::common::schema::fields!(
+            @ [$($done)* $crate::common::schema::optional(stringify!($name), $kind),] $($($rest)*)?
+        )
+    };
+    ($($fields:tt)*) => { $crate::common::schema::fields!(@ [] $($fields)*) };
+}
+/// An object of these fields.
+macro_rules! object {
+    ($($fields:tt)*) => { $crate::common::schema::Kind::Object(&$crate::common::schema::fields!($($fields)*)) };
+}
+pub(crate) use {fields, object};
+
 /// What is wrong with a value.
 #[derive(Debug)]
 pub(crate) enum Violation<'a> {
@@ -68,7 +90,7 @@ pub(crate) enum Violation<'a> {
     TooShort,
     Type(&'a Kind, &'a Value),
     Unknown,
-    Word(&'static [&'static str], &'a str),
+    Word(&'a [&'static str], &'a str),
 }
 
 /// How a provider writes paths and errors.
@@ -123,21 +145,16 @@ pub(crate) fn check<D: Dialect>(path: &str, value: &Value, kind: &'static Kind) 
             let fits = is_plain && (1..=*max).contains(&name.len());
             if fits { Ok(()) } else { refuse(Violation::Pattern(pattern)) }
         }
-        (Kind::Object(known), Value::Object(fields)) => check_fields::<D>(path, fields, known),
+        (Kind::Object(known), Value::Object(fields)) => check_fields::<D>(path, fields, known, ""),
         (Kind::TextOr(text, _), Value::String(_)) => check::<D>(path, value, text),
         (Kind::TextOr(_, Kind::List(..)), other) if !other.is_array() => refuse(Violation::Type(kind, value)),
         (Kind::TextOr(_, other), _) => check::<D>(path, value, other),
         (Kind::Variants(tag, variants), Value::Object(fields)) => {
             let (path, known) = variant::<D>(path, fields, tag, variants.iter().copied())?;
-            check_fields::<D>(&path, fields, known)
+            check_fields::<D>(&path, fields, known, tag)
         }
-        (Kind::Word(words), Value::String(word)) => {
-            if words.contains(&word.as_str()) {
-                Ok(())
-            } else {
-                refuse(Violation::Word(words, word))
-            }
-        }
+        (Kind::Word(words), Value::String(word)) if words.contains(&word.as_str()) => Ok(()),
+        (Kind::Word(words), Value::String(word)) => refuse(Violation::Word(words, word)),
         _ => refuse(Violation::Type(kind, value)),
     }
 }
@@ -158,13 +175,15 @@ pub(crate) fn variant<D: Dialect>(
     Ok((if D::TAG_IN_PATH { field_path(path, name) } else { path.to_owned() }, known))
 }
 
-/// Checks the fields of an object.
+/// Checks the fields of an object, its tag left out.
 pub(crate) fn check_fields<D: Dialect>(
     path: &str,
     fields: &Map<String, Value>,
     known: &'static [Field],
+    tag: &str,
 ) -> Result<(), D::Refusal> {
-    let is_known = |name: &str| known.iter().any(|field| field.name == name || field.name == OTHERS.name);
+    let is_known =
+        |name: &str| name == tag || known.iter().any(|field| [name, OTHERS.name].contains(&field.name));
     if let Some(name) = fields.keys().find(|name| !is_known(name)) {
         return Err(D::refuse(&field_path(path, name), Violation::Unknown));
     }
@@ -175,4 +194,19 @@ pub(crate) fn check_fields<D: Dialect>(
         }
         _ => Err(D::refuse(&field_path(path, field.name), Violation::Missing)),
     })
+}
+
+/// A text field of an object that passed; empty where it is absent.
+pub(crate) fn text<'a>(object: &'a Value, name: &str) -> &'a str {
+    object[name].as_str().unwrap_or_default()
+}
+
+/// The items of a list field of an object that passed; none where it is absent.
+pub(crate) fn items<'a>(object: &'a Value, name: &str) -> &'a [Value] {
+    object[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Words in quotation marks, as errors list them.
+pub(crate) fn quoted(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| format!("'{word}'")).collect()
 }

@@ -2,15 +2,15 @@
 //!
 //! Owns listeners on 127.0.0.1, their connections, and the reply shapes that handlers share. Knows no route.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
-use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -19,6 +19,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use url::form_urlencoded;
 
 use crate::common::clock;
 use crate::common::connection::Connection;
@@ -29,20 +30,13 @@ const MAX_CONNECTIONS: usize = 4096;
 /// A reply's body; an error in it breaks the connection in the middle.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// A reply, or the connection closed without one.
-pub(crate) type HandlerResult = Result<Response<Body>, CloseConnection>;
+/// A reply; on an error the connection closes without one.
+pub(crate) type HandlerResult = io::Result<Response<Body>>;
 
-/// Close the connection without a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CloseConnection;
-
-impl fmt::Display for CloseConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("connection cut on purpose")
-    }
+/// The error that closes a connection on purpose.
+pub(crate) fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, "closed on purpose")
 }
-
-impl std::error::Error for CloseConnection {}
 
 /// Answers the requests of one listener.
 pub(crate) trait Handler: Send + Sync + 'static {
@@ -71,7 +65,7 @@ impl Listener {
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                    Ok((stream, _)) => { connections.spawn(serve_connection_of(stream, Arc::clone(&handler))); }
+                    Ok((stream, _)) => { connections.spawn(serve_connection(stream, Arc::clone(&handler))); }
                     Err(error) => {
                         tracing::warn!(origin = %self.origin, %error, "sandbox could not accept a connection");
                         clock::pause(Duration::from_millis(50)).await;
@@ -84,7 +78,7 @@ impl Listener {
 }
 
 /// One connection, from its first request to its last.
-async fn serve_connection_of<H: Handler>(stream: TcpStream, handler: Arc<H>) {
+async fn serve_connection<H: Handler>(stream: TcpStream, handler: Arc<H>) {
     let connection = Connection::new(stream);
     let reset_switch = connection.reset_switch();
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -100,21 +94,12 @@ async fn serve_connection_of<H: Handler>(stream: TcpStream, handler: Arc<H>) {
     }
 }
 
-/// Why the body of a request was not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReadError {
-    /// The connection broke.
-    Broken,
-    /// More than the limit.
-    TooLarge,
-}
-
-/// Reads the whole body, at most `limit` bytes. Of a longer body up to `limit` more bytes are read and dropped:
+/// Reads the whole body; gives `None` when it has more than `limit` bytes. Of a longer body up to `limit` more bytes are read and dropped:
 /// a client that still writes would otherwise lose the refusal to a reset.
-pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, ReadError> {
+pub(crate) async fn read(mut body: Incoming, limit: usize) -> io::Result<Option<Bytes>> {
     let (mut kept, mut over) = (BytesMut::new(), 0);
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| ReadError::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(io::Error::other)?.into_data() else { continue };
         if over > 0 || kept.len() + data.len() > limit {
             over += data.len();
             kept.clear();
@@ -125,24 +110,31 @@ pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Read
             break;
         }
     }
-    if over > 0 { Err(ReadError::TooLarge) } else { Ok(kept.freeze()) }
+    Ok((over == 0).then(|| kept.freeze()))
 }
 
-/// A body in one piece.
-pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
+/// The content type of a request, without its parameters.
+pub(crate) fn mime(headers: &HeaderMap) -> &str {
+    let mime = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    mime.split(';').next().unwrap_or_default().trim()
+}
+
+/// The value of a query's parameter.
+pub(crate) fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 /// A reply of one piece.
-pub(crate) fn reply(status: StatusCode, mime: &'static str, bytes: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(whole(bytes));
-    *response.status_mut() = status;
+pub(crate) fn reply(status: u16, mime: &'static str, bytes: impl Into<Bytes>) -> Response<Body> {
+    let body = Full::new(bytes.into()).map_err(|never: Infallible| match never {});
+    let mut response = Response::new(body.boxed_unsync());
+    *response.status_mut() = StatusCode::from_u16(status).expect("handlers give statuses of three digits");
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(mime));
     response
 }
 
 /// A JSON reply.
-pub(crate) fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+pub(crate) fn json(status: u16, value: &serde_json::Value) -> Response<Body> {
     reply(status, "application/json", value.to_string())
 }
 

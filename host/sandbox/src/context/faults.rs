@@ -1,233 +1,196 @@
 //! Faults on demand: markers in the prompt, each for one failure of a job.
 //!
-//! [`MARKERS`] is the whole list. A marker stands anywhere in the prompt; several may be combined. `:K` limits
-//! a fault to the first K submits of that very prompt, or to the first K polls of that job; `:*` is every one.
-//! Other text in double brackets is part of the prompt.
-//!
-//! Faults of a submit come after the checks of key and body. Faults of polls come in the order of the table:
+//! `:K` limits a fault to the first K submits of that very prompt, or to the first K polls of that job. Faults of a
+//! submit come after the checks of key and body. Faults of polls come in the order of the table:
 //! `[[poll-500:2]][[first-poll-404]]` is one 404, then two 500s, then the result.
 
-/// Every marker and what it does.
-pub const MARKERS: &[(&str, &str)] = &[
-    ("[[402]]", "submit answers 402 (every time, or the first K with [[402:K]])"),
-    ("[[403]]", "submit answers 403 (every time, or the first K)"),
-    ("[[422]]", "submit answers 422 with a list of field_errors (every time, or the first K)"),
-    ("[[429]]", "submit answers 429 with Retry-After (every time, or the first K)"),
-    ("[[500]]", "submit answers 500 in plain text (every time, or the first K)"),
-    ("[[503-html]]", "submit answers 503 with an HTML page (every time, or the first K)"),
-    ("[[garbage-submit]]", "the job is accepted, the reply is not JSON"),
-    ("[[submit-hang]]", "the job is accepted, the reply never comes"),
-    ("[[submit-cut]]", "the job is accepted, the connection closes without a reply"),
-    ("[[foreign-poll]]", "the polling_url is on a host that is not the provider's"),
-    ("[[slow:MS]]", "the job takes MS milliseconds"),
-    ("[[never-ready]]", "the job stays Pending"),
-    ("[[first-poll-404]]", "the first poll (or the first K) answers 404, Task not found"),
-    ("[[poll-404]]", "every poll (or the first K) answers 404, Task not found"),
-    ("[[poll-500]]", "the first poll (or the first K) answers 500"),
-    ("[[malformed-json]]", "the first poll (or the first K) answers 200 with broken JSON"),
-    ("[[unknown-status]]", "the first two polls (or the first K) answer status words nobody knows"),
-    ("[[moderated-input]]", "the job ends as Request Moderated"),
-    ("[[moderated-output]]", "the job ends as Content Moderated"),
-    ("[[error]]", "the job ends as Error"),
-    ("[[expired-link]]", "the first link is dead on arrival, the next poll's is fresh"),
-    ("[[dead-link]]", "every link is dead on arrival"),
-    ("[[foreign-link]]", "the link is on a host that is not the provider's"),
-    ("[[private-link]]", "the link points into a private network"),
-    ("[[wrong-type]]", "the file is an HTML page"),
-    ("[[truncated-image]]", "the connection closes in the middle of the file"),
-    ("[[delivery-503]]", "the first download (or the first K) answers 503"),
-];
+use crate::common::markers::Argument::{self, Number, Times};
+use crate::common::markers::{self, EVER, markers};
 
-/// Without end, as a count.
-const EVER: u32 = u32::MAX;
+const NONE: Argument = Argument::None;
 
-/// A refused submit.
+/// What a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SubmitFault {
-    Broken,
-    Credits,
-    Key,
-    Schema,
-    TooMany,
-    Unavailable,
+pub enum Target {
+    /// A submit, which it refuses.
+    Submit,
+    /// The reply to an accepted submit.
+    Receipt,
+    /// The time a job takes.
+    JobTime,
+    /// A poll.
+    Poll,
+    /// The end of a job.
+    Ending,
+    /// The link to the file.
+    Link,
+    /// The file.
+    File,
 }
 
-/// A faulty reply to an accepted submit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReceiptFault {
-    Cut,
-    ForeignPoll,
-    Garbage,
-    Hang,
-}
-
-/// A faulty poll. Several come in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PollFault {
-    NotFound,
-    Broken,
-    Malformed,
-    OddStatus,
-}
-
-/// How a job ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ending {
-    ContentModerated,
-    Error,
-    #[default]
-    Ready,
-    RequestModerated,
-}
-
-/// How long a job takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum JobTime {
-    Milliseconds(u64),
-    Never,
-    #[default]
-    Usual,
-}
-
-/// A faulty link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkFault {
-    Dead,
-    ExpiredOnce,
-    Foreign,
-    Private,
-}
-
-/// A faulty file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileFault {
-    Truncated,
-    /// Of the first so many downloads.
-    Unavailable(u32),
-    WrongType,
+markers! {
+    Target;
+    Credits "402" Times(EVER), Submit "submit answers 402 (every time, or the first K with [[402:K]])";
+    Key "403" Times(EVER), Submit "submit answers 403 (every time, or the first K)";
+    Schema "422" Times(EVER), Submit "submit answers 422 with a list of field_errors (every time, or the first K)";
+    TooMany "429" Times(EVER), Submit "submit answers 429 with Retry-After (every time, or the first K)";
+    Broken "500" Times(EVER), Submit "submit answers 500 in plain text (every time, or the first K)";
+    Unavailable "503-html" Times(EVER), Submit "submit answers 503 with an HTML page (every time, or the first K)";
+    SubmitGarbage "garbage-submit" NONE, Receipt "the job is accepted, the reply is not JSON";
+    SubmitHang "submit-hang" NONE, Receipt "the job is accepted, the reply never comes";
+    SubmitCut "submit-cut" NONE, Receipt "the job is accepted, the connection closes without a reply";
+    ForeignPoll "foreign-poll" NONE, Receipt "the polling_url is on a host that is not the provider's";
+    Slow "slow" Number, JobTime "the job takes N milliseconds";
+    NeverReady "never-ready" NONE, JobTime "the job stays Pending";
+    FirstPollNotFound "first-poll-404" Times(1), Poll "the first poll (or the first K) answers 404, Task not found";
+    PollNotFound "poll-404" Times(EVER), Poll "every poll (or the first K) answers 404, Task not found";
+    PollBroken "poll-500" Times(1), Poll "the first poll (or the first K) answers 500";
+    PollMalformed "malformed-json" Times(1), Poll "the first poll (or the first K) answers 200 with broken JSON";
+    PollOddStatus "unknown-status" Times(2), Poll "the first two polls (or the first K) answer status words nobody knows";
+    RequestModerated "moderated-input" NONE, Ending "the job ends as Request Moderated";
+    ContentModerated "moderated-output" NONE, Ending "the job ends as Content Moderated";
+    Error "error" NONE, Ending "the job ends as Error";
+    ExpiredLink "expired-link" NONE, Link "the first link is dead on arrival, the next poll's is fresh";
+    DeadLink "dead-link" NONE, Link "every link is dead on arrival";
+    ForeignLink "foreign-link" NONE, Link "the link is on a host that is not the provider's";
+    PrivateLink "private-link" NONE, Link "the link points into a private network";
+    WrongType "wrong-type" NONE, File "the file is an HTML page";
+    Truncated "truncated-image" NONE, File "the connection closes in the middle of the file";
+    FileUnavailable "delivery-503" Times(1), File "the first download (or the first K) answers 503";
 }
 
 /// All faults a prompt asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Faults {
-    submit: Vec<(SubmitFault, u32)>,
-    poll: Vec<(PollFault, u32)>,
-    pub(crate) receipt: Option<ReceiptFault>,
-    pub(crate) job_time: JobTime,
-    pub(crate) ending: Ending,
-    pub(crate) link: Option<LinkFault>,
-    pub(crate) file: Option<FileFault>,
-}
+pub(crate) type Faults = markers::Faults<Marker, Target>;
 
 impl Faults {
     /// Reads the markers of a prompt.
     pub(crate) fn of(prompt: &str) -> Self {
-        let mut faults = Self::default();
-        let mut rest = prompt;
-        while let Some((_, after)) = rest.split_once("[[") {
-            let Some((marker, _)) = after.split_once("]]") else { break };
-            let (name, argument) = marker.split_once(':').map_or((marker, None), |(n, a)| (n, Some(a)));
-            if !faults.add(name, argument) {
-                tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
-            }
-            rest = after;
-        }
-        faults.poll.sort_by_key(|(fault, _)| *fault);
+        let mut faults = Self::read(MARKERS, prompt, |marker| {
+            tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
+        });
+        faults.found.sort_by_key(|(row, _)| (row.group == Target::Poll).then_some(row.marker));
         faults
     }
 
-    /// Adds one marker; `false` when it is none.
-    fn add(&mut self, name: &str, argument: Option<&str>) -> bool {
-        let count = match argument {
-            None => None,
-            Some("*") => Some(EVER),
-            Some(digits) => match digits.parse() {
-                Ok(count) => Some(count),
-                Err(_) => return false,
-            },
-        };
-        if let Some(fault) = submit_fault(name) {
-            self.submit.push((fault, count.unwrap_or(EVER)));
-            return true;
-        }
-        if let Some((fault, usual)) = poll_fault(name) {
-            self.poll.push((fault, count.unwrap_or(usual)));
-            return true;
-        }
-        match (name, count) {
-            ("garbage-submit", None) => self.receipt = Some(ReceiptFault::Garbage),
-            ("submit-hang", None) => self.receipt = Some(ReceiptFault::Hang),
-            ("submit-cut", None) => self.receipt = Some(ReceiptFault::Cut),
-            ("foreign-poll", None) => self.receipt = Some(ReceiptFault::ForeignPoll),
-            ("slow", Some(ms)) => self.job_time = JobTime::Milliseconds(ms.into()),
-            ("never-ready", None) => self.job_time = JobTime::Never,
-            ("moderated-input", None) => self.ending = Ending::RequestModerated,
-            ("moderated-output", None) => self.ending = Ending::ContentModerated,
-            ("error", None) => self.ending = Ending::Error,
-            ("expired-link", None) => self.link = Some(LinkFault::ExpiredOnce),
-            ("dead-link", None) => self.link = Some(LinkFault::Dead),
-            ("foreign-link", None) => self.link = Some(LinkFault::Foreign),
-            ("private-link", None) => self.link = Some(LinkFault::Private),
-            ("wrong-type", None) => self.file = Some(FileFault::WrongType),
-            ("truncated-image", None) => self.file = Some(FileFault::Truncated),
-            ("delivery-503", count) => self.file = Some(FileFault::Unavailable(count.unwrap_or(1))),
-            _ => return false,
-        }
-        true
+    /// The fault of a target that one fault strikes, the last in the prompt, and its number.
+    pub(crate) fn at(&self, target: Target) -> Option<(Marker, u64)> {
+        let found = self.found.iter().rfind(|(row, _)| row.group == target);
+        found.map(|(row, number)| (row.marker, number.unwrap_or_default()))
     }
 
     /// Whether submits of this prompt have to be counted.
     pub(crate) fn refuses(&self) -> bool {
-        !self.submit.is_empty()
+        self.at(Target::Submit).is_some()
     }
 
     /// The fault of a submit, after `earlier` others of this prompt.
-    pub(crate) fn submit_fault(&self, earlier: u32) -> Option<SubmitFault> {
-        fault_after(&self.submit, earlier)
+    pub(crate) fn submit_fault(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| row.group == Target::Submit)
     }
 
     /// The fault of a poll, after `earlier` others of this job.
-    pub(crate) fn poll_fault(&self, earlier: u32) -> Option<PollFault> {
-        fault_after(&self.poll, earlier)
+    pub(crate) fn poll_fault(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| row.group == Target::Poll)
     }
-}
 
-/// The fault after `earlier` others, when each comes so many times in a row.
-fn fault_after<F: Copy>(faults: &[(F, u32)], earlier: u32) -> Option<F> {
-    let mut left = earlier;
-    for &(fault, count) in faults {
-        match left.checked_sub(count) {
-            Some(later) if count != EVER => left = later,
-            _ => return Some(fault),
-        }
+    /// The fault of the file, after `earlier` downloads.
+    pub(crate) fn file_fault(&self, earlier: u32) -> Option<Marker> {
+        let (fault, times) = self.at(Target::File)?;
+        let is_over = times != u64::from(EVER) && u64::from(earlier) >= times;
+        (fault != Marker::FileUnavailable || !is_over).then_some(fault)
     }
-    None
-}
-
-fn submit_fault(name: &str) -> Option<SubmitFault> {
-    Some(match name {
-        "402" => SubmitFault::Credits,
-        "403" => SubmitFault::Key,
-        "422" => SubmitFault::Schema,
-        "429" => SubmitFault::TooMany,
-        "500" => SubmitFault::Broken,
-        "503-html" => SubmitFault::Unavailable,
-        _ => return None,
-    })
-}
-
-/// The fault, and how often it happens when the marker does not say.
-fn poll_fault(name: &str) -> Option<(PollFault, u32)> {
-    Some(match name {
-        "first-poll-404" => (PollFault::NotFound, 1),
-        "poll-404" => (PollFault::NotFound, EVER),
-        "poll-500" => (PollFault::Broken, 1),
-        "malformed-json" => (PollFault::Malformed, 1),
-        "unknown-status" => (PollFault::OddStatus, 2),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
-#[path = "faults_tests.rs"]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(prompt: &str) -> Vec<(Marker, Option<u64>)> {
+        Faults::of(prompt).found.iter().map(|(row, number)| (row.marker, *number)).collect()
+    }
+
+    fn shown(row: &markers::MarkerInfo<Marker, Target>) -> String {
+        format!("[[{}{}]]", row.name, if row.argument == Number { ":250" } else { "" })
+    }
+
+    #[test]
+    fn every_listed_marker_is_read() {
+        for row in MARKERS {
+            let prompt = format!("a kite {} in the wind", shown(row));
+            assert_ne!(found(&prompt), [], "{}", row.name);
+            assert!(row.effect.len() > 10, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn no_two_markers_mean_the_same() {
+        for (at, row) in MARKERS.iter().enumerate() {
+            for other in &MARKERS[at + 1..] {
+                assert_ne!(found(&shown(row)), found(&shown(other)), "{} {}", row.name, other.name);
+            }
+        }
+    }
+
+    #[test]
+    fn plain_prompts() {
+        for prompt in [
+            "",
+            "a kite",
+            "[[",
+            "]]",
+            "[[kite]]",
+            "[[429:x]]",
+            "[[slow]]",
+            "[[slow:x]]",
+            "[[error:2]]",
+            "[429]",
+            "[[429",
+        ] {
+            assert_eq!(found(prompt), [], "{prompt}");
+        }
+    }
+
+    #[test]
+    fn submits_fail_one_after_the_other() {
+        for (prompt, earlier, expected) in [
+            ("[[402]]", 1000, Some(Marker::Credits)),
+            ("[[429:3]]", 0, Some(Marker::TooMany)),
+            ("[[429:3]]", 2, Some(Marker::TooMany)),
+            ("[[429:3]]", 3, None),
+            ("[[500:1]][[429:1]]", 0, Some(Marker::Broken)),
+            ("[[500:1]][[429:1]]", 1, Some(Marker::TooMany)),
+            ("[[500:1]][[429:1]]", 2, None),
+            ("[[429:0]]", 0, None),
+            ("[[429:*]]", u32::MAX, Some(Marker::TooMany)),
+        ] {
+            assert_eq!(Faults::of(prompt).submit_fault(earlier), expected, "{prompt} after {earlier}");
+        }
+    }
+
+    #[test]
+    fn polls_fail_one_after_the_other() {
+        for (prompt, earlier, expected) in [
+            ("[[first-poll-404]]", 0, Some(Marker::FirstPollNotFound)),
+            ("[[first-poll-404]]", 1, None),
+            ("[[poll-404]]", u32::MAX, Some(Marker::PollNotFound)),
+            ("[[poll-500:2]][[first-poll-404]]", 0, Some(Marker::FirstPollNotFound)),
+            ("[[poll-500:2]][[first-poll-404]]", 2, Some(Marker::PollBroken)),
+            ("[[poll-500:2]][[first-poll-404]]", 3, None),
+            ("[[unknown-status]]", 1, Some(Marker::PollOddStatus)),
+            ("[[unknown-status]]", 2, None),
+            ("[[[[malformed-json]]", 0, Some(Marker::PollMalformed)),
+        ] {
+            assert_eq!(Faults::of(prompt).poll_fault(earlier), expected, "{prompt} after {earlier}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_prompt_is_read(prompt in "(\\[\\[|\\]\\]|[a-z:*0-9 -]|429|slow:|\u{e9}){0,40}") {
+            let faults = Faults::of(&prompt);
+            prop_assert!(faults.refuses() || faults.submit_fault(0).is_none());
+        }
+    }
+}

@@ -6,42 +6,26 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
+use crate::common::markers::Counts;
 use crate::common::picture::Picture;
 use crate::common::settings::Settings;
-use crate::context::faults::{Ending, Faults, JobTime, ReceiptFault, SubmitFault};
+use crate::context::faults::{Faults, Marker, Target};
 use crate::context::record::{ContextRecord, Declined, Submit};
-use crate::context::refusal::{Refusal, field_error};
+use crate::context::refusal::Refusal;
 
 /// Jobs kept.
 const MAX_JOBS: usize = 100_000;
 /// Refusals kept.
 const MAX_DECLINED: usize = 10_000;
-/// Prompts whose submits are counted; beyond that all counts are dropped.
-const MAX_COUNTED: usize = 100_000;
 /// A job that never ends stops counting as under way.
 const ABANDONED_MS: u64 = 600_000;
 
-/// A submitted job that passed all checks.
-pub(crate) struct NewJob {
-    pub(crate) account: usize,
-    pub(crate) model: &'static str,
-    /// In the provider's credits.
-    pub(crate) price: u64,
-    pub(crate) prompt: String,
-    /// The prompt as the model reads it.
-    pub(crate) prompt_used: String,
-    pub(crate) seed: Number,
-    pub(crate) picture: Picture,
-    pub(crate) faults: Faults,
-    /// The body for the record.
-    pub(crate) body: Value,
-}
-
-/// An accepted job.
+/// A job.
 pub(crate) struct Job {
     pub(crate) record: Submit,
+    /// The prompt as the model reads it.
     pub(crate) prompt_used: String,
     pub(crate) seed: Number,
     pub(crate) picture: Picture,
@@ -61,6 +45,7 @@ struct Account {
 }
 
 /// Jobs, accounts and refusals.
+#[derive(Default)]
 pub(crate) struct JobTable {
     jobs: HashMap<String, Job>,
     /// Ids, oldest first.
@@ -69,7 +54,7 @@ pub(crate) struct JobTable {
     declined: VecDeque<Declined>,
     accounts: Vec<Account>,
     /// Submits so far of each prompt with a submit fault.
-    counted: HashMap<String, u32>,
+    counts: Counts,
     job_ms: u64,
     max_in_flight: usize,
     /// The minute polls are counted in, and how many there were.
@@ -80,44 +65,52 @@ impl JobTable {
     pub(crate) fn new(settings: &Settings) -> Self {
         let account = || Account { credits: settings.credits, under_way: BinaryHeap::new() };
         Self {
-            jobs: HashMap::new(),
-            order: VecDeque::new(),
-            accepted: 0,
-            declined: VecDeque::new(),
             accounts: settings.keys.iter().map(|_| account()).collect(),
-            counted: HashMap::new(),
             job_ms: u64::try_from(settings.job_time.as_millis()).unwrap_or(u64::MAX),
             max_in_flight: settings.max_in_flight,
-            polls: (0, 0),
+            ..Self::default()
         }
     }
 
-    /// Accepts a job and gives its id, or refuses it because of the account or a marker.
-    pub(crate) fn accept(&mut self, new_job: NewJob, now: u64) -> Result<String, Refusal> {
-        if let Some(fault) = self.submit_fault(&new_job) {
-            return Err(refusal(fault, &new_job.body));
+    /// Accepts a job that passed all checks and gives its id, or refuses it because of the account or a marker. Its
+    /// record tells the account, the request and the price.
+    pub(crate) fn accept(&mut self, mut job: Job, now: u64) -> Result<String, Refusal> {
+        let (record, faults) = (&mut job.record, &job.faults);
+        let earlier = if faults.refuses() { self.counts.count(&record.prompt) } else { 0 };
+        if let Some(fault) = faults.submit_fault(earlier) {
+            return Err(refusal(fault, &record.body));
         }
-        let account = self.accounts.get_mut(new_job.account).ok_or_else(Refusal::unauthenticated)?;
+        let account = self.accounts.get_mut(record.account).ok_or_else(Refusal::unauthenticated)?;
         while account.under_way.peek().is_some_and(|&Reverse(end)| end <= now) {
             account.under_way.pop();
         }
         if account.under_way.len() >= self.max_in_flight {
             return Err(Refusal::too_many());
         }
-        if account.credits < new_job.price {
+        if account.credits < record.cost {
             return Err(Refusal::insufficient_credits());
         }
         let id = fresh_id().map_err(|_| Refusal::broken())?;
-        let over_at = match new_job.faults.job_time {
-            JobTime::Usual => Some(now.saturating_add(self.job_ms)),
-            JobTime::Milliseconds(ms) => Some(now.saturating_add(ms)),
-            JobTime::Never => None,
+        job.over_at = match faults.at(Target::JobTime) {
+            None => Some(now.saturating_add(self.job_ms)),
+            Some((Marker::Slow, ms)) => Some(now.saturating_add(ms)),
+            Some(_) => None,
         };
-        account.under_way.push(Reverse(over_at.unwrap_or(now + ABANDONED_MS)));
-        let charged = over_at.is_some() && new_job.faults.ending == Ending::Ready;
-        let cost = if charged { new_job.price } else { 0 };
-        account.credits -= cost;
-        self.remember(id.clone(), new_job, over_at, cost, now);
+        account.under_way.push(Reverse(job.over_at.unwrap_or(now + ABANDONED_MS)));
+        if job.over_at.is_none() || faults.at(Target::Ending).is_some() {
+            record.cost = 0;
+        }
+        account.credits -= record.cost;
+        (record.id, record.at) = (id.clone(), now);
+        record.answered = faults.at(Target::Receipt).is_none_or(|(fault, _)| fault == Marker::ForeignPoll);
+        if self.order.len() == MAX_JOBS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.jobs.remove(&oldest);
+        }
+        self.jobs.insert(id.clone(), job);
+        self.order.push_back(id.clone());
+        self.accepted += 1;
         Ok(id)
     }
 
@@ -154,70 +147,25 @@ impl JobTable {
             credits: self.accounts.iter().map(|account| account.credits).collect(),
         }
     }
-
-    fn submit_fault(&mut self, new_job: &NewJob) -> Option<SubmitFault> {
-        if !new_job.faults.refuses() {
-            return None;
-        }
-        if self.counted.len() >= MAX_COUNTED {
-            self.counted.clear();
-        }
-        let earlier = self.counted.entry(new_job.prompt.clone()).or_default();
-        let fault = new_job.faults.submit_fault(*earlier);
-        *earlier = earlier.saturating_add(1);
-        fault
-    }
-
-    fn remember(&mut self, id: String, new_job: NewJob, over_at: Option<u64>, cost: u64, now: u64) {
-        let untold = [ReceiptFault::Cut, ReceiptFault::Garbage, ReceiptFault::Hang];
-        let record = Submit {
-            id: id.clone(),
-            account: new_job.account,
-            model: new_job.model.to_owned(),
-            prompt: new_job.prompt,
-            body: new_job.body,
-            at: now,
-            answered: !new_job.faults.receipt.is_some_and(|fault| untold.contains(&fault)),
-            cost,
-            polls: 0,
-            deliveries: 0,
-        };
-        let (prompt_used, seed, picture, faults) =
-            (new_job.prompt_used, new_job.seed, new_job.picture, new_job.faults);
-        let job = Job { record, prompt_used, seed, picture, faults, over_at, links: 0, downloads: 0 };
-        if self.order.len() == MAX_JOBS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.jobs.remove(&oldest);
-        }
-        self.jobs.insert(id.clone(), job);
-        self.order.push_back(id);
-        self.accepted += 1;
-    }
 }
 
 /// The refusal a marker asks for, the same as with a real cause.
-fn refusal(fault: SubmitFault, body: &Value) -> Refusal {
+fn refusal(fault: Marker, body: &Value) -> Refusal {
     match fault {
-        SubmitFault::Broken => Refusal::broken(),
-        SubmitFault::Credits => Refusal::insufficient_credits(),
-        SubmitFault::Key => Refusal::unauthenticated(),
-        SubmitFault::Schema => {
-            let msg = "Value error, Prompt is not acceptable";
-            let (loc, ctx) = (serde_json::json!(["body", "prompt"]), serde_json::json!({ "error": {} }));
-            Refusal::schema(vec![field_error("value_error", loc, msg, &body["prompt"], Some(ctx))])
+        Marker::Credits => Refusal::insufficient_credits(),
+        Marker::Key => Refusal::unauthenticated(),
+        Marker::Schema => {
+            let (msg, ctx) = ("Value error, Prompt is not acceptable", json!({ "error": {} }));
+            Refusal::field("value_error", json!(["body", "prompt"]), msg, &body["prompt"], Some(ctx))
         }
-        SubmitFault::TooMany => Refusal::too_many(),
-        SubmitFault::Unavailable => Refusal::unavailable(),
+        Marker::TooMany => Refusal::too_many(),
+        Marker::Unavailable => Refusal::unavailable(),
+        _ => Refusal::broken(),
     }
 }
 
-/// A random UUID, version 4.
 fn fresh_id() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }

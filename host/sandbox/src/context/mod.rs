@@ -21,6 +21,6 @@ pub(crate) mod record;
 mod refusal;
 pub(crate) mod submit;
 
-pub use faults::MARKERS;
-pub use provider::{ContextAddresses, MalformedKey};
+pub use faults::{MARKERS, Marker, Target};
+pub use provider::ContextAddresses;
 pub use record::{ContextRecord, Declined, Submit};

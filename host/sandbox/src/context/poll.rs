@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
-use url::form_urlencoded;
 
-use crate::common::server::{self, Body, Handler, HandlerResult, with};
-use crate::context::faults::{Ending, LinkFault, PollFault};
+use crate::common::picture::format_name;
+use crate::common::server::{self, Body, Handler, HandlerResult, parameter, with};
+use crate::context::faults::{Marker, Target};
 use crate::context::jobs::Job;
 use crate::context::provider::Provider;
-use crate::context::refusal::{Refusal, field_error};
+use crate::context::refusal::{Refusal, not_allowed};
 
 /// The polls a minute that the headers announce. The real provider does not enforce it, nor does this one.
 const POLLS_A_MINUTE: u32 = 1200;
@@ -27,16 +27,13 @@ impl Handler for PollEndpoint {
             return Ok(Refusal::not_found().response());
         }
         if request.method() != Method::GET {
-            return Ok(with(Refusal::method().response(), "allow", "GET"));
+            return Ok(not_allowed("GET"));
         }
-        let query = request.uri().query().unwrap_or_default();
-        let id = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "id").map(|(_, id)| id);
-        Ok(match id {
+        Ok(match parameter(request.uri().query().unwrap_or_default(), "id") {
             Some(id) => self.result(&id),
             None => {
-                let missing =
-                    field_error("missing", json!(["query", "id"]), "Field required", &Value::Null, None);
-                Refusal::schema(vec![missing]).response()
+                let loc = json!(["query", "id"]);
+                Refusal::field("missing", loc, "Field required", &Value::Null, None).response()
             }
         })
     }
@@ -48,50 +45,49 @@ impl PollEndpoint {
         let mut jobs = self.0.jobs();
         let used = jobs.count_poll(now);
         let response = match jobs.job(id) {
-            Some(job) => self.look(job, now),
+            Some(job) => self.answer(job, now),
             None => not_found(id),
         };
         drop(jobs);
-        let reset = now / 60_000 * 60 + 60;
+        let reset = format!("{}.0", now / 60_000 * 60 + 60);
+        let left = POLLS_A_MINUTE.saturating_sub(used).to_string();
+        let rate = [POLLS_A_MINUTE.to_string(), left, reset];
+        let names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
         let response = with(response, "retry-after", &self.0.settings.retry_after_s.to_string());
-        let response = with(response, "x-ratelimit-limit", &POLLS_A_MINUTE.to_string());
-        let left = POLLS_A_MINUTE.saturating_sub(used);
-        let response = with(response, "x-ratelimit-remaining", &left.to_string());
-        with(response, "x-ratelimit-reset", &format!("{reset}.0"))
+        names.into_iter().zip(rate).fold(response, |response, (name, value)| with(response, name, &value))
     }
 
-    fn look(&self, job: &mut Job, now: u64) -> Response<Body> {
+    fn answer(&self, job: &mut Job, now: u64) -> Response<Body> {
         let earlier = job.record.polls;
         job.record.polls = earlier.saturating_add(1);
         let id = job.record.id.clone();
         match job.faults.poll_fault(earlier) {
-            Some(PollFault::NotFound) => not_found(&id),
-            Some(PollFault::Broken) => Refusal::broken().response(),
-            Some(PollFault::Malformed) => server::reply(
-                StatusCode::OK,
-                "application/json",
-                format!("{{\"id\":\"{id}\",\"status\":\"Rea"),
-            ),
-            Some(PollFault::OddStatus) => ok(&blank(&id, ODD_WORDS[earlier as usize % ODD_WORDS.len()])),
+            Some(Marker::PollBroken) => Refusal::broken().response(),
+            Some(Marker::PollMalformed) => {
+                server::reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"Rea"))
+            }
+            Some(Marker::PollOddStatus) => {
+                server::json(200, &blank(&id, ODD_WORDS[earlier as usize % ODD_WORDS.len()]))
+            }
+            Some(_) => not_found(&id),
             None => match job.over_at.filter(|&end| end <= now) {
-                Some(end) => ok(&self.ended(job, end, now)),
-                None => ok(&pending(job, earlier, now)),
+                Some(end) => server::json(200, &self.ended(job, end, now)),
+                None => server::json(200, &pending(job, earlier, now)),
             },
         }
     }
 
     fn ended(&self, job: &mut Job, end: u64, now: u64) -> Value {
-        let id = &job.record.id;
-        match job.faults.ending {
-            Ending::Ready => self.ready(job, end, now),
-            Ending::RequestModerated => moderated(id, "Request Moderated"),
-            Ending::ContentModerated => moderated(id, "Content Moderated"),
-            Ending::Error => {
-                let mut body = blank(id, "Error");
-                body["details"] = json!({ "error": "Generation failed" });
-                body
-            }
-        }
+        let moderation = json!({ "Moderation Reasons": ["Safety Filter"] });
+        let (status, details) = match job.faults.at(Target::Ending) {
+            None => return self.ready(job, end, now),
+            Some((Marker::RequestModerated, _)) => ("Request Moderated", moderation),
+            Some((Marker::ContentModerated, _)) => ("Content Moderated", moderation),
+            Some(_) => ("Error", json!({ "error": "Generation failed" })),
+        };
+        let mut body = blank(&job.record.id, status);
+        body["details"] = details;
+        body
     }
 
     fn ready(&self, job: &mut Job, end: u64, now: u64) -> Value {
@@ -113,21 +109,18 @@ impl PollEndpoint {
     /// A freshly signed link to the job's file, or the faulty one its marker asks for.
     fn link(&self, job: &Job, now: u64) -> String {
         let (id, format) = (&job.record.id, job.picture.format);
-        let path = format!("/results/{}/{id}_sample.{}", &id[..2], format.name());
+        let path = format!("/results/{}/{id}_sample.{}", &id[..2], format_name(format));
         let life = u64::try_from(self.0.settings.link_life.as_millis()).unwrap_or(u64::MAX);
-        let (host, until) = match job.faults.link {
-            Some(LinkFault::Private) => return format!("http://169.254.169.254{path}"),
-            Some(LinkFault::Foreign) => ("https://delivery.foreign.example", now.saturating_add(life)),
-            Some(LinkFault::Dead) => (self.0.addresses().delivery.as_str(), now),
-            Some(LinkFault::ExpiredOnce) if job.links == 0 => (self.0.addresses().delivery.as_str(), now),
-            _ => (self.0.addresses().delivery.as_str(), now.saturating_add(life)),
+        let fault = job.faults.at(Target::Link).map(|(fault, _)| fault);
+        let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::ExpiredLink) && job.links == 0;
+        let host = match fault {
+            Some(Marker::PrivateLink) => return format!("http://169.254.169.254{path}"),
+            Some(Marker::ForeignLink) => "https://delivery.foreign.example",
+            _ => &self.0.addresses.delivery,
         };
-        format!("{host}{path}?{}", self.0.signer.query(&path, until, format.mime()))
+        let until = if is_dead { now } else { now.saturating_add(life) };
+        format!("{host}{path}?{}", self.0.signer.query(&path, until, format.to_mime_type()))
     }
-}
-
-fn ok(body: &Value) -> Response<Body> {
-    server::json(StatusCode::OK, body)
 }
 
 /// A result with all fields, empty.
@@ -136,13 +129,7 @@ fn blank(id: &str, status: &str) -> Value {
 }
 
 fn not_found(id: &str) -> Response<Body> {
-    server::json(StatusCode::NOT_FOUND, &blank(id, "Task not found"))
-}
-
-fn moderated(id: &str, status: &str) -> Value {
-    let mut body = blank(id, status);
-    body["details"] = json!({ "Moderation Reasons": ["Safety Filter"] });
-    body
+    server::json(404, &blank(id, "Task not found"))
 }
 
 /// Progress is null at first, then a share of 1: clients meet both.

@@ -31,23 +31,9 @@ pub struct ContextAddresses {
     pub record: String,
 }
 
-/// A key in [`Settings::keys`](crate::Settings) that no request could ever present. The key itself is not shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MalformedKey;
-
-impl std::fmt::Display for MalformedKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "settings.keys: expected keys of 8 to 128 letters, digits, '-' and '_', one has another form",
-        )
-    }
-}
-
-impl std::error::Error for MalformedKey {}
-
 /// The provider behind all its listeners.
 pub(crate) struct Provider {
-    addresses: ContextAddresses,
+    pub(crate) addresses: ContextAddresses,
     pub(crate) settings: Settings,
     pub(crate) signer: Signer,
     pub(crate) pictures: PictureCache,
@@ -57,7 +43,9 @@ pub(crate) struct Provider {
 impl Provider {
     pub(crate) fn new(settings: Settings, addresses: ContextAddresses) -> io::Result<Self> {
         if !settings.keys.iter().all(|key| well_formed(key)) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, MalformedKey));
+            let message =
+                "settings.keys: expected keys of 8 to 128 letters, digits, '-' and '_', one has another form";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Ok(Self {
             addresses,
@@ -66,10 +54,6 @@ impl Provider {
             jobs: Mutex::new(JobTable::new(&settings)),
             settings,
         })
-    }
-
-    pub(crate) fn addresses(&self) -> &ContextAddresses {
-        &self.addresses
     }
 
     pub(crate) fn record(&self) -> ContextRecord {
@@ -88,7 +72,7 @@ impl Provider {
 
     /// The account of a request's `x-key`, as an index into the settings' keys.
     pub(crate) fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
-        let Some(key) = headers.get("x-key") else { return Err(Refusal::unauthenticated()) };
+        let key = headers.get("x-key").ok_or_else(Refusal::unauthenticated)?;
         let key = key.to_str().ok().filter(|key| well_formed(key)).ok_or_else(Refusal::malformed_key)?;
         let known = self.settings.keys.iter().position(|known| known == key);
         known.ok_or_else(Refusal::unauthenticated)

@@ -19,7 +19,7 @@ pub struct ContextRecord {
 }
 
 /// One accepted job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Submit {
     /// The job's id.
     pub id: String,

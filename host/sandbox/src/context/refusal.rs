@@ -1,6 +1,6 @@
 //! The provider's HTTP errors: one constructor an error, one place that writes their bodies.
 
-use http::{Response, StatusCode};
+use http::Response;
 use serde_json::{Value, json};
 
 use crate::common::server::{self, Body};
@@ -11,95 +11,79 @@ const ECHO_CHARS: usize = 256;
 /// Why a request is refused.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    status: StatusCode,
-    body: RefusalBody,
+    /// Also for the record.
+    pub(crate) status: u16,
+    mime: &'static str,
+    body: String,
     /// `Retry-After`, in seconds.
     retry_after_s: Option<u64>,
 }
 
-#[derive(Debug)]
-enum RefusalBody {
-    Json(Value),
-    Html(&'static str),
-    Text(&'static str),
+/// Constructors of errors whose body is one sentence.
+macro_rules! details {
+    ($($(#[$doc:meta])* $name:ident $status:literal $text:literal;)*) => {
+        $($(#[$doc])* pub(crate) fn $name() -> Self { Self::detail($status, $text) })*
+    };
 }
 
 impl Refusal {
-    fn detail(status: StatusCode, detail: impl Into<Value>) -> Self {
-        Self { status, body: RefusalBody::Json(json!({ "detail": detail.into() })), retry_after_s: None }
+    details! {
+        insufficient_credits 402 "Insufficient credits";
+        /// No key, or not one of ours. The real provider never answers 401.
+        unauthenticated 403 "Not authenticated - Invalid Authentication";
+        /// For a path the listener does not serve.
+        not_found 404 "Not Found";
+        too_large 413 "Request Entity Too Large";
+        /// For a key no account could have.
+        malformed_key 422 "Invalid API key format";
     }
 
-    /// 402.
-    pub(crate) fn insufficient_credits() -> Self {
-        Self::detail(StatusCode::PAYMENT_REQUIRED, "Insufficient credits")
-    }
-
-    /// 403: no key, or not one of ours. The real provider never answers 401.
-    pub(crate) fn unauthenticated() -> Self {
-        Self::detail(StatusCode::FORBIDDEN, "Not authenticated - Invalid Authentication")
-    }
-
-    /// 404 for a path the listener does not serve.
-    pub(crate) fn not_found() -> Self {
-        Self::detail(StatusCode::NOT_FOUND, "Not Found")
-    }
-
-    /// 405.
-    pub(crate) fn method() -> Self {
-        Self::detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
-    }
-
-    /// 413.
-    pub(crate) fn too_large() -> Self {
-        Self::detail(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
-    }
-
-    /// 422 for a key no account could have.
-    pub(crate) fn malformed_key() -> Self {
-        Self::detail(StatusCode::UNPROCESSABLE_ENTITY, "Invalid API key format")
+    fn detail(status: u16, detail: impl Into<Value>) -> Self {
+        let body = json!({ "detail": detail.into() }).to_string();
+        Self { status, mime: "application/json", body, retry_after_s: None }
     }
 
     /// 422 with the list of what is wrong with the body.
     pub(crate) fn schema(field_errors: Vec<Value>) -> Self {
-        Self::detail(StatusCode::UNPROCESSABLE_ENTITY, field_errors)
+        Self::detail(422, field_errors)
+    }
+
+    /// 422 with one error.
+    pub(crate) fn field(kind: &str, loc: Value, msg: &str, input: &Value, ctx: Option<Value>) -> Self {
+        Self::schema(vec![field_error(kind, loc, msg, input, ctx)])
     }
 
     /// 429: the account has as many jobs under way as it may have.
     pub(crate) fn too_many() -> Self {
         let text = "Too many requests: the limit of active tasks is reached, try again later";
-        Self { retry_after_s: Some(1), ..Self::detail(StatusCode::TOO_MANY_REQUESTS, text) }
+        Self { retry_after_s: Some(1), ..Self::detail(429, text) }
     }
 
     /// 500 in plain text, as after a crash.
     pub(crate) fn broken() -> Self {
-        let body = RefusalBody::Text("Internal Server Error");
-        Self { status: StatusCode::INTERNAL_SERVER_ERROR, body, retry_after_s: None }
+        let (mime, body) = ("text/plain; charset=utf-8", "Internal Server Error".to_owned());
+        Self { status: 500, mime, body, retry_after_s: None }
     }
 
     /// 503 in the HTML of a proxy in front of the provider.
     pub(crate) fn unavailable() -> Self {
-        let body =
-            RefusalBody::Html("<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n");
-        Self { status: StatusCode::SERVICE_UNAVAILABLE, body, retry_after_s: None }
-    }
-
-    /// The status on its own, for the record.
-    pub(crate) fn status(&self) -> u16 {
-        self.status.as_u16()
+        let body = "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n".to_owned();
+        Self { status: 503, mime: "text/html", body, retry_after_s: None }
     }
 
     /// The reply.
     pub(crate) fn response(self) -> Response<Body> {
-        let response = match self.body {
-            RefusalBody::Json(value) => server::json(self.status, &value),
-            RefusalBody::Html(text) => server::reply(self.status, "text/html", text),
-            RefusalBody::Text(text) => server::reply(self.status, "text/plain; charset=utf-8", text),
-        };
+        let response = server::reply(self.status, self.mime, self.body);
         match self.retry_after_s {
             Some(seconds) => server::with(response, "retry-after", &seconds.to_string()),
             None => response,
         }
     }
+}
+
+/// 405 and the methods that are served.
+pub(crate) fn not_allowed(methods: &str) -> Response<Body> {
+    server::with(Refusal::detail(405, "Method Not Allowed").response(), "allow", methods)
 }
 
 /// One entry of a 422's `detail`.

@@ -2,20 +2,17 @@
 //!
 //! Reads values that passed the schema. The rules between blocks are in `conversation`.
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::errors::{internal, invalid, wrong};
-use super::prompt::CacheControl;
+use super::errors::{invalid, wrong};
+use crate::common::schema::{items, text};
 use crate::text::answer::words;
-use crate::text::input_image::{self, ImageError};
+use crate::text::input_image::{self, ImageError, OPAQUE_TOKENS, is_web};
 use crate::text::refusal::Refusal;
 
 /// The largest image, decoded.
 const MAX_IMAGE_BYTES: usize = 5 << 20;
 const MAX_IMAGE_SIDE: u64 = 8000;
-/// Tokens of content that is not looked into.
-const OPAQUE_TOKENS: u64 = 100;
 
 const USER_TAGS: &[&str] = &["document", "image", "search_result", "text", "tool_result"];
 
@@ -33,7 +30,6 @@ pub(super) struct Block {
     pub(super) tag: String,
     pub(super) content: Content,
     pub(super) tokens: u64,
-    pub(super) cache: Option<CacheControl>,
 }
 
 /// What other rules and the answer need of a block.
@@ -48,90 +44,69 @@ pub(super) enum Content {
     ToolUse { id: String },
 }
 
-/// A block as it comes.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct BlockBody {
-    #[serde(rename = "type")]
-    tag: String,
-    text: String,
-    thinking: String,
-    signature: String,
-    data: String,
-    id: String,
-    input: Value,
-    tool_use_id: String,
-    content: Value,
-    source: Source,
-    citations: Option<Value>,
-    cache_control: Option<CacheControl>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Source {
-    #[serde(rename = "type")]
-    tag: String,
-    media_type: String,
-    data: String,
-    url: String,
-    content: Value,
+impl Block {
+    /// A block of plain text.
+    pub(super) fn text(text: &str) -> Self {
+        Self { tag: "text".to_owned(), content: Content::Text(text.to_owned()), tokens: words::count(text) }
+    }
 }
 
 /// Checks the block at `path`. `newer` is version 2026-10-21.
 pub(super) fn check(path: &str, value: &Value, role: Role, newer: bool) -> Result<Block, Refusal> {
-    let body = BlockBody::deserialize(value).map_err(|_| internal())?;
-    let is_users = USER_TAGS.contains(&body.tag.as_str());
+    let tag = text(value, "type");
+    let is_users = USER_TAGS.contains(&tag);
     let is_allowed = match role {
-        Role::Assistant => !is_users || body.tag == "text" || (body.tag == "document" && !newer),
-        Role::System => body.tag == "text",
+        Role::Assistant => !is_users || tag == "text" || (tag == "document" && !newer),
+        Role::System => tag == "text",
         Role::User => is_users,
     };
     if !is_allowed {
         let owner = if is_users { "user" } else { "assistant" };
-        return Err(wrong(path, &format!("`{}` blocks can only be in `{owner}` messages", body.tag)));
+        return Err(wrong(path, &format!("`{tag}` blocks can only be in `{owner}` messages")));
     }
-    let path = format!("{path}.{}", body.tag);
-    let (content, tokens) = match body.tag.as_str() {
+    let path = format!("{path}.{tag}");
+    let own = |name: &str| text(value, name).to_owned();
+    let source = &value["source"];
+    let source_path = format!("{path}.source.{}", text(source, "type"));
+    let (content, tokens) = match tag {
         "text" => {
-            let is_cited = body.citations.as_ref().and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-            if newer && role == Role::User && is_cited {
+            if newer && role == Role::User && !items(value, "citations").is_empty() {
                 return Err(wrong(&format!("{path}.citations"), "Extra inputs are not permitted"));
             }
-            if body.text.is_empty() {
+            if text(value, "text").is_empty() {
                 return Err(invalid("messages: text content blocks must be non-empty"));
             }
-            let tokens = words::count(&body.text);
-            (Content::Text(body.text), tokens)
+            return Ok(Block::text(text(value, "text")));
         }
-        "image" => image(&format!("{path}.source.{}", body.source.tag), &body.source)?,
-        "document" => document(&format!("{path}.source.{}", body.source.tag), &body.source)?,
+        "image" => image(&source_path, source)?,
+        "document" => (Content::Other, document(&source_path, source)?),
         "thinking" => {
-            let tokens = words::count(&body.thinking);
-            (Content::Thinking { text: body.thinking, signature: body.signature }, tokens)
+            let content = Content::Thinking { text: own("thinking"), signature: own("signature") };
+            (content, words::count(text(value, "thinking")))
         }
-        "redacted_thinking" => (Content::Redacted(body.data), 1),
-        "tool_use" => (Content::ToolUse { id: body.id }, 1 + words::count(&body.input.to_string())),
-        "server_tool_use" => (Content::Other, 1 + words::count(&body.input.to_string())),
-        "tool_result" => tool_result(&path, body.tool_use_id, &body.content, newer)?,
+        "redacted_thinking" => (Content::Redacted(own("data")), 1),
+        "tool_use" => (Content::ToolUse { id: own("id") }, 1 + words::count(&value["input"].to_string())),
+        "server_tool_use" => (Content::Other, 1 + words::count(&value["input"].to_string())),
+        "tool_result" => tool_result(&path, value, newer)?,
         _ => (Content::Other, words::count(&value.to_string())),
     };
-    Ok(Block { tag: body.tag, content, tokens, cache: body.cache_control })
+    Ok(Block { tag: tag.to_owned(), content, tokens })
 }
 
-fn image(path: &str, source: &Source) -> Result<(Content, u64), Refusal> {
-    if source.tag != "base64" {
+fn image(path: &str, source: &Value) -> Result<(Content, u64), Refusal> {
+    let tag = text(source, "type");
+    if tag != "base64" {
         check_url(path, source)?;
-        return Ok((Content::Image(format!("an image by {}", source.tag)), OPAQUE_TOKENS));
+        return Ok((Content::Image(format!("an image by {tag}")), OPAQUE_TOKENS));
     }
-    let image = input_image::inspect(&source.data).map_err(|error| match error {
+    let image = input_image::inspect(text(source, "data")).map_err(|error| match error {
         ImageError::Base64 => wrong(path, "invalid base64 data"),
         ImageError::Truncated | ImageError::UnknownFormat => invalid("Could not process image"),
     })?;
     let data = format!("{path}.data");
-    if image.mime != source.media_type {
-        let message = format!("Image does not match the provided media type {}", source.media_type);
-        return Err(wrong(&data, &message));
+    let media_type = text(source, "media_type");
+    if image.mime != media_type {
+        return Err(wrong(&data, &format!("Image does not match the provided media type {media_type}")));
     }
     if image.bytes > MAX_IMAGE_BYTES {
         let message = format!("image exceeds 5 MB maximum: {} bytes > {MAX_IMAGE_BYTES} bytes", image.bytes);
@@ -144,42 +119,37 @@ fn image(path: &str, source: &Source) -> Result<(Content, u64), Refusal> {
     Ok((Content::Image(image.name()), image.tokens()))
 }
 
-fn document(path: &str, source: &Source) -> Result<(Content, u64), Refusal> {
-    let tokens = match source.tag.as_str() {
-        "text" => words::count(&source.data),
-        "content" => words::count(&source.content.to_string()),
-        "base64" if source.data.starts_with("JVBERi") => OPAQUE_TOKENS,
-        "base64" => return Err(wrong(&format!("{path}.data"), "The PDF specified was not valid.")),
-        _ => {
-            check_url(path, source)?;
-            OPAQUE_TOKENS
+/// Tokens of a document.
+fn document(path: &str, source: &Value) -> Result<u64, Refusal> {
+    let data = text(source, "data");
+    match text(source, "type") {
+        "text" => Ok(words::count(data)),
+        "content" => Ok(words::count(&source["content"].to_string())),
+        "base64" if !data.starts_with("JVBERi") => {
+            Err(wrong(&format!("{path}.data"), "The PDF specified was not valid."))
         }
-    };
-    Ok((Content::Other, tokens))
+        _ => check_url(path, source).map(|()| OPAQUE_TOKENS),
+    }
 }
 
-fn check_url(path: &str, source: &Source) -> Result<(), Refusal> {
-    let is_web = source.url.starts_with("https://") || source.url.starts_with("http://");
-    if source.tag != "url" || is_web {
+fn check_url(path: &str, source: &Value) -> Result<(), Refusal> {
+    if text(source, "type") != "url" || is_web(text(source, "url")) {
         return Ok(());
     }
     Err(wrong(&format!("{path}.url"), "Only HTTPS URLs are supported."))
 }
 
-fn tool_result(path: &str, id: String, content: &Value, newer: bool) -> Result<(Content, u64), Refusal> {
-    let (mut text, mut images, mut tokens) = (String::new(), Vec::new(), 1);
-    if let Value::String(whole) = content {
-        text.clone_from(whole);
-        tokens += words::count(whole);
-    }
-    for (at, value) in content.as_array().into_iter().flatten().enumerate() {
+fn tool_result(path: &str, value: &Value, newer: bool) -> Result<(Content, u64), Refusal> {
+    let mut result = text(value, "content").to_owned();
+    let (mut images, mut tokens) = (Vec::new(), 1 + words::count(&result));
+    for (at, value) in items(value, "content").iter().enumerate() {
         let block = check(&format!("{path}.content.{at}"), value, Role::User, newer)?;
         tokens += block.tokens;
         match block.content {
-            Content::Text(part) => text.push_str(&part),
+            Content::Text(part) => result.push_str(&part),
             Content::Image(name) => images.push(name),
             _ => {}
         }
     }
-    Ok((Content::ToolResult { id, text, images }, tokens))
+    Ok((Content::ToolResult { id: text(value, "tool_use_id").to_owned(), text: result, images }, tokens))
 }

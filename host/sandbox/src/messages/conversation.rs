@@ -9,16 +9,15 @@ use super::block::{self, Block, Content, Role};
 use super::errors::{invalid, unknown_word, wrong};
 use super::models::Model;
 use super::thinking::{self, Thinking};
+use crate::common::schema::items;
 use crate::text::answer::answer_text::AnswerInput;
-use crate::text::answer::words;
 use crate::text::refusal::Refusal;
 
 /// A message that passed.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub(super) role: Role,
-    /// The content, where it is a plain string.
-    pub(super) plain: Option<String>,
+    /// One of text where the content is a plain string, none where that is empty.
     pub(super) blocks: Vec<Block>,
 }
 
@@ -29,8 +28,7 @@ impl Message {
             Content::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        let texts: Vec<&str> = self.plain.as_deref().into_iter().chain(texts).collect();
-        texts.join("\n")
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     fn calls(&self) -> Vec<&str> {
@@ -39,16 +37,6 @@ impl Message {
             _ => None,
         });
         ids.collect()
-    }
-
-    /// The results it begins with.
-    fn leading_results(&self) -> Vec<&str> {
-        self.blocks.iter().map_while(|block| result_id(block)).collect()
-    }
-
-    /// Tokens of a plain content.
-    pub(super) fn plain_tokens(&self) -> u64 {
-        self.plain.as_deref().map_or(0, words::count)
     }
 }
 
@@ -63,11 +51,8 @@ pub(super) fn check(
     thinking: Thinking,
     newer: bool,
 ) -> Result<Vec<Message>, Refusal> {
-    let messages: Vec<Message> = values
-        .iter()
-        .enumerate()
-        .map(|(at, value)| message(at, value, model, newer))
-        .collect::<Result<_, _>>()?;
+    let messages = values.iter().enumerate().map(|(at, value)| message(at, value, model, newer));
+    let messages = messages.collect::<Result<Vec<_>, _>>()?;
     check_contents(&messages)?;
     check_tools(&messages)?;
     check_thinking(&messages, model, thinking)?;
@@ -88,12 +73,14 @@ fn message(at: usize, value: &Value, model: &Model, newer: bool) -> Result<Messa
         }
         _ => return Err(unknown_word(&format!("messages.{at}.role"), &["user", "assistant"])),
     };
-    let content = &value["content"];
-    let blocks = content.as_array().into_iter().flatten().enumerate();
+    if let Value::String(text) = &value["content"] {
+        let blocks = if text.is_empty() { Vec::new() } else { vec![Block::text(text)] };
+        return Ok(Message { role, blocks });
+    }
+    let blocks = items(value, "content").iter().enumerate();
     let blocks = blocks
         .map(|(index, value)| block::check(&format!("messages.{at}.content.{index}"), value, role, newer));
-    let blocks = blocks.collect::<Result<_, _>>()?;
-    Ok(Message { role, plain: content.as_str().map(str::to_owned), blocks })
+    Ok(Message { role, blocks: blocks.collect::<Result<_, _>>()? })
 }
 
 /// The user begins, and only a final message of the assistant may be empty.
@@ -102,9 +89,8 @@ fn check_contents(messages: &[Message]) -> Result<(), Refusal> {
         return Err(invalid("messages: first message must use the \"user\" role"));
     }
     for (at, message) in messages.iter().enumerate() {
-        let is_empty = message.plain.as_ref().is_none_or(String::is_empty) && message.blocks.is_empty();
         let may_be_empty = message.role == Role::Assistant && at + 1 == messages.len();
-        if is_empty && !may_be_empty {
+        if message.blocks.is_empty() && !may_be_empty {
             let words = match message.role {
                 Role::User => "user messages must have non-empty content",
                 _ => {
@@ -120,10 +106,10 @@ fn check_contents(messages: &[Message]) -> Result<(), Refusal> {
 /// Each call is answered at the head of the next message; no other result is allowed.
 fn check_tools(messages: &[Message]) -> Result<(), Refusal> {
     let mut known = HashSet::new();
-    let mut asked: Vec<&str> = Vec::new();
+    let mut calls: Vec<&str> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        let results = message.leading_results();
-        check_answered(at, &asked, &results)?;
+        let results: Vec<&str> = message.blocks.iter().map_while(result_id).collect();
+        check_answered(at, &calls, &results)?;
         for (index, block) in message.blocks.iter().enumerate() {
             let path = format!("messages.{at}.content.{index}");
             if let Content::ToolUse { id } = &block.content
@@ -132,7 +118,7 @@ fn check_tools(messages: &[Message]) -> Result<(), Refusal> {
                 return Err(wrong(&path, "`tool_use` ids must be unique"));
             }
             let Some(id) = result_id(block) else { continue };
-            if !asked.contains(&id) {
+            if !calls.contains(&id) {
                 let words = format!(
                     "unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have \
                      a corresponding `tool_use` block in the previous message."
@@ -146,14 +132,14 @@ fn check_tools(messages: &[Message]) -> Result<(), Refusal> {
                 return Err(wrong(&path, &words));
             }
         }
-        asked = message.calls();
+        calls = message.calls();
     }
-    check_answered(messages.len(), &asked, &[])
+    check_answered(messages.len(), &calls, &[])
 }
 
 /// Refuses calls of the message before `at` that have no result.
-fn check_answered(at: usize, asked: &[&str], results: &[&str]) -> Result<(), Refusal> {
-    let missing: Vec<&str> = asked.iter().filter(|id| !results.contains(id)).copied().collect();
+fn check_answered(at: usize, calls: &[&str], results: &[&str]) -> Result<(), Refusal> {
+    let missing: Vec<&str> = calls.iter().filter(|id| !results.contains(id)).copied().collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -168,20 +154,16 @@ fn check_answered(at: usize, asked: &[&str], results: &[&str]) -> Result<(), Ref
 /// Thinking stands at the head of its message, unchanged. With `thinking` enabled, the message whose tool calls are
 /// being answered must have it.
 fn check_thinking(messages: &[Message], model: &Model, thinking: Thinking) -> Result<(), Refusal> {
+    let is_enabled = matches!(thinking, Thinking::Enabled { .. });
     let last_calling = messages.iter().rposition(|message| !message.calls().is_empty());
     let continues = last_calling.is_some_and(|at| at + 2 >= messages.len());
     for (at, message) in messages.iter().enumerate() {
         let (mut position, mut before) = (0, None);
-        let is_required = matches!(thinking, Thinking::Enabled { .. })
-            && (Some(at) == last_calling && continues || at + 1 == messages.len());
+        let is_required = is_enabled && (Some(at) == last_calling && continues || at + 1 == messages.len());
         for (index, block) in message.blocks.iter().enumerate() {
-            let is_genuine = match &block.content {
-                Content::Thinking { text, signature } => {
-                    thinking::verify(model.id, position, text, signature)
-                }
-                Content::Redacted(data) => {
-                    thinking::verify(model.id, position, thinking::REDACTED_TEXT, data)
-                }
+            let (text, signature, field) = match &block.content {
+                Content::Thinking { text, signature } => (text.as_str(), signature, "signature"),
+                Content::Redacted(data) => (thinking::REDACTED_TEXT, data, "data"),
                 _ => {
                     before = before.or(Some((index, block.tag.as_str())));
                     continue;
@@ -190,8 +172,7 @@ fn check_thinking(messages: &[Message], model: &Model, thinking: Thinking) -> Re
             if let Some((first, tag)) = before {
                 return Err(misplaced(&format!("messages.{at}.content.{first}"), tag, false));
             }
-            if !is_genuine {
-                let field = if block.tag == "thinking" { "signature" } else { "data" };
+            if !thinking::verify(model.id, position, text, signature) {
                 let words = format!("Invalid `{field}` in `{}` block", block.tag);
                 return Err(wrong(&format!("messages.{at}.content.{index}"), &words));
             }
@@ -235,9 +216,9 @@ fn check_end(messages: &[Message], model: &Model) -> Result<(), Refusal> {
 
 /// Markers are read in the last text of the user.
 pub(super) fn input(messages: &[Message]) -> AnswerInput {
-    let asked = messages.iter().rfind(|message| message.role != Role::Assistant);
+    let last_input = messages.iter().rfind(|message| message.role != Role::Assistant);
     let mut input = AnswerInput {
-        text: asked.map_or_else(String::new, Message::text),
+        text: last_input.map_or_else(String::new, Message::text),
         continues: messages.last().is_some_and(|message| message.role == Role::Assistant),
         turns: messages.iter().filter(|message| message.role == Role::User).count(),
         ..AnswerInput::default()

@@ -1,10 +1,11 @@
-//! The errors of the Messages API: one function an error, and the words of every schema violation.
+//! The errors of the Messages API: their kinds and words, also for every schema violation.
+
+use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-use crate::common::schema::{Dialect, Kind, Violation};
+use crate::common::schema::{Dialect, Kind, Violation, quoted};
 use crate::text::markers::Marker;
-use crate::text::provider::KeyFailure;
 use crate::text::refusal::{ErrorTable, Refusal};
 
 pub(super) fn invalid(message: impl Into<String>) -> Refusal {
@@ -17,8 +18,7 @@ pub(super) fn wrong(path: &str, message: &str) -> Refusal {
 }
 
 pub(super) fn unknown_word(path: &str, words: &[&str]) -> Refusal {
-    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let listed = match &quoted[..] {
+    let listed = match &quoted(words)[..] {
         [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         few => few.concat(),
     };
@@ -33,53 +33,21 @@ pub(super) fn method() -> Refusal {
     Refusal::new(405, "invalid_request_error", "Method Not Allowed")
 }
 
-fn overloaded() -> Refusal {
-    Refusal::new(529, "overloaded_error", "Overloaded")
-}
-
 pub(super) fn internal() -> Refusal {
     Refusal::new(500, "api_error", "Internal server error")
-}
-
-fn wrong_key(message: &str) -> Refusal {
-    Refusal::new(401, "authentication_error", message)
-}
-
-fn forbidden() -> Refusal {
-    let message = "Your API key does not have permission to use the specified resource.";
-    Refusal::new(403, "permission_error", message)
-}
-
-fn no_credit() -> Refusal {
-    invalid(
-        "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or \
-         purchase credits.",
-    )
-}
-
-fn rate_limited() -> Refusal {
-    let message = "This request would exceed your organization's rate limit. Please try again later.";
-    Refusal::new(429, "rate_limit_error", message).retries(true)
 }
 
 /// The protocol: its errors here, its schema violations below, the rest in `protocol`.
 pub(crate) struct Messages;
 
 impl ErrorTable for Messages {
-    fn key_refused(_: &str, is_bearer: bool, failure: KeyFailure) -> Refusal {
-        match failure {
-            KeyFailure::Forbidden => forbidden(),
-            KeyFailure::Missing => wrong_key("x-api-key header is required"),
-            KeyFailure::NoCredit => no_credit(),
-            KeyFailure::Overloaded => overloaded(),
-            KeyFailure::RateLimited => rate_limited(),
-            KeyFailure::Revoked | KeyFailure::Unknown if is_bearer => wrong_key("Invalid bearer token"),
-            KeyFailure::Revoked | KeyFailure::Unknown => wrong_key("invalid x-api-key"),
-        }
-    }
-
-    fn too_large() -> Refusal {
-        Refusal::new(413, "request_too_large", "Request exceeds the maximum size")
+    fn wrong_key(key: Option<&str>, is_bearer: bool) -> Refusal {
+        let message = match key {
+            None => "x-api-key header is required",
+            Some(_) if is_bearer => "Invalid bearer token",
+            Some(_) => "invalid x-api-key",
+        };
+        Refusal::new(401, "authentication_error", message)
     }
 
     fn not_declared_json() -> Refusal {
@@ -90,27 +58,28 @@ impl ErrorTable for Messages {
         invalid(format!("The request body is not valid JSON: {error}"))
     }
 
-    fn marked(marker: Marker, model: &str) -> Refusal {
+    fn marked(marker: Marker, model: Option<&str>) -> Refusal {
+        let limited = "This request would exceed your organization's rate limit. Please try again later.";
+        let limited = Refusal::new(429, "rate_limit_error", limited);
+        let no_credit = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to \
+                         upgrade or purchase credits.";
+        let forbidden = "Your API key does not have permission to use the specified resource.";
         match marker {
             Marker::Invalid => invalid("messages: the request was refused on purpose"),
-            Marker::Key => wrong_key("invalid x-api-key"),
+            Marker::Credit => invalid(no_credit),
+            Marker::Key => Self::wrong_key(Some(""), false),
             Marker::Billing => Refusal::new(402, "billing_error", "There is a problem with your billing."),
-            Marker::Forbidden => forbidden(),
-            Marker::Missing => not_found(&format!("model: {model}")),
-            Marker::TooLarge => Self::too_large(),
-            Marker::TooMany => rate_limited(),
-            Marker::TooManyBare => rate_limited().retries(false),
-            Marker::Html => Refusal::new(502, "api_error", "").html(),
+            Marker::Forbidden => Refusal::new(403, "permission_error", forbidden),
+            Marker::Missing => not_found(&format!("model: {}", model.unwrap_or_default())),
+            Marker::TooLarge => Refusal::new(413, "request_too_large", "Request exceeds the maximum size"),
+            Marker::TooMany => limited.retries(),
+            Marker::TooManyBare => limited,
+            Marker::Html => Refusal { html: true, ..Refusal::new(502, "api_error", "") },
             Marker::Unavailable => Refusal::new(503, "api_error", "Service Unavailable"),
             Marker::Late => Refusal::new(504, "timeout_error", "Request timed out"),
-            Marker::Overloaded => overloaded(),
-            Marker::Credit => no_credit(),
+            Marker::Overloaded | Marker::ErrorEvent => Refusal::new(529, "overloaded_error", "Overloaded"),
             _ => internal(),
         }
-    }
-
-    fn broken_stream() -> Refusal {
-        overloaded()
     }
 
     fn error_body(refusal: &Refusal, request_id: &str) -> Value {
@@ -138,37 +107,31 @@ impl Dialect for Messages {
     }
 
     fn refuse(path: &str, violation: Violation<'_>) -> Refusal {
-        match violation {
+        let at_least = |min: &dyn Display| format!("Input should be greater than or equal to {min}");
+        let message = match violation {
             Violation::Above(Kind::Number(_, max), _) => {
-                wrong(path, &format!("Input should be less than or equal to {max}"))
+                format!("Input should be less than or equal to {max}")
             }
-            Violation::Below(Kind::Integer(min, _), _) => {
-                wrong(path, &format!("Input should be greater than or equal to {min}"))
-            }
-            Violation::Below(Kind::Number(min, _), _) => {
-                wrong(path, &format!("Input should be greater than or equal to {min}"))
-            }
-            Violation::Missing => wrong(path, "Field required"),
-            Violation::Pattern(pattern) => wrong(path, &format!("String should match pattern '{pattern}'")),
-            Violation::Tag(_, names, Some(Value::String(tag))) => {
-                let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-                let message = format!(
-                    "Input tag '{tag}' found using 'type' does not match any of the expected tags: {}",
-                    names.join(", ")
-                );
-                wrong(path, &message)
-            }
-            Violation::Tag(..) => wrong(path, "Unable to extract tag using discriminator 'type'"),
+            Violation::Below(Kind::Integer(min, _), _) => at_least(min),
+            Violation::Below(Kind::Number(min, _), _) => at_least(min),
+            Violation::Missing => "Field required".to_owned(),
+            Violation::Pattern(pattern) => format!("String should match pattern '{pattern}'"),
+            Violation::Tag(_, names, Some(Value::String(tag))) => format!(
+                "Input tag '{tag}' found using 'type' does not match any of the expected tags: {}",
+                quoted(&names).join(", ")
+            ),
+            Violation::Tag(..) => "Unable to extract tag using discriminator 'type'".to_owned(),
             Violation::TooLong(max, length) => {
-                wrong(path, &format!("List should have at most {max} items after validation, not {length}"))
+                format!("List should have at most {max} items after validation, not {length}")
             }
-            Violation::TooShort => wrong(path, "at least one message is required"),
+            Violation::TooShort => "at least one message is required".to_owned(),
             Violation::Type(kind, _) | Violation::Above(kind, _) | Violation::Below(kind, _) => {
-                wrong(path, &format!("Input should be a valid {}", expected(kind)))
+                format!("Input should be a valid {}", expected(kind))
             }
-            Violation::Unknown => wrong(path, "Extra inputs are not permitted"),
-            Violation::Word(words, _) => unknown_word(path, words),
-        }
+            Violation::Unknown => "Extra inputs are not permitted".to_owned(),
+            Violation::Word(words, _) => return unknown_word(path, words),
+        };
+        wrong(path, &message)
     }
 }
 

@@ -24,22 +24,15 @@ pub(super) struct Model {
     pub(super) tools: &'static [&'static str],
 }
 
+#[rustfmt::skip]
 const COMMON_TOOLS: &[&str] = &[
-    "bash_20250124",
-    "computer_20250124",
-    "computer_20251124",
-    "text_editor_20250124",
-    "text_editor_20250429",
-    "text_editor_20250728",
-    "web_search_20250305",
+    "bash_20250124", "computer_20250124", "computer_20251124", "text_editor_20250124", "text_editor_20250429",
+    "text_editor_20250728", "web_search_20250305",
 ];
 
+#[rustfmt::skip]
 const LATEST_TOOLS: &[&str] = &[
-    "bash_20250124",
-    "computer_20251124",
-    "text_editor_20250124",
-    "text_editor_20250429",
-    "text_editor_20250728",
+    "bash_20250124", "computer_20251124", "text_editor_20250124", "text_editor_20250429", "text_editor_20250728",
     "web_search_20250305",
 ];
 

@@ -1,6 +1,5 @@
 //! A prompt as it is counted and cached: its parts in order, and its cache points.
 
-use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -12,28 +11,13 @@ use crate::text::request_log::{Prefix, RequestLog};
 /// The most cache points of a prompt.
 const MAX_POINTS: usize = 4;
 
-/// A request to cache the prompt up to here.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct CacheControl {
-    ttl: Option<Ttl>,
-}
-
-/// How long a prompt is cached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-enum Ttl {
-    #[default]
-    #[serde(rename = "5m")]
-    FiveMinutes,
-    #[serde(rename = "1h")]
-    Hour,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Point {
     prefix: Prefix,
     /// Of the prompt up to here.
     tokens: u64,
-    ttl: Ttl,
+    /// Cached for an hour, not for five minutes.
+    for_hour: bool,
 }
 
 /// A prompt being added up: tools, then system, then messages.
@@ -46,31 +30,30 @@ pub(super) struct Prompt {
 impl Prompt {
     /// Of one account and one model: caches are not shared.
     pub(super) fn new(account: usize, model: &str) -> Self {
-        let mut digest = Sha256::new();
-        digest.update(account.to_le_bytes());
-        digest.update(model);
+        let digest = Sha256::new().chain_update(account.to_le_bytes()).chain_update(model);
         Self { digest, tokens: 0, points: Vec::new() }
     }
 
     /// Adds a part; with cache control the prompt is cached up to it.
-    pub(super) fn add(&mut self, part: &Value, tokens: u64, cache: Option<CacheControl>) {
-        let mut part = part.clone();
-        if let Some(fields) = part.as_object_mut() {
+    pub(super) fn add(&mut self, part: &Value, tokens: u64) {
+        let mut plain = part.clone();
+        if let Some(fields) = plain.as_object_mut() {
             fields.remove("cache_control");
         }
-        let text = part.to_string();
+        let text = plain.to_string();
         self.digest.update(text.len().to_le_bytes());
         self.digest.update(text);
         self.tokens = self.tokens.saturating_add(tokens);
-        if let Some(cache) = cache {
-            self.cache_point(cache);
-        }
+        self.cache_point(part);
     }
 
-    /// Caches everything so far.
-    pub(super) fn cache_point(&mut self, cache: CacheControl) {
-        let prefix = self.digest.clone().finalize().into();
-        self.points.push(Point { prefix, tokens: self.tokens, ttl: cache.ttl.unwrap_or_default() });
+    /// Caches everything so far, when `part` says so.
+    pub(super) fn cache_point(&mut self, part: &Value) {
+        let cache = &part["cache_control"];
+        if !cache.is_null() {
+            let prefix = self.digest.clone().finalize().into();
+            self.points.push(Point { prefix, tokens: self.tokens, for_hour: cache["ttl"] == "1h" });
+        }
     }
 
     pub(super) fn check(&self, context: u64) -> Result<(), Refusal> {
@@ -92,9 +75,9 @@ impl Prompt {
         let mut usage = Usage { cache_read: hit.map_or(0, |point| point.tokens), ..Usage::default() };
         let mut before = usage.cache_read;
         for point in &self.points {
-            let (minutes, written) = match point.ttl {
-                Ttl::FiveMinutes => (5, &mut usage.cache_write_5m),
-                Ttl::Hour => (60, &mut usage.cache_write_1h),
+            let (minutes, written) = match point.for_hour {
+                false => (5, &mut usage.cache_write_5m),
+                true => (60, &mut usage.cache_write_1h),
             };
             *written += point.tokens.saturating_sub(before);
             before = before.max(point.tokens);

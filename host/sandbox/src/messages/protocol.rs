@@ -9,7 +9,7 @@ use super::request::{self, Details, Route};
 use super::write;
 use crate::common::clock::iso;
 use crate::text::delivery::reply::{Event, EventKind};
-use crate::text::endpoint::{Accepted, Checked, TextProtocol, Written};
+use crate::text::endpoint::{Checked, TextProtocol, Written};
 use crate::text::markers::Protocol;
 use crate::text::record::Usage;
 use crate::text::refusal::Refusal;
@@ -19,40 +19,17 @@ use crate::text::request_log::RequestLog;
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
 /// Names of a rate limit's headers (limit, remaining, reset), and the limit.
-const RATE_LIMITS: [([&str; 3], u32); 4] = [
-    (
-        [
-            "anthropic-ratelimit-requests-limit",
-            "anthropic-ratelimit-requests-remaining",
-            "anthropic-ratelimit-requests-reset",
-        ],
-        4000,
-    ),
-    (
-        [
-            "anthropic-ratelimit-tokens-limit",
-            "anthropic-ratelimit-tokens-remaining",
-            "anthropic-ratelimit-tokens-reset",
-        ],
-        4_800_000,
-    ),
-    (
-        [
-            "anthropic-ratelimit-input-tokens-limit",
-            "anthropic-ratelimit-input-tokens-remaining",
-            "anthropic-ratelimit-input-tokens-reset",
-        ],
-        4_000_000,
-    ),
-    (
-        [
-            "anthropic-ratelimit-output-tokens-limit",
-            "anthropic-ratelimit-output-tokens-remaining",
-            "anthropic-ratelimit-output-tokens-reset",
-        ],
-        800_000,
-    ),
-];
+macro_rules! rate_limits {
+    ($($name:literal $limit:literal),*) => {
+        [$(([
+            concat!("anthropic-ratelimit-", $name, "-limit"),
+            concat!("anthropic-ratelimit-", $name, "-remaining"),
+            concat!("anthropic-ratelimit-", $name, "-reset"),
+        ], $limit)),*]
+    };
+}
+const RATE_LIMITS: [([&str; 3], u32); 4] =
+    rate_limits!("requests" 4000, "tokens" 4_800_000, "input-tokens" 4_000_000, "output-tokens" 800_000);
 
 impl TextProtocol for Messages {
     type Route = Route;
@@ -93,13 +70,12 @@ impl TextProtocol for Messages {
         Ok(Route { counting, newer: at == 1, betas })
     }
 
-    fn check(route: &Route, body: &Value, account: usize) -> Result<Accepted<Self>, Refusal> {
-        let request::Request { model, question, stream, details } = request::check(body, route, account)?;
-        if route.counting {
-            return Ok(Accepted::Body(json!({ "input_tokens": details.prompt.tokens })));
-        }
-        let (model, choices) = (model.id, 1);
-        Ok(Accepted::Answer(Box::new(Checked { model, question, choices, stream, details })))
+    fn check(route: &Route, body: &Value, account: usize) -> Result<Checked<Self>, Refusal> {
+        request::check(body, route, account)
+    }
+
+    fn count(route: &Route, request: &Checked<Self>) -> Option<Value> {
+        route.counting.then(|| json!({ "input_tokens": request.details.prompt.tokens }))
     }
 
     fn bill_input(request: &Checked<Self>, log: &mut RequestLog, now: u64) -> Usage {

@@ -7,26 +7,18 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
-use serde::Deserialize;
+use serde_json::Value;
 use sha2::Sha256;
 
 use super::errors::invalid;
 use super::models::Model;
+use crate::common::schema::text;
 use crate::text::refusal::Refusal;
 
 const KEY: &[u8] = b"thinking is signed with this by the sandbox, and by nobody else";
 const SALT: usize = 8;
 /// The text under the signature of redacted thinking.
 pub(super) const REDACTED_TEXT: &str = "redacted";
-
-/// The `thinking` field.
-#[derive(Deserialize)]
-pub(super) struct ThinkingBody {
-    #[serde(rename = "type")]
-    tag: String,
-    budget_tokens: Option<u64>,
-    display: Option<String>,
-}
 
 /// What a request wants of thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,20 +42,15 @@ impl Thinking {
         matches!(self, Self::Enabled { shown: true } | Self::Adaptive { shown: true })
     }
 
-    /// Checks the field against the model and the limit of tokens.
-    pub(super) fn check(
-        body: Option<&ThinkingBody>,
-        model: &Model,
-        max_tokens: u64,
-    ) -> Result<Self, Refusal> {
-        let Some(body) = body else { return Ok(Self::Off) };
-        let shown = body.display.as_ref().map_or(model.shows_thinking, |display| display == "summarized");
-        match body.tag.as_str() {
+    /// Checks the `thinking` field against the model and the limit of tokens.
+    pub(super) fn check(body: &Value, model: &Model, max_tokens: u64) -> Result<Self, Refusal> {
+        let shown = body["display"].as_str().map_or(model.shows_thinking, |display| display == "summarized");
+        match text(body, "type") {
             "enabled" if !model.enabled => Err(invalid(
                 "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \
                  \"output_config.effort\" to control thinking behavior.",
             )),
-            "enabled" if body.budget_tokens.unwrap_or_default() >= max_tokens => Err(invalid(
+            "enabled" if body["budget_tokens"].as_u64().unwrap_or_default() >= max_tokens => Err(invalid(
                 "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at \
                  https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
             )),
@@ -105,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_bind_model_place_and_text() {
+    fn signatures_cover_model_position_and_text() {
         let signature = sign("m", 0, 7, "hm");
         assert!(verify("m", 0, "hm", &signature));
         for (model, position, text) in [("n", 0, "hm"), ("m", 1, "hm"), ("m", 0, "hm "), ("m", 0, "")] {

@@ -4,81 +4,41 @@ use serde_json::{Value, json};
 
 use super::errors::Messages;
 use super::thinking;
-use crate::text::answer::generate::{Answer, Call, Part, Stop};
+use crate::text::answer::generate::{Answer, Part, Stop};
 use crate::text::answer::seed::Seed;
 use crate::text::answer::words;
 use crate::text::delivery::reply::{Event, EventKind};
 use crate::text::endpoint::Written;
-use crate::text::faults::Faults;
-use crate::text::markers::Marker;
+use crate::text::markers::{Faults, Marker};
 use crate::text::record::Usage;
 
-/// A block of the answer: as a message has it, and the deltas of its stream.
-struct Block {
-    whole: Value,
-    /// As its stream begins.
-    start: Value,
-    /// The type and field of its deltas, and the text they carry in pieces.
-    pieces: Option<(&'static str, &'static str, String)>,
-    /// A delta after the pieces.
-    last_delta: Option<Value>,
-    is_cut: bool,
+/// The parts of the answer, each with its block in a message.
+fn blocks<'a>(answer: &'a Written<'_, Messages>) -> impl Iterator<Item = (&'a Part, Value)> {
+    let parts = answer.answers.iter().flat_map(|answer| &answer.parts).enumerate();
+    parts.map(|(at, part)| (part, block(part, at, answer)))
 }
 
-impl Block {
-    fn of(part: &Part, at: usize, answer: &Written<'_, Messages>) -> Self {
-        let sign = |salt: u64, text: &str| thinking::sign(answer.request.model, at, salt, text);
-        let block =
-            |whole: Value, start: Value| Self { whole, start, pieces: None, last_delta: None, is_cut: false };
-        match part {
-            Part::Call(call) => Self::call(call),
-            Part::Redacted { salt } => {
-                let data = sign(*salt, thinking::REDACTED_TEXT);
-                let whole = json!({ "type": "redacted_thinking", "data": data });
-                block(whole.clone(), whole)
-            }
-            Part::Refusal(text) | Part::Text(text) => Self {
-                pieces: Some(("text_delta", "text", text.clone())),
-                ..block(
-                    json!({ "type": "text", "text": text, "citations": null }),
-                    json!({ "type": "text", "text": "" }),
-                )
-            },
-            Part::Thinking { text, salt } => {
-                let text = if answer.request.details.shows_thinking { text.as_str() } else { "" };
-                let signature = sign(*salt, text);
-                Self {
-                    pieces: Some(("thinking_delta", "thinking", text.to_owned())),
-                    last_delta: Some(json!({ "type": "signature_delta", "signature": signature })),
-                    ..block(
-                        json!({ "type": "thinking", "thinking": text, "signature": signature }),
-                        json!({ "type": "thinking", "thinking": "", "signature": "" }),
-                    )
-                }
-            }
+fn block(part: &Part, at: usize, answer: &Written<'_, Messages>) -> Value {
+    let sign = |salt: u64, text: &str| thinking::sign(answer.request.model, at, salt, text);
+    match part {
+        Part::Call(call) => {
+            // Cut arguments are dropped; arguments that never were JSON stay text.
+            let broken = || if call.is_cut { json!({}) } else { Value::String(call.arguments.clone()) };
+            let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| broken());
+            let caller = json!({ "type": "direct" });
+            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input, "caller": caller })
+        }
+        Part::Redacted { salt } => {
+            json!({ "type": "redacted_thinking", "data": sign(*salt, thinking::REDACTED_TEXT) })
+        }
+        Part::Refusal(text) | Part::Text(text) => {
+            json!({ "type": "text", "text": text, "citations": null })
+        }
+        Part::Thinking { text, salt } => {
+            let text = if answer.request.details.shows_thinking { text.as_str() } else { "" };
+            json!({ "type": "thinking", "thinking": text, "signature": sign(*salt, text) })
         }
     }
-
-    fn call(call: &Call) -> Self {
-        // Cut arguments are dropped; arguments that never were JSON stay text.
-        let broken = || if call.is_cut { json!({}) } else { Value::String(call.arguments.clone()) };
-        let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| broken());
-        let block = |input: Value| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input, "caller": { "type": "direct" } });
-        // A call without arguments has one empty delta.
-        let pieces = if call.arguments == "{}" { String::new() } else { call.arguments.clone() };
-        Self {
-            whole: block(input),
-            start: block(json!({})),
-            pieces: Some(("input_json_delta", "partial_json", pieces)),
-            last_delta: None,
-            is_cut: call.is_cut,
-        }
-    }
-}
-
-fn blocks(answer: &Written<'_, Messages>) -> Vec<Block> {
-    let parts = answer.answers.iter().flat_map(|answer| &answer.parts);
-    parts.enumerate().map(|(at, part)| Block::of(part, at, answer)).collect()
 }
 
 /// `stop_reason` and `stop_sequence`.
@@ -95,7 +55,7 @@ fn stop<'a>(answer: &'a Written<'_, Messages>) -> (&'static str, Option<&'a str>
 
 /// The answer in one piece.
 pub(super) fn whole(answer: &Written<'_, Messages>) -> Value {
-    let content: Vec<Value> = blocks(answer).into_iter().map(|block| block.whole).collect();
+    let content: Vec<Value> = blocks(answer).map(|(_, block)| block).collect();
     let (reason, sequence) = stop(answer);
     let mut message = json!({
         "id": answer.id,
@@ -120,21 +80,31 @@ fn stop_details(reason: &str) -> Value {
     }
 }
 
-fn usage(usage: Usage) -> Value {
-    json!({
+/// The usage of a stream's last event.
+fn totals(usage: Usage) -> Value {
+    let mut totals = json!({
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
         "cache_read_input_tokens": usage.cache_read,
-        "cache_creation": {
-            "ephemeral_5m_input_tokens": usage.cache_write_5m,
-            "ephemeral_1h_input_tokens": usage.cache_write_1h,
-        },
         "output_tokens": usage.output,
-        "output_tokens_details": { "thinking_tokens": usage.thinking },
-        "server_tool_use": null,
-        "service_tier": "standard",
-        "inference_geo": "global",
-    })
+    });
+    if usage.thinking > 0 {
+        totals["output_tokens_details"] = json!({ "thinking_tokens": usage.thinking });
+    }
+    totals
+}
+
+fn usage(usage: Usage) -> Value {
+    let mut whole = totals(usage);
+    whole["cache_creation"] = json!({
+        "ephemeral_5m_input_tokens": usage.cache_write_5m,
+        "ephemeral_1h_input_tokens": usage.cache_write_1h,
+    });
+    whole["output_tokens_details"] = json!({ "thinking_tokens": usage.thinking });
+    whole["server_tool_use"] = Value::Null;
+    whole["service_tier"] = "standard".into();
+    whole["inference_geo"] = "global".into();
+    whole
 }
 
 /// The answer as events, some with spaces before their last brace.
@@ -152,8 +122,8 @@ pub(super) fn events(answer: &Written<'_, Messages>) -> Vec<Event> {
         start["usage"] = usage(Usage { thinking: 0, output, ..answer.usage });
     }
     writer.event("message_start", EventKind::Frame, json!({ "message": start }));
-    for (index, block) in blocks(answer).iter().enumerate() {
-        writer.block(index, block);
+    for (index, (part, block)) in blocks(answer).enumerate() {
+        writer.block(index, part, block);
     }
     let (reason, sequence) = stop(answer);
     let mut delta = json!({ "stop_reason": reason, "stop_sequence": sequence });
@@ -162,17 +132,7 @@ pub(super) fn events(answer: &Written<'_, Messages>) -> Vec<Event> {
     }
     let mut last = json!({ "delta": delta });
     if tells_usage {
-        let usage = answer.usage;
-        let mut totals = json!({
-            "input_tokens": usage.input,
-            "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
-            "cache_read_input_tokens": usage.cache_read,
-            "output_tokens": usage.output,
-        });
-        if usage.thinking > 0 {
-            totals["output_tokens_details"] = json!({ "thinking_tokens": usage.thinking });
-        }
-        last["usage"] = totals;
+        last["usage"] = totals(answer.usage);
     }
     writer.event("message_delta", EventKind::Frame, last);
     writer.event("message_stop", EventKind::End, json!({}));
@@ -198,25 +158,43 @@ impl Writer<'_> {
         self.events.push(event(name, kind, data).padded(spaces));
     }
 
-    fn block(&mut self, index: usize, block: &Block) {
-        let start = json!({ "index": index, "content_block": block.start });
+    fn block(&mut self, index: usize, part: &Part, mut block: Value) {
+        // The type of its deltas, the field of their pieces, the text that the pieces make, a last delta.
+        let (kind, field, text, last) = match part {
+            // A call without arguments has one empty delta.
+            Part::Call(call) => {
+                block["input"] = json!({});
+                let text = if call.arguments == "{}" { "" } else { call.arguments.as_str() };
+                ("input_json_delta", "partial_json", text.to_owned(), None)
+            }
+            Part::Redacted { .. } => ("", "", String::new(), None),
+            Part::Refusal(text) | Part::Text(text) => {
+                block = json!({ "type": "text", "text": "" });
+                ("text_delta", "text", text.clone(), None)
+            }
+            Part::Thinking { .. } => {
+                let (text, signature) = (block["thinking"].take(), block["signature"].take());
+                (block["thinking"], block["signature"]) = ("".into(), "".into());
+                let last = json!({ "type": "signature_delta", "signature": signature });
+                ("thinking_delta", "thinking", text.as_str().unwrap_or_default().to_owned(), Some(last))
+            }
+        };
+        let start = json!({ "index": index, "content_block": block });
         self.event("content_block_start", EventKind::Frame, start);
         if index == 0 {
             self.event("ping", EventKind::Frame, json!({}));
         }
-        if let Some((kind, field, text)) = &block.pieces {
-            if *kind == "input_json_delta" {
-                self.delta(index, &json!({ "type": kind, *field: "" }));
-            }
-            for piece in words::pieces(&mut self.seed.clone(), text) {
-                self.delta(index, &json!({ "type": kind, *field: piece }));
-            }
+        if matches!(part, Part::Call(_)) {
+            self.delta(index, &json!({ "type": kind, field: "" }));
         }
-        if let Some(delta) = &block.last_delta {
-            self.delta(index, delta);
+        for piece in words::pieces(&mut self.seed.clone(), &text) {
+            self.delta(index, &json!({ "type": kind, field: piece }));
+        }
+        if let Some(delta) = last {
+            self.delta(index, &delta);
         }
         // A block that the limit of tokens cuts is never closed.
-        if !block.is_cut {
+        if !matches!(part, Part::Call(call) if call.is_cut) {
             self.event("content_block_stop", EventKind::Frame, json!({ "index": index }));
         }
     }

@@ -7,21 +7,20 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::{HeaderMap, Request, StatusCode, header};
+use http::{HeaderMap, Request};
 use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::common::connection::ResetSwitch;
-use crate::common::server::{self, CloseConnection, Handler, HandlerResult, ReadError};
+use crate::common::server::{self, Handler, HandlerResult, closed};
 use crate::text::answer::generate::{Answer, Question, generate};
 use crate::text::answer::seed::Seed;
-use crate::text::delivery::reply::{Event, EventKind, ReplyPlan, WholeReply};
+use crate::text::delivery::reply::{Event, EventKind, ReplyPlan};
 use crate::text::delivery::send::{send_answer, send_whole};
-use crate::text::faults::Faults;
-use crate::text::markers::{Marker, Protocol};
+use crate::text::markers::{Faults, Marker, Protocol};
 use crate::text::provider::{RequestGuard, TextProvider};
 use crate::text::record::Usage;
-use crate::text::refusal::{ErrorTable, Refusal};
+use crate::text::refusal::{ErrorTable, PROXY_PAGE, Refusal};
 use crate::text::request_log::RequestLog;
 
 /// A wire protocol.
@@ -45,7 +44,11 @@ pub(crate) trait TextProtocol: ErrorTable + Sized + 'static {
     fn odd_event() -> Event;
 
     fn route(head: &Parts) -> Result<Self::Route, Refusal>;
-    fn check(route: &Self::Route, body: &Value, account: usize) -> Result<Accepted<Self>, Refusal>;
+    fn check(route: &Self::Route, body: &Value, account: usize) -> Result<Checked<Self>, Refusal>;
+    /// The body of a reply that takes no model.
+    fn count(_: &Self::Route, _: &Checked<Self>) -> Option<Value> {
+        None
+    }
     /// The input's part of the bill; writes the cache of prompts.
     fn bill_input(request: &Checked<Self>, log: &mut RequestLog, now: u64) -> Usage;
     /// The answer in one piece and as events.
@@ -56,13 +59,6 @@ pub(crate) trait TextProtocol: ErrorTable + Sized + 'static {
 }
 
 /// A request that passed all checks.
-pub(crate) enum Accepted<P: TextProtocol> {
-    Answer(Box<Checked<P>>),
-    /// Answered by this body, without a model.
-    Body(Value),
-}
-
-/// A request for an answer.
 pub(crate) struct Checked<P: TextProtocol> {
     pub(crate) model: &'static str,
     pub(crate) question: Question,
@@ -93,14 +89,11 @@ enum Outcome {
 }
 
 /// The listener of one provider.
-pub(crate) struct TextEndpoint<P> {
-    provider: Arc<TextProvider>,
-    protocol: PhantomData<fn() -> P>,
-}
+pub(crate) struct TextEndpoint<P>(Arc<TextProvider>, PhantomData<fn() -> P>);
 
 impl<P: TextProtocol> TextEndpoint<P> {
     pub(crate) fn new(provider: &Arc<TextProvider>) -> Self {
-        Self { provider: Arc::clone(provider), protocol: PhantomData }
+        Self(Arc::clone(provider), PhantomData)
     }
 
     fn plan(
@@ -112,27 +105,28 @@ impl<P: TextProtocol> TextEndpoint<P> {
         account: usize,
     ) -> Result<Outcome, Refusal> {
         let route = P::route(head)?;
-        if !is_json(&head.headers) {
+        if !server::mime(&head.headers).eq_ignore_ascii_case("application/json") {
             return Err(P::not_declared_json());
         }
         let body: Value = serde_json::from_slice(bytes).map_err(|error| P::not_json(&error))?;
-        let mut request = match P::check(&route, &body, account)? {
-            Accepted::Answer(request) => *request,
-            Accepted::Body(body) => return Ok(Outcome::Body(body)),
-        };
+        let mut request = P::check(&route, &body, account)?;
+        if let Some(body) = P::count(&route, &request) {
+            return Ok(Outcome::Body(body));
+        }
         let input = &mut request.question.input;
-        let faults = Faults::of(&input.text).within(P::PROTOCOL);
-        match self.provider.log().refusal(&input.text, &faults) {
+        let faults = Faults::of(&input.text, P::PROTOCOL);
+        match self.0.log().refusal(&input.text, &faults) {
             Some(Marker::NoReply) => return Ok(Outcome::Close),
             Some(marker) => {
-                return Err(P::marked(marker, request.model).held(faults.has(Marker::SlowStart)));
+                let is_held = faults.has(Marker::SlowStart);
+                return Err(Refusal { is_held, ..P::marked(marker, Some(request.model)) });
             }
             None => {}
         }
         input.text.clone_from(&faults.rest);
         input.words = faults.number(Marker::Words);
-        let (seed, now) = (Seed::of(bytes), self.provider.now());
-        let mut usage = P::bill_input(&request, &mut self.provider.log(), now);
+        let (seed, now) = (Seed::of(bytes), self.0.now());
+        let mut usage = P::bill_input(&request, &mut self.0.log(), now);
         let answer = |at| generate(&request.question, &faults, seed.fork(&format!("answer {at}")));
         let answers: Vec<Answer> = (0..request.choices).map(answer).collect();
         usage.output = answers.iter().map(|answer| answer.output).sum();
@@ -146,7 +140,7 @@ impl<P: TextProtocol> TextEndpoint<P> {
             faults: &faults,
             seed: seed.fork("events"),
         });
-        let error_body = P::error_body(&P::broken_stream(), request_id);
+        let error_body = P::error_body(&P::marked(Marker::ErrorEvent, None), request_id);
         let error = Event { name: P::ERROR_EVENT, data: error_body.to_string(), kind: EventKind::Frame };
         let headers = P::headers(request_id.to_owned(), now);
         let (odd, streams) = (P::odd_event(), request.stream);
@@ -160,15 +154,16 @@ impl<P: TextProtocol> Handler for TextEndpoint<P> {
         let (head, body) = request.into_parts();
         let own_key = P::own_key(&head.headers);
         let key = own_key.or_else(|| bearer(&head.headers));
-        let account = self.provider.account(key);
+        let account = self.0.account(key);
         let read = server::read(body, P::MAX_BODY_BYTES).await;
-        let mut guard = self.provider.begin(&head, read.as_deref().ok(), account.ok());
+        let bytes = read.as_ref().ok().and_then(Option::as_deref);
+        let mut guard = self.0.begin(&head, bytes, account.ok());
         let request_id = guard.id("request", P::REQUEST_ID);
-        let outcome = match (account, read) {
-            (_, Err(ReadError::Broken)) => return Err(CloseConnection),
-            (Err(failure), _) => Err(P::key_refused(key.unwrap_or_default(), own_key.is_none(), failure)),
-            (Ok(_), Err(ReadError::TooLarge)) => Err(P::too_large()),
-            (Ok(account), Ok(bytes)) => self.plan(&guard, &request_id, &head, &bytes, account),
+        let outcome = match (account, read?) {
+            (Err(Some(marker)), _) => Err(P::marked(marker, None)),
+            (Err(None), _) => Err(P::wrong_key(key, own_key.is_none())),
+            (Ok(_), None) => Err(P::marked(Marker::TooLarge, None)),
+            (Ok(account), Some(bytes)) => self.plan(&guard, &request_id, &head, &bytes, account),
         };
         match outcome {
             Ok(Outcome::Answer(plan)) => {
@@ -176,22 +171,24 @@ impl<P: TextProtocol> Handler for TextEndpoint<P> {
                 send_answer(guard, reset_switch, *plan).await
             }
             Ok(Outcome::Body(body)) => {
-                let headers = P::headers(request_id, self.provider.now());
-                let (status, mime, body) = (StatusCode::OK, "application/json", body.to_string());
-                Ok(send_whole(guard, WholeReply { status, mime, body, headers }))
+                let headers = P::headers(request_id, self.0.now());
+                Ok(send_whole(guard, 200, "application/json", body.to_string(), &headers))
             }
             Ok(Outcome::Close) => {
                 guard.finish();
-                Err(CloseConnection)
+                Err(closed())
             }
             Err(refusal) => {
                 if refusal.is_held {
-                    self.provider.hold().await;
+                    self.0.hold().await;
                 }
-                let body = P::error_body(&refusal, &request_id);
-                let mut headers = P::headers(request_id, self.provider.now());
-                headers.extend(P::error_headers(&refusal, self.provider.settings.retry_after_s));
-                Ok(send_whole(guard, refusal.into_reply(&body, headers)))
+                let (mime, body) = match refusal.html {
+                    true => ("text/html", PROXY_PAGE.to_owned()),
+                    false => ("application/json", P::error_body(&refusal, &request_id).to_string()),
+                };
+                let mut headers = P::headers(request_id, self.0.now());
+                headers.extend(P::error_headers(&refusal, self.0.settings.retry_after_s));
+                Ok(send_whole(guard, refusal.status, mime, body, &headers))
             }
         }
     }
@@ -199,13 +196,7 @@ impl<P: TextProtocol> Handler for TextEndpoint<P> {
 
 /// The key of an `Authorization: Bearer` header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let value = headers.get("authorization")?.to_str().ok()?;
     let (scheme, key) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-}
-
-/// Whether a body is declared to be JSON.
-fn is_json(headers: &HeaderMap) -> bool {
-    let mime = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    mime.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }

@@ -4,6 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
 
+/// Tokens of content that is not looked into.
+pub(crate) const OPAQUE_TOKENS: u64 = 100;
+
 /// An inspected image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InputImage {
@@ -35,6 +38,11 @@ pub(crate) enum ImageError {
     Truncated,
 }
 
+/// Whether a URL can be that of a page or a file.
+pub(crate) fn is_web(url: &str) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
+}
+
 /// Decodes and measures.
 pub(crate) fn inspect(base64: &str) -> Result<InputImage, ImageError> {
     let bytes = STANDARD.decode(base64).map_err(|_| ImageError::Base64)?;
@@ -53,29 +61,30 @@ pub(crate) fn inspect(base64: &str) -> Result<InputImage, ImageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::picture::{Format, Picture};
+    use image::ImageFormat as Format;
+
+    use crate::common::picture::Picture;
 
     #[test]
     fn formats_and_sizes() {
-        for format in [Format::Jpeg, Format::Png, Format::Webp] {
+        for format in [Format::Jpeg, Format::Png, Format::WebP] {
             let file = Picture { width: 12, height: 7, format, digest: [1; 32] }.encode().expect("encodes");
             let image = inspect(&STANDARD.encode(file)).expect("an image");
-            assert_eq!((image.name(), image.tokens()), (format!("{} 12x7", format.mime()), 1));
+            assert_eq!((image.name(), image.tokens()), (format!("{} 12x7", format.to_mime_type()), 1));
         }
         let gif = inspect(&STANDARD.encode(b"GIF89a\x2c\x01\xc8\x00\x00\x00\x00;")).expect("an image");
         assert_eq!((gif.name().as_str(), gif.tokens()), ("image/gif 300x200", 80));
     }
 
     #[test]
-    fn texts_that_are_no_images() {
-        for (text, bad) in [
-            ("@@", ImageError::Base64),
-            ("iVBORw0KGgo", ImageError::Base64),
-            ("", ImageError::UnknownFormat),
-            ("aGVsbG8gd29ybGQ=", ImageError::UnknownFormat),
-            ("iVBORw0KGgo=", ImageError::UnknownFormat),
+    fn other_data_is_refused() {
+        #[rustfmt::skip]
+        let table = [
+            ("@@", ImageError::Base64), ("iVBORw0KGgo", ImageError::Base64), ("", ImageError::UnknownFormat),
+            ("aGVsbG8gd29ybGQ=", ImageError::UnknownFormat), ("iVBORw0KGgo=", ImageError::UnknownFormat),
             ("iVBORw0KGgoAAAANSUhEUg==", ImageError::Truncated),
-        ] {
+        ];
+        for (text, bad) in table {
             assert_eq!(inspect(text), Err(bad), "{text}");
         }
     }

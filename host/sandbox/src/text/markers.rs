@@ -1,62 +1,7 @@
-//! The table of markers: every fault that a request to a text provider can ask for.
+//! The markers of the text providers: every fault that a request can ask for in the last text of the user.
 
-use self::Argument::{Maybe, None, Number, Times};
-
-/// A fault. Documented in the table of markers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Marker {
-    Abort,
-    BadArguments,
-    Billing,
-    Broken,
-    Bytes,
-    Comments,
-    Credit,
-    Crlf,
-    Cut,
-    CutTool,
-    DoneEarly,
-    ErrorBody,
-    ErrorEvent,
-    Filtered,
-    Forbidden,
-    Gzip,
-    Html,
-    HugeLine,
-    Interleaved,
-    Invalid,
-    JsonForStream,
-    Key,
-    Late,
-    Missing,
-    NoEnd,
-    NoOutput,
-    NoReply,
-    NoUsage,
-    Obfuscation,
-    OddEvent,
-    OneWrite,
-    Overloaded,
-    Pace,
-    PauseTurn,
-    Pings,
-    Quota,
-    Redacted,
-    Refusal,
-    Reset,
-    SlowEvent,
-    SlowStart,
-    Stall,
-    StreamForJson,
-    Tool,
-    Tools,
-    TooLarge,
-    TooMany,
-    TooManyBare,
-    Unavailable,
-    Words,
-    WrongType,
-}
+use crate::common::markers::Argument::{Maybe, None, Number, Times};
+use crate::common::markers::{self, EVER, markers};
 
 /// The protocol of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,100 +14,151 @@ pub enum Protocol {
     Messages,
 }
 
-/// What may follow a marker's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Argument {
-    /// Nothing.
-    None,
-    /// `:N`, which may be left out.
-    Maybe,
-    /// `:N`, which may not.
-    Number,
-    /// `:K`: only the first K requests with the very same last text.
-    Times,
+// A refusal with `:K` answers the first K requests with the same last text; after a fault of a stream the number says
+// after how many deltas it comes (one, where it is left out).
+markers! {
+    Protocol;
+    Invalid "400" Times(EVER), Both "answers 400";
+    Key "401" Times(EVER), Both "answers 401";
+    Billing "402" Times(EVER), Both "answers 402";
+    Forbidden "403" Times(EVER), Both "answers 403";
+    Missing "404" Times(EVER), Both "answers 404";
+    TooLarge "413" Times(EVER), Both "answers 413";
+    TooMany "429" Times(EVER), Both "answers 429 with retry-after";
+    TooManyBare "429-bare" Times(EVER), Both "answers 429 without retry-after";
+    Broken "500" Times(EVER), Both "answers 500";
+    Html "502-html" Times(EVER), Both "answers 502 with an HTML page";
+    Unavailable "503" Times(EVER), Both "answers 503";
+    Late "504" Times(EVER), Both "answers 504";
+    Overloaded "529" Times(EVER), Both "answers 529";
+    NoReply "no-reply" Times(EVER), Both "closes the connection without a reply";
+    Credit "credit" Times(EVER), Messages "answers 400, the credit balance is too low";
+    Quota "quota" Times(EVER), Chat "answers 429, insufficient_quota";
+    SlowStart "slow-start" None, Both "nothing comes, not even a refusal, until the sandbox releases it";
+    SlowEvent "slow-event" None, Both "the head comes, then nothing until the sandbox releases it";
+    Stall "stall" Maybe, Both "after K deltas nothing comes until the sandbox releases it";
+    Cut "cut" Maybe, Both "the body ends cleanly after K deltas";
+    Abort "abort" Maybe, Both "the connection closes inside the body after K deltas";
+    Reset "reset" Maybe, Both "the connection is reset in the middle of a chunk after K deltas";
+    ErrorEvent "error" Maybe, Both "an error event after K deltas, then the end";
+    NoEnd "no-end" None, Both "the event that ends the stream is missing";
+    NoUsage "no-usage" None, Both "no usage anywhere";
+    NoOutput "no-output" None, Both "an answer without content";
+    WrongType "wrong-type" None, Both "the right body under a content type that is not its own";
+    JsonForStream "json-for-stream" None, Both "a stream was asked for, one JSON body comes";
+    StreamForJson "stream-for-json" None, Both "one JSON body was asked for, a stream comes";
+    ErrorBody "error-200" None, Both "200 with an error object for a body";
+    HugeLine "huge-line" None, Both "one event is a line of a mebibyte";
+    Gzip "gzip" None, Both "the body comes compressed, asked for or not";
+    BadArguments "bad-arguments" None, Both "a tool is called with what is not JSON";
+    CutTool "cut-tool" None, Both "a tool call is cut short as if by the limit of tokens";
+    Refusal "refusal" None, Both "the model refuses";
+    Words "words" Number, Both "the answer has exactly N words";
+    Pace "pace" Number, Both "N milliseconds between events";
+    Crlf "crlf" None, Both "lines end with CR LF";
+    Comments "comments" None, Both "comment lines between events";
+    Bytes "bytes" None, Both "every byte is a write of its own";
+    OneWrite "one-write" None, Both "the whole stream in one write";
+    OddEvent "odd-event" None, Both "an event of an unknown kind";
+    Tool "tool" None, Both "calls the first tool";
+    Tools "tools" Number, Both "calls N tools in parallel, the first again where there are fewer";
+    Redacted "redacted" None, Messages "redacted thinking after the thinking";
+    PauseTurn "pause-turn" None, Messages "stops with pause_turn";
+    Pings "pings" Maybe, Messages "a ping after every K deltas";
+    DoneEarly "done-early" None, Chat "[DONE] without a finish_reason";
+    Interleaved "interleaved" None, Chat "deltas of parallel calls take turns";
+    Obfuscation "obfuscation" None, Chat "filler in every chunk";
+    Filtered "content-filter" None, Chat "stops with content_filter";
 }
 
-/// A row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct MarkerInfo {
-    pub(crate) marker: Marker,
-    /// What stands between the brackets, without its argument.
-    pub name: &'static str,
-    pub(crate) argument: Argument,
-    /// The protocol that knows it.
-    pub protocol: Protocol,
-    /// What it does.
-    pub says: &'static str,
+/// All faults a text asks for.
+pub(crate) type Faults = markers::Faults<Marker, Protocol>;
+
+impl Faults {
+    /// Reads the markers of a text; those of other protocols do nothing.
+    pub(crate) fn of(text: &str, protocol: Protocol) -> Self {
+        let mut faults = Self::read(MARKERS, text, |_| {});
+        let applies = |group: Protocol| [Protocol::Both, protocol].contains(&group);
+        faults.found.retain(|(row, _)| matches!(row.argument, Times(_)) || applies(row.group));
+        faults
+    }
+
+    /// Whether the fault comes after so many deltas.
+    pub(crate) fn due(&self, marker: Marker, deltas: u64) -> bool {
+        self.has(marker) && self.number(marker).unwrap_or(1) == deltas
+    }
+
+    /// Whether requests have to be counted.
+    pub(crate) fn refuses(&self) -> bool {
+        self.found.iter().any(|(row, _)| matches!(row.argument, Times(_)))
+    }
+
+    /// The refusal, after so many earlier requests with this text.
+    pub(crate) fn refusal(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| matches!(row.argument, Times(_)))
+    }
 }
 
-const fn row(marker: Marker, name: &'static str, argument: Argument, says: &'static str) -> MarkerInfo {
-    MarkerInfo { marker, name, argument, protocol: Protocol::Both, says }
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-const fn of(protocol: Protocol, row: MarkerInfo) -> MarkerInfo {
-    MarkerInfo { protocol, ..row }
-}
+    use super::*;
 
-/// Every marker. `:K` after a refusal limits it to the first K requests with the same last text; after a fault of
-/// a stream it says after how many deltas (one, where it is left out).
-pub const MARKERS: &[MarkerInfo] = &[
-    row(Marker::Invalid, "400", Times, "answers 400"),
-    row(Marker::Key, "401", Times, "answers 401"),
-    row(Marker::Billing, "402", Times, "answers 402"),
-    row(Marker::Forbidden, "403", Times, "answers 403"),
-    row(Marker::Missing, "404", Times, "answers 404"),
-    row(Marker::TooLarge, "413", Times, "answers 413"),
-    row(Marker::TooMany, "429", Times, "answers 429 with retry-after"),
-    row(Marker::TooManyBare, "429-bare", Times, "answers 429 without retry-after"),
-    row(Marker::Broken, "500", Times, "answers 500"),
-    row(Marker::Html, "502-html", Times, "answers 502 with an HTML page"),
-    row(Marker::Unavailable, "503", Times, "answers 503"),
-    row(Marker::Late, "504", Times, "answers 504"),
-    row(Marker::Overloaded, "529", Times, "answers 529"),
-    row(Marker::NoReply, "no-reply", Times, "closes the connection without a reply"),
-    of(
-        Protocol::Messages,
-        row(Marker::Credit, "credit", Times, "answers 400, the credit balance is too low"),
-    ),
-    of(Protocol::Chat, row(Marker::Quota, "quota", Times, "answers 429, insufficient_quota")),
-    row(
-        Marker::SlowStart,
-        "slow-start",
-        None,
-        "nothing comes, not even a refusal, until the sandbox lets go",
-    ),
-    row(Marker::SlowEvent, "slow-event", None, "the head comes, then nothing until the sandbox lets go"),
-    row(Marker::Stall, "stall", Maybe, "after K deltas nothing comes until the sandbox lets go"),
-    row(Marker::Cut, "cut", Maybe, "the body ends cleanly after K deltas"),
-    row(Marker::Abort, "abort", Maybe, "the connection closes inside the body after K deltas"),
-    row(Marker::Reset, "reset", Maybe, "the connection is reset in the middle of a chunk after K deltas"),
-    row(Marker::ErrorEvent, "error", Maybe, "an error event after K deltas, then the end"),
-    row(Marker::NoEnd, "no-end", None, "the event that ends the stream is missing"),
-    row(Marker::NoUsage, "no-usage", None, "no usage anywhere"),
-    row(Marker::NoOutput, "no-output", None, "an answer without content"),
-    row(Marker::WrongType, "wrong-type", None, "the right body under a content type that is not its own"),
-    row(Marker::JsonForStream, "json-for-stream", None, "a stream was asked for, one JSON body comes"),
-    row(Marker::StreamForJson, "stream-for-json", None, "one JSON body was asked for, a stream comes"),
-    row(Marker::ErrorBody, "error-200", None, "200 with an error object for a body"),
-    row(Marker::HugeLine, "huge-line", None, "one event is a line of a mebibyte"),
-    row(Marker::Gzip, "gzip", None, "the body comes compressed, asked for or not"),
-    row(Marker::BadArguments, "bad-arguments", None, "a tool is called with what is not JSON"),
-    row(Marker::CutTool, "cut-tool", None, "a tool call is cut short as if by the limit of tokens"),
-    row(Marker::Refusal, "refusal", None, "the model refuses"),
-    row(Marker::Words, "words", Number, "the answer has exactly N words"),
-    row(Marker::Pace, "pace", Number, "N milliseconds between events"),
-    row(Marker::Crlf, "crlf", None, "lines end with CR LF"),
-    row(Marker::Comments, "comments", None, "comment lines between events"),
-    row(Marker::Bytes, "bytes", None, "every byte is a write of its own"),
-    row(Marker::OneWrite, "one-write", None, "the whole stream in one write"),
-    row(Marker::OddEvent, "odd-event", None, "an event of an unknown kind"),
-    row(Marker::Tool, "tool", None, "calls the first tool"),
-    row(Marker::Tools, "tools", Number, "calls N tools in parallel, the first again where there are fewer"),
-    of(Protocol::Messages, row(Marker::Redacted, "redacted", None, "redacted thinking after the thinking")),
-    of(Protocol::Messages, row(Marker::PauseTurn, "pause-turn", None, "stops with pause_turn")),
-    of(Protocol::Messages, row(Marker::Pings, "pings", Maybe, "a ping after every K deltas")),
-    of(Protocol::Chat, row(Marker::DoneEarly, "done-early", None, "[DONE] without a finish_reason")),
-    of(Protocol::Chat, row(Marker::Interleaved, "interleaved", None, "deltas of parallel calls take turns")),
-    of(Protocol::Chat, row(Marker::Obfuscation, "obfuscation", None, "filler in every chunk")),
-    of(Protocol::Chat, row(Marker::Filtered, "content-filter", None, "stops with content_filter")),
-];
+    fn faults(text: &str) -> Faults {
+        Faults::read(MARKERS, text, |_| {})
+    }
+
+    #[test]
+    fn every_row_is_read_and_unique() {
+        for (at, row) in MARKERS.iter().enumerate() {
+            let argument = if row.argument == Number { ":7" } else { "" };
+            let faults = faults(&format!("a [[{}{argument}]] kite", row.name));
+            assert!(faults.has(row.marker), "{}", row.name);
+            let is_refusal = row.argument == Times(EVER);
+            assert_eq!(faults.refusal(0), is_refusal.then_some(row.marker), "{}", row.name);
+            assert_eq!(faults.rest, "a  kite", "{}", row.name);
+            assert!(row.effect.len() > 8, "{}", row.name);
+            let twin = MARKERS[at + 1..].iter().find(|it| it.name == row.name || it.marker == row.marker);
+            assert!(twin.is_none(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_unchanged() {
+        for text in ["", "[[", "]]", "[[kite]]", "[[429:x]]", "[[words]]", "[[gzip:2]]", "[429]", "[[429"] {
+            assert_eq!(faults(text), Faults { rest: text.to_owned(), found: vec![] }, "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_come_one_after_the_other() {
+        for (text, earlier, expected) in [
+            ("[[402]]", u32::MAX - 1, Some(Marker::Billing)),
+            ("[[429:3]]", 2, Some(Marker::TooMany)),
+            ("[[429:3]]", 3, Option::None),
+            ("[[500:1]][[529:1]]", 0, Some(Marker::Broken)),
+            ("[[500:1]][[529:1]]", 1, Some(Marker::Overloaded)),
+            ("[[500:1]][[529:1]]", 2, Option::None),
+            ("[[529:0]]", 0, Option::None),
+            ("[[gzip]]", 0, Option::None),
+        ] {
+            assert_eq!(faults(text).refusal(earlier), expected, "{text} after {earlier}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        let faults = faults("[[[[cut:3]] [[stall]] [[words:50]]");
+        assert_eq!(faults.rest, "[[  ");
+        assert_eq!((faults.number(Marker::Cut), faults.number(Marker::Words)), (Some(3), Some(50)));
+        assert!(faults.due(Marker::Cut, 3) && faults.due(Marker::Stall, 1) && !faults.due(Marker::Cut, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "(\\[\\[|\\]\\]|[a-z:0-9 -]|429|words:|\u{e9}){0,40}") {
+            prop_assert!(faults(&text).rest.len() <= text.len());
+        }
+    }
+}

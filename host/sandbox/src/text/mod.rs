@@ -10,7 +10,6 @@
 pub(crate) mod answer;
 pub(crate) mod delivery;
 pub(crate) mod endpoint;
-pub(crate) mod faults;
 pub(crate) mod input_image;
 pub(crate) mod markers;
 pub(crate) mod provider;
@@ -18,6 +17,6 @@ pub(crate) mod record;
 pub(crate) mod refusal;
 pub(crate) mod request_log;
 
-pub use markers::{MARKERS, MarkerInfo, Protocol};
+pub use markers::{MARKERS, Marker, Protocol};
 pub use provider::TextAddresses;
 pub use record::{Received, TextRecord, Usage};

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use crate::common::clock;
 use crate::common::settings::Settings;
 use crate::text::answer::seed::Seed;
-use crate::text::record::{Received, TextRecord, Usage};
+use crate::text::markers::Marker;
+use crate::text::record::{Received, TextRecord};
 use crate::text::request_log::RequestLog;
 
 /// Where a text provider listens.
@@ -24,26 +25,13 @@ pub struct TextAddresses {
     pub record: String,
 }
 
-/// Suffixes that turn an accepted key `KEY` into one that fails, e.g. `KEY-401`.
-const FAILING_SUFFIXES: &[(&str, KeyFailure)] = &[
-    ("-401", KeyFailure::Revoked),
-    ("-403", KeyFailure::Forbidden),
-    ("-429", KeyFailure::RateLimited),
-    ("-529", KeyFailure::Overloaded),
-    ("-broke", KeyFailure::NoCredit),
+/// Suffixes that turn an accepted key `KEY` into one that fails, e.g. `KEY-403`.
+const FAILING_SUFFIXES: &[(&str, Marker)] = &[
+    ("-403", Marker::Forbidden),
+    ("-429", Marker::TooMany),
+    ("-529", Marker::Overloaded),
+    ("-broke", Marker::Credit),
 ];
-
-/// Why a key is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyFailure {
-    Forbidden,
-    Missing,
-    NoCredit,
-    Overloaded,
-    RateLimited,
-    Revoked,
-    Unknown,
-}
 
 /// One provider.
 pub(crate) struct TextProvider {
@@ -73,16 +61,13 @@ impl TextProvider {
         TextRecord { held: self.gate.receiver_count(), ..self.log().record() }
     }
 
-    /// The account of a key.
-    pub(crate) fn account(&self, key: Option<&str>) -> Result<usize, KeyFailure> {
-        let key = key.ok_or(KeyFailure::Missing)?;
+    /// The account of a key, or the failure its suffix asks for.
+    pub(crate) fn account(&self, key: Option<&str>) -> Result<usize, Option<Marker>> {
+        let key = key.ok_or(None)?;
         let known = |key: &str| self.settings.keys.iter().position(|known| known == key);
-        known(key).ok_or_else(|| {
-            let failing = FAILING_SUFFIXES
-                .iter()
-                .find(|(suffix, _)| key.strip_suffix(suffix).is_some_and(|stem| known(stem).is_some()));
-            failing.map_or(KeyFailure::Unknown, |(_, failure)| *failure)
-        })
+        let fails = |suffix: &str| key.strip_suffix(suffix).is_some_and(|stem| known(stem).is_some());
+        let failing = FAILING_SUFFIXES.iter().find(|(suffix, _)| fails(suffix));
+        known(key).ok_or_else(|| failing.map(|(_, marker)| *marker))
     }
 
     /// Releases every held answer.
@@ -107,10 +92,9 @@ impl TextProvider {
         body: Option<&[u8]>,
         account: Option<usize>,
     ) -> RequestGuard {
-        let headers = head
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
+        let headers = head.headers.iter();
+        let headers =
+            headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
         let received = Received {
             path: head.uri.path_and_query().map_or_else(String::new, |it| it.as_str().to_owned()),
             headers: headers.collect(),
@@ -132,7 +116,8 @@ pub(crate) struct RequestGuard {
 }
 
 impl RequestGuard {
-    fn update(&self, change: impl FnOnce(&mut Received)) {
+    /// Changes the record of the request.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Received)) {
         if let Some(request) = self.provider.log().request(self.number) {
             change(request);
         }
@@ -142,14 +127,6 @@ impl RequestGuard {
     pub(crate) fn id(&self, label: &str, (prefix, length): (&str, usize)) -> String {
         let seed = format!("{label} {} {}", self.provider.addresses.origin, self.number);
         format!("{prefix}{}", Seed::of(seed.as_bytes()).id(length))
-    }
-
-    pub(crate) fn status(&self, status: u16) {
-        self.update(|request| request.status = Some(status));
-    }
-
-    pub(crate) fn bill(&self, usage: Usage) {
-        self.update(|request| request.usage = Some(usage));
     }
 
     pub(crate) fn sent(&self, bytes: usize) {

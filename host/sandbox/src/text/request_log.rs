@@ -4,16 +4,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::text::faults::Faults;
-use crate::text::markers::Marker;
+use crate::common::markers::Counts;
+use crate::text::markers::{Faults, Marker};
 use crate::text::record::{Received, TextRecord};
 
 /// Requests kept.
 const MAX_REQUESTS: usize = 10_000;
 /// Bytes of bodies kept.
 const MAX_BODIES: usize = 64 << 20;
-/// Texts counted and prompts cached; beyond that all are dropped.
-const MAX_COUNTED: usize = 100_000;
+/// Prompts cached; beyond that all are dropped.
+const MAX_CACHED: usize = 100_000;
 
 /// The digest of the beginning of a prompt, with the account and the model.
 pub(crate) type Prefix = [u8; 32];
@@ -24,7 +24,7 @@ pub(crate) struct RequestLog {
     count: u64,
     requests: VecDeque<Received>,
     bodies: usize,
-    counted: HashMap<String, u32>,
+    counts: Counts,
     /// Until when each prompt is cached.
     cached: HashMap<Prefix, u64>,
 }
@@ -58,16 +58,8 @@ impl RequestLog {
 
     /// The refusal that the markers of a text ask for. Counts requests with the same text.
     pub(crate) fn refusal(&mut self, text: &str, faults: &Faults) -> Option<Marker> {
-        if !faults.refuses() {
-            return None;
-        }
-        if self.counted.len() >= MAX_COUNTED {
-            self.counted.clear();
-        }
-        let earlier = self.counted.entry(text.to_owned()).or_default();
-        let mark = faults.refusal(*earlier);
-        *earlier = earlier.saturating_add(1);
-        mark
+        let earlier = if faults.refuses() { self.counts.count(text) } else { 0 };
+        faults.refusal(earlier)
     }
 
     pub(crate) fn is_cached(&self, prefix: &Prefix, now: u64) -> bool {
@@ -76,7 +68,7 @@ impl RequestLog {
 
     /// Caches a prompt, or keeps it longer.
     pub(crate) fn cache(&mut self, prefix: Prefix, until: u64) {
-        if self.cached.len() >= MAX_COUNTED {
+        if self.cached.len() >= MAX_CACHED {
             self.cached.clear();
         }
         let kept = self.cached.entry(prefix).or_default();

@@ -92,7 +92,7 @@ impl Credential {
             }
             Kind::Jwt { key_id, secret, lifetime_s } => {
                 let token = jwt::of_access_key(key_id, secret, *lifetime_s, access.clock.now());
-                let redactor = Arc::new(Redactor::of([secret, &token]));
+                let redactor = Arc::new(Redactor::of([secret, &token, &jwt::signature_of(&token)]));
                 (Proof::InSlot(Slot::Bearer, token), redactor, None)
             }
             Kind::Hmac(key) => (Proof::Signature(Arc::clone(key)), Arc::clone(&self.redactor), None),

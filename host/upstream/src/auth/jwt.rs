@@ -42,6 +42,11 @@ pub(crate) fn by_rsa(key: &RsaKeyPair, key_id: Option<&str>, claims: &Value) -> 
     Some(compact(&content, &signature))
 }
 
+/// The signature alone: with the claims, which can be guessed, it is the whole token.
+pub(crate) fn signature_of(token: &Secret<String>) -> Secret<String> {
+    Secret::new(token.expose().rsplit('.').next().unwrap_or_default().to_owned())
+}
+
 fn content(header: &Value, claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}", part(header), part(claims))

@@ -159,7 +159,7 @@ fn refusal(status: StatusCode, body: &[u8], assertion: &Secret<String>) -> Token
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |field: &str| answer.get(field).and_then(Value::as_str).unwrap_or_default();
     let said = format!("{} {}", text("error"), text("error_description"));
-    let said = Redactor::of(Some(assertion)).clean(said.into_bytes());
+    let said = Redactor::of([assertion, &jwt::signature_of(assertion)]).clean(said.into_bytes());
     let said: String =
         String::from_utf8_lossy(&said).chars().filter(|c| !c.is_control()).take(MAX_QUOTED).collect();
     let detail = format!("the token endpoint answered {} {}", status.as_u16(), said.trim());

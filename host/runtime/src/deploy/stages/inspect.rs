@@ -49,8 +49,8 @@ pub enum InspectError {
     },
 }
 
-/// The packages of `wasi:cli/imports`.
-const WASI: [&str; 6] =
+/// The packages of `wasi:cli/imports`, of WASI 0.2: all of WASI that a component may import.
+pub const WASI_PACKAGES: [&str; 6] =
     ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
 const NO_HTTP: &str = "a plugin has no network; it returns a `call` and the host makes it";
 const OTHER_WASI: &str = "only WASI 0.2 is linked, and of it only the interfaces of wasi:cli/imports";
@@ -78,7 +78,7 @@ fn import(name: &str) -> Result<(), InspectError> {
     if package == PACKAGE {
         return contract(&version);
     }
-    if WASI.contains(&package) {
+    if WASI_PACKAGES.contains(&package) {
         return if (version.major, version.minor) == (0, 2) { Ok(()) } else { refuse(OTHER_WASI) };
     }
     refuse(match package {
@@ -130,7 +130,7 @@ fn resources(component: &Component, limits: &Limits) -> Result<(), InspectError>
     fits("tables", needs.num_tables.into(), TABLES.into())?;
     fits("table elements", needs.max_initial_table_size.unwrap_or(0), TABLE_ELEMENTS as u64)?;
     let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE);
-    fits("bytes of memory at its start", memory, limits.memory() as u64)
+    fits("bytes of memory at its start (`memory_mib`)", memory, limits.memory() as u64)
 }
 
 #[cfg(test)]

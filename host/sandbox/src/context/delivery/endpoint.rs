@@ -1,11 +1,10 @@
 //! The delivery origin: result files behind signed links that expire, with the replies of a blob store.
 
-use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
@@ -13,8 +12,8 @@ use hyper::body::Incoming;
 use super::signature::LinkError;
 use crate::common::clock::iso;
 use crate::common::picture::Picture;
-use crate::common::server::{Body, Handler, HandlerResult, reply, with};
-use crate::context::faults::FileFault;
+use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
+use crate::context::faults::Marker;
 use crate::context::provider::Provider;
 
 /// The delivery listener.
@@ -23,8 +22,7 @@ pub(crate) struct DeliveryEndpoint(pub(crate) Arc<Provider>);
 impl Handler for DeliveryEndpoint {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let refused =
-                xml(StatusCode::METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "Not supported here.", "");
+            let refused = xml(405, "UnsupportedHttpVerb", "Not supported here.", "");
             return Ok(with(refused, "allow", "GET, HEAD"));
         }
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
@@ -33,49 +31,38 @@ impl Handler for DeliveryEndpoint {
             return Ok(forbidden(link_error, now));
         }
         let Some((id, picture, fault)) = self.find(path) else {
-            return Ok(xml(StatusCode::NOT_FOUND, "BlobNotFound", "The specified blob does not exist.", ""));
+            return Ok(xml(404, "BlobNotFound", "The specified blob does not exist.", ""));
         };
-        match fault {
-            Some(FileFault::Unavailable(_)) => {
-                return Ok(xml(StatusCode::SERVICE_UNAVAILABLE, "ServerBusy", "The server is busy.", ""));
+        let mime = picture.format.to_mime_type();
+        let file = match (fault, self.0.pictures.file(picture).await) {
+            (Some(Marker::FileUnavailable), _) => {
+                return Ok(xml(503, "ServerBusy", "The server is busy.", ""));
             }
-            Some(FileFault::WrongType) => {
-                return Ok(reply(
-                    StatusCode::OK,
-                    "text/html",
-                    "<html><body>Sign in to continue</body></html>\n",
-                ));
+            (Some(Marker::WrongType), _) => {
+                return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
             }
-            Some(FileFault::Truncated) | None => {}
-        }
-        let Some(file) = self.0.pictures.file(picture).await else {
-            return Ok(xml(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", "The file is broken.", ""));
+            (_, None) => return Ok(xml(500, "InternalError", "The file is broken.", "")),
+            (Some(_), Some(file)) => return Ok(truncated(mime, &file)),
+            (None, Some(file)) => file,
         };
-        if fault == Some(FileFault::Truncated) {
-            return Ok(truncated(picture.format.mime(), &file));
-        }
         if request.method() == Method::GET
             && let Some(job) = self.0.jobs().job(&id)
         {
             job.record.deliveries = job.record.deliveries.saturating_add(1);
         }
-        Ok(reply(StatusCode::OK, picture.format.mime(), file))
+        Ok(reply(200, mime, file))
     }
 }
 
 impl DeliveryEndpoint {
     /// The job of a path, its picture, and the fault of this download.
-    fn find(&self, path: &str) -> Option<(String, Picture, Option<FileFault>)> {
+    fn find(&self, path: &str) -> Option<(String, Picture, Option<Marker>)> {
         let (id, _) = path.rsplit('/').next()?.split_once("_sample.")?;
         let mut jobs = self.0.jobs();
         let job = jobs.job(id)?;
         let earlier = job.downloads;
         job.downloads = earlier.saturating_add(1);
-        let fault = match job.faults.file {
-            Some(FileFault::Unavailable(count)) if earlier >= count => None,
-            other => other,
-        };
-        Some((id.to_owned(), job.picture, fault))
+        Some((id.to_owned(), job.picture, job.faults.file_fault(earlier)))
     }
 }
 
@@ -89,10 +76,10 @@ fn forbidden(link_error: LinkError, now: u64) -> Response<Body> {
     let message = "Server failed to authenticate the request. Make sure the value of Authorization header is \
                    formed correctly including the signature.";
     let detail = format!("<AuthenticationErrorDetail>{detail}</AuthenticationErrorDetail>");
-    xml(StatusCode::FORBIDDEN, "AuthenticationFailed", message, &detail)
+    xml(403, "AuthenticationFailed", message, &detail)
 }
 
-fn xml(status: StatusCode, code: &str, message: &str, detail: &str) -> Response<Body> {
+fn xml(status: u16, code: &str, message: &str, detail: &str) -> Response<Body> {
     let body = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\
          <Error><Code>{code}</Code><Message>{message}</Message>{detail}</Error>"
@@ -106,9 +93,9 @@ fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
     let cut = stream::once(async {
         // The server writes its buffer only when it has nothing else to do.
         tokio::task::yield_now().await;
-        Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose"))
+        Err(closed())
     });
-    let response = reply(StatusCode::OK, mime, Bytes::new());
+    let response = reply(200, mime, Bytes::new());
     with(response, "content-length", &file.len().to_string())
         .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
 }

@@ -46,15 +46,15 @@ pub(crate) fn inspect(
     images: &[(&'static str, String)],
     samples: &str,
 ) -> Result<Vec<InputImage>, Vec<Value>> {
-    let (mut seen, mut field_errors) = (Vec::new(), Vec::new());
+    let (mut inspected, mut field_errors) = (Vec::new(), Vec::new());
     for (field, text) in images {
-        let looked = if text.starts_with("http://") || text.starts_with("https://") {
+        let image = if text.starts_with("http://") || text.starts_with("https://") {
             Ok(linked(field, text, samples))
         } else {
             inline(field, text)
         };
-        match looked {
-            Ok(image) => seen.push(image),
+        match image {
+            Ok(image) => inspected.push(image),
             Err(reason) => {
                 let msg = format!("Value error, {reason}");
                 let input = Value::String(text.clone());
@@ -63,7 +63,7 @@ pub(crate) fn inspect(
             }
         }
     }
-    if field_errors.is_empty() { Ok(seen) } else { Err(field_errors) }
+    if field_errors.is_empty() { Ok(inspected) } else { Err(field_errors) }
 }
 
 /// An image by URL. Only the sandbox's own samples say their size in their name.
@@ -94,11 +94,10 @@ fn inline(field: &'static str, text: &str) -> Result<InputImage, &'static str> {
     }
     let cut = reader.format() == Some(ImageFormat::Jpeg) && !ends(&bytes);
     let image = reader.decode().ok().filter(|_| !cut).ok_or(BAD_FILE)?;
-    let digest: [u8; 32] = Sha256::digest(&bytes).into();
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let (width, height) = (image.width(), image.height());
+    let (digest, width, height) = (Sha256::digest(&bytes), image.width(), image.height());
+    let hex = format!("{digest:x}");
     let record = json!({ "sha256": hex, "bytes": bytes.len(), "width": width, "height": height });
-    Ok(InputImage { field, width, height, digest, record })
+    Ok(InputImage { field, width, height, digest: digest.into(), record })
 }
 
 /// Whether a JPEG's last scan is followed by its end marker: our decoder fills in what is missing, the
@@ -113,42 +112,39 @@ const BAD_FILE: &str = "Image file is truncated or corrupt";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::picture::{Format, Picture};
+    use crate::common::picture::Picture;
 
-    fn file(format: Format) -> Vec<u8> {
+    fn file(format: ImageFormat) -> Vec<u8> {
         Picture { width: 120, height: 80, format, digest: [3; 32] }.encode().expect("encodes")
     }
 
     fn one(text: String) -> Result<(u32, u32), String> {
         match inspect(&[("input_image", text)], "http://127.0.0.1:1") {
-            Ok(seen) => Ok((seen[0].width, seen[0].height)),
+            Ok(images) => Ok((images[0].width, images[0].height)),
             Err(field_errors) => Err(field_errors[0]["msg"].as_str().expect("a message").to_owned()),
         }
     }
 
     #[test]
     fn images_in_the_body() {
-        for format in [Format::Jpeg, Format::Png, Format::Webp] {
+        for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
             let bytes = file(format);
             let bare = BASE64.encode(&bytes);
             assert_eq!(one(bare.clone()), Ok((120, 80)), "{format:?}");
             assert_eq!(one(bare.trim_end_matches('=').to_owned()), Ok((120, 80)));
-            assert_eq!(one(format!("data:{};base64,{bare}", format.mime())), Ok((120, 80)));
+            assert_eq!(one(format!("data:{};base64,{bare}", format.to_mime_type())), Ok((120, 80)));
             let cut = BASE64.encode(&bytes[..bytes.len() / 2]);
             assert_eq!(one(cut), Err(format!("Value error, {BAD_FILE}")), "{format:?}");
         }
     }
 
     #[test]
-    fn what_is_no_image() {
+    fn other_data_is_refused() {
         for (text, reason) in [
             (String::new(), "Unsupported image format: expected PNG, JPEG or WebP"),
             ("not base64!".to_owned(), "Invalid base64 image"),
             ("data:image/png,AAAA".to_owned(), "Invalid data URI: expected base64"),
-            (
-                BASE64.encode("GIF89a and the rest of it"),
-                "Unsupported image format: expected PNG, JPEG or WebP",
-            ),
+            (BASE64.encode("GIF89a and more"), "Unsupported image format: expected PNG, JPEG or WebP"),
             (BASE64.encode(b"\x89PNG\r\n\x1a\n"), BAD_FILE),
             ("A".repeat(28_000_000), "Image file is larger than 20MB"),
         ] {

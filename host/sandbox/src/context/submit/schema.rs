@@ -3,10 +3,11 @@
 //!
 //! Image fields are checked as texts only; `input_image` decodes them.
 
+use image::ImageFormat as Format;
 use serde_json::{Map, Number, Value, json};
 use url::Url;
 
-use crate::common::picture::Format;
+use crate::common::picture::format_named;
 use crate::context::refusal::field_error;
 
 /// The longest webhook address.
@@ -27,26 +28,36 @@ pub(crate) struct SubmitRequest {
     pub(crate) webhook_url: Option<String>,
 }
 
+/// Type, message and context of a field's error.
+type FieldError = (&'static str, String, Option<Value>);
+
 /// Checks a body; all errors are reported together.
 pub(crate) fn check(body: &Value) -> Result<SubmitRequest, Vec<Value>> {
     let Value::Object(fields) = body else { return Err(vec![not_an_object(body)]) };
     let mut fields = Fields { fields, field_errors: Vec::new() };
-    let prompt = fields.required_text("prompt");
+    let prompt = fields.read("prompt", text);
+    if !fields.fields.contains_key("prompt") {
+        let loc = json!(["body", "prompt"]);
+        fields.field_errors.push(field_error("missing", loc, "Field required", body, None));
+    }
     let images = ["input_image", "input_image_2", "input_image_3", "input_image_4"]
         .into_iter()
-        .filter_map(|name| Some((name, fields.text(name)?)))
+        .filter_map(|name| Some((name, fields.nullable(name, text)?)))
         .collect();
-    let seed = fields.nullable("seed").and_then(|value| fields.integer("seed", value));
-    let ratio = fields.ratio();
-    let format = fields.format();
-    let webhook_url = fields.webhook_url();
-    fields.text("webhook_secret");
-    let upsampling = fields.flag("prompt_upsampling");
-    let tolerance = fields.tolerance();
-    if !fields.field_errors.is_empty() {
-        return Err(fields.field_errors);
+    let seed = fields.nullable("seed", integer);
+    let ratio = fields.nullable("aspect_ratio", ratio);
+    let format = fields.nullable("output_format", format);
+    let webhook_url = fields.nullable("webhook_url", webhook_url);
+    fields.nullable("webhook_secret", text);
+    let upsampling = fields.read("prompt_upsampling", flag).unwrap_or(false);
+    let tolerance = fields.read("safety_tolerance", tolerance).unwrap_or(2);
+    match prompt {
+        Some(prompt) if fields.field_errors.is_empty() => {
+            let format = format.unwrap_or(Format::Png);
+            Ok(SubmitRequest { prompt, images, seed, ratio, format, upsampling, tolerance, webhook_url })
+        }
+        _ => Err(fields.field_errors),
     }
-    Ok(SubmitRequest { prompt, images, seed, ratio, format, upsampling, tolerance, webhook_url })
 }
 
 /// The error of a body that is JSON, or text, but not an object.
@@ -61,188 +72,130 @@ struct Fields<'a> {
     field_errors: Vec<Value>,
 }
 
-impl<'a> Fields<'a> {
-    fn wrong(&mut self, name: &str, kind: &str, msg: &str, ctx: Option<Value>) {
-        let input = self.fields.get(name).unwrap_or(&Value::Null);
-        self.field_errors.push(field_error(kind, json!(["body", name]), msg, input, ctx));
+impl Fields<'_> {
+    /// The field, unless it is absent; its error is kept.
+    fn read<T>(&mut self, name: &str, read: fn(&Value) -> Result<T, FieldError>) -> Option<T> {
+        let value = self.fields.get(name)?;
+        let kept = read(value).map_err(|(kind, msg, ctx)| {
+            self.field_errors.push(field_error(kind, json!(["body", name]), &msg, value, ctx));
+        });
+        kept.ok()
     }
 
     /// The field, unless it is absent or null.
-    fn nullable(&self, name: &str) -> Option<&'a Value> {
-        self.fields.get(name).filter(|value| !value.is_null())
-    }
-
-    fn required_text(&mut self, name: &str) -> String {
-        match self.fields.get(name) {
-            Some(Value::String(text)) => return text.clone(),
-            Some(_) => self.wrong(name, "string_type", "Input should be a valid string", None),
-            None => {
-                let whole = Value::Object(self.fields.clone());
-                let loc = json!(["body", name]);
-                self.field_errors.push(field_error("missing", loc, "Field required", &whole, None));
-            }
-        }
-        String::new()
-    }
-
-    fn text(&mut self, name: &str) -> Option<String> {
-        match self.nullable(name)? {
-            Value::String(text) => Some(text.clone()),
-            _ => {
-                self.wrong(name, "string_type", "Input should be a valid string", None);
-                None
-            }
-        }
-    }
-
-    /// Lax: whole floats, booleans and decimal texts count as integers.
-    fn integer(&mut self, name: &str, value: &Value) -> Option<Number> {
-        let (kind, msg) = match value {
-            Value::Bool(flag) => return Some(Number::from(u8::from(*flag))),
-            Value::Number(number) if !number.is_f64() => return Some(number.clone()),
-            Value::Number(number) => match number.as_f64().map(whole) {
-                Some(Ok(integer)) => return Some(integer.into()),
-                Some(Err(field_error)) => field_error,
-                None => ("int_type", "Input should be a valid integer"),
-            },
-            Value::String(text) => match text.trim().parse::<i64>() {
-                Ok(integer) => return Some(integer.into()),
-                Err(_) => {
-                    ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
-                }
-            },
-            _ => ("int_type", "Input should be a valid integer"),
-        };
-        self.wrong(name, kind, msg, None);
-        None
-    }
-
-    /// Lax: 0, 1 and the usual words count as booleans. Null does not.
-    fn flag(&mut self, name: &str) -> bool {
-        let read = match self.fields.get(name) {
-            None => return false,
-            Some(Value::Bool(flag)) => return *flag,
-            Some(Value::Number(number)) => number.as_f64().and_then(binary),
-            Some(Value::String(text)) => word(text),
-            Some(_) => {
-                self.wrong(name, "bool_type", "Input should be a valid boolean", None);
-                return false;
-            }
-        };
-        if read.is_none() {
-            let msg = "Input should be a valid boolean, unable to interpret input";
-            self.wrong(name, "bool_parsing", msg, None);
-        }
-        read.unwrap_or_default()
-    }
-
-    fn tolerance(&mut self) -> i64 {
-        let name = "safety_tolerance";
-        let Some(value) = self.fields.get(name) else { return 2 };
-        let Some(number) = self.integer(name, value) else { return 2 };
-        let level = number.as_i64().unwrap_or(i64::MAX);
-        if level < 0 {
-            let msg = "Input should be greater than or equal to 0";
-            self.wrong(name, "greater_than_equal", msg, Some(json!({ "ge": 0 })));
-        } else if level > 6 {
-            let msg = "Input should be less than or equal to 6";
-            self.wrong(name, "less_than_equal", msg, Some(json!({ "le": 6 })));
-        }
-        level
-    }
-
-    fn ratio(&mut self) -> Option<(u32, u32)> {
-        let name = "aspect_ratio";
-        let text = self.text(name)?;
-        let Some((width, height)) = sides(&text) else {
-            let msg = "Value error, Aspect ratio must be in the format 'width:height'";
-            self.wrong(name, "value_error", msg, Some(json!({ "error": {} })));
-            return None;
-        };
-        let (w, h) = (u64::from(width), u64::from(height));
-        if w * 3 > h * 7 || h * 3 > w * 7 {
-            let msg = "Value error, Aspect ratio must be between 21:9 and 9:21";
-            self.wrong(name, "value_error", msg, Some(json!({ "error": {} })));
-        }
-        Some((width, height))
-    }
-
-    fn format(&mut self) -> Format {
-        let name = "output_format";
-        let Some(value) = self.nullable(name) else { return Format::Png };
-        value.as_str().and_then(Format::named).unwrap_or_else(|| {
-            let expected = "'jpeg', 'png' or 'webp'";
-            let msg = format!("Input should be {expected}");
-            self.wrong(name, "enum", &msg, Some(json!({ "expected": expected })));
-            Format::Png
-        })
-    }
-
-    fn webhook_url(&mut self) -> Option<String> {
-        let name = "webhook_url";
-        let value = self.nullable(name)?;
-        let Value::String(text) = value else {
-            self.wrong(name, "url_type", "URL input should be a string or URL", None);
-            return None;
-        };
-        if text.chars().count() > MAX_WEBHOOK_CHARS {
-            let msg = "URL should have at most 2083 characters";
-            self.wrong(name, "url_too_long", msg, Some(json!({ "max_length": MAX_WEBHOOK_CHARS })));
-            return None;
-        }
-        match Url::parse(text) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => return Some(text.clone()),
-            Ok(_) => {
-                let schemes = json!({ "expected_schemes": "'http' or 'https'" });
-                self.wrong(name, "url_scheme", "URL scheme should be 'http' or 'https'", Some(schemes));
-            }
-            Err(error) => {
-                let (error, empty) = (error.to_string(), text.is_empty());
-                let error = if empty { "input is empty".to_owned() } else { error };
-                let msg = format!("Input should be a valid URL, {error}");
-                self.wrong(name, "url_parsing", &msg, Some(json!({ "error": error })));
-            }
-        }
-        None
+    fn nullable<T>(&mut self, name: &str, read: fn(&Value) -> Result<T, FieldError>) -> Option<T> {
+        if self.fields.get(name)?.is_null() { None } else { self.read(name, read) }
     }
 }
 
-/// A whole float as an integer, or its error.
-fn whole(float: f64) -> Result<i64, (&'static str, &'static str)> {
+fn wrong<T>(kind: &'static str, msg: &str) -> Result<T, FieldError> {
+    Err((kind, msg.to_owned(), None))
+}
+
+fn text(value: &Value) -> Result<String, FieldError> {
+    value
+        .as_str()
+        .map_or_else(|| wrong("string_type", "Input should be a valid string"), |it| Ok(it.to_owned()))
+}
+
+/// Lax: whole floats, booleans and decimal texts count as integers.
+fn integer(value: &Value) -> Result<Number, FieldError> {
+    match value {
+        Value::Bool(flag) => Ok(u8::from(*flag).into()),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => whole(float).map(Number::from),
+            _ => Ok(number.clone()),
+        },
+        Value::String(text) => text.trim().parse::<i64>().map(Number::from).or_else(|_| {
+            wrong("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+        }),
+        _ => wrong("int_type", "Input should be a valid integer"),
+    }
+}
+
+/// A whole float as an integer.
+fn whole(float: f64) -> Result<i64, FieldError> {
     if float.fract() != 0.0 {
-        let msg = "Input should be a valid integer, got a number with a fractional part";
-        return Err(("int_from_float", msg));
+        return wrong(
+            "int_from_float",
+            "Input should be a valid integer, got a number with a fractional part",
+        );
     }
     // Printing a whole float gives its digits without a point, which spares a lossy cast.
-    format!("{float:.0}").parse().map_err(|_| {
-        ("int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size")
+    format!("{float:.0}").parse().or_else(|_| {
+        wrong("int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size")
     })
 }
 
-fn binary(float: f64) -> Option<bool> {
-    match whole(float) {
-        Ok(0) => Some(false),
-        Ok(1) => Some(true),
-        _ => None,
+/// Lax: 0, 1 and the usual words count as booleans. Null does not.
+fn flag(value: &Value) -> Result<bool, FieldError> {
+    let word = match value {
+        Value::Bool(flag) => return Ok(*flag),
+        Value::Number(number) => {
+            number.as_f64().and_then(|float| whole(float).ok()).map_or_else(String::new, |it| it.to_string())
+        }
+        Value::String(text) => text.to_ascii_lowercase(),
+        _ => return wrong("bool_type", "Input should be a valid boolean"),
+    };
+    match word.as_str() {
+        "0" | "f" | "false" | "n" | "no" | "off" => Ok(false),
+        "1" | "on" | "t" | "true" | "y" | "yes" => Ok(true),
+        _ => wrong("bool_parsing", "Input should be a valid boolean, unable to interpret input"),
     }
 }
 
-fn word(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "0" | "f" | "false" | "n" | "no" | "off" => Some(false),
-        "1" | "on" | "t" | "true" | "y" | "yes" => Some(true),
-        _ => None,
-    }
+fn tolerance(value: &Value) -> Result<i64, FieldError> {
+    let (kind, word, bound, limit) = match integer(value)?.as_i64().unwrap_or(i64::MAX) {
+        level @ 0..=6 => return Ok(level),
+        ..0 => ("greater_than_equal", "greater", "ge", 0),
+        _ => ("less_than_equal", "less", "le", 6),
+    };
+    Err((kind, format!("Input should be {word} than or equal to {limit}"), Some(json!({ bound: limit }))))
 }
 
 /// `W:H`, both above zero.
-fn sides(text: &str) -> Option<(u32, u32)> {
-    let (width, height) = text.split_once(':')?;
+fn ratio(value: &Value) -> Result<(u32, u32), FieldError> {
     let side = |text: &str| {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|&side: &u32| digits && side > 0)
     };
-    Some((side(width)?, side(height)?))
+    let text = text(value)?;
+    let sides = text.split_once(':').and_then(|(width, height)| Some((side(width)?, side(height)?)));
+    let wrong = |msg: &str| ("value_error", format!("Value error, {msg}"), Some(json!({ "error": {} })));
+    let (width, height) = sides.ok_or_else(|| wrong("Aspect ratio must be in the format 'width:height'"))?;
+    let (w, h) = (u64::from(width), u64::from(height));
+    if w * 3 > h * 7 || h * 3 > w * 7 {
+        return Err(wrong("Aspect ratio must be between 21:9 and 9:21"));
+    }
+    Ok((width, height))
+}
+
+fn format(value: &Value) -> Result<Format, FieldError> {
+    let expected = "'jpeg', 'png' or 'webp'";
+    let wrong = || ("enum", format!("Input should be {expected}"), Some(json!({ "expected": expected })));
+    value.as_str().and_then(format_named).ok_or_else(wrong)
+}
+
+fn webhook_url(value: &Value) -> Result<String, FieldError> {
+    let Value::String(text) = value else {
+        return wrong("url_type", "URL input should be a string or URL");
+    };
+    if text.chars().count() > MAX_WEBHOOK_CHARS {
+        let ctx = json!({ "max_length": MAX_WEBHOOK_CHARS });
+        return Err(("url_too_long", "URL should have at most 2083 characters".to_owned(), Some(ctx)));
+    }
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.clone()),
+        Ok(_) => {
+            let ctx = json!({ "expected_schemes": "'http' or 'https'" });
+            Err(("url_scheme", "URL scheme should be 'http' or 'https'".to_owned(), Some(ctx)))
+        }
+        Err(error) => {
+            let error = if text.is_empty() { "input is empty".to_owned() } else { error.to_string() };
+            let ctx = json!({ "error": error });
+            Err(("url_parsing", format!("Input should be a valid URL, {error}"), Some(ctx)))
+        }
+    }
 }
 
 #[cfg(test)]

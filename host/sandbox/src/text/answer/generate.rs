@@ -8,8 +8,7 @@ use crate::text::answer::answer_text::{self, AnswerInput};
 use crate::text::answer::json_sample;
 use crate::text::answer::seed::Seed;
 use crate::text::answer::words;
-use crate::text::faults::Faults;
-use crate::text::markers::Marker;
+use crate::text::markers::{Faults, Marker};
 
 /// A tool of a request.
 #[derive(Clone, Debug)]
@@ -94,9 +93,10 @@ pub(crate) struct Call {
 }
 
 /// Why an answer stops.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stop {
     Calls,
+    #[default]
     End,
     Filtered,
     Length,
@@ -106,7 +106,7 @@ pub(crate) enum Stop {
 }
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) parts: Vec<Part>,
     pub(crate) stop: Stop,
@@ -118,8 +118,7 @@ pub(crate) struct Answer {
 
 /// Generates one answer.
 pub(crate) fn generate(question: &Question, faults: &Faults, seed: Seed) -> Answer {
-    let answer = Answer { parts: Vec::new(), stop: Stop::End, output: 0, thinking: 0 };
-    let mut generator = Generator { question, faults, seed, answer };
+    let mut generator = Generator { question, faults, seed, answer: Answer::default() };
     if question.max_tokens == 0 {
         generator.answer.stop = Stop::Length;
     } else if faults.has(Marker::Refusal) {
@@ -256,12 +255,12 @@ impl<'a> Generator<'a> {
             ToolChoice::Auto => None,
         };
         let Some(first) = first else { return Vec::new() };
-        let asked = match faults.number(Marker::Tools) {
+        let wanted = match faults.number(Marker::Tools) {
             Some(count) => usize::try_from(count.clamp(1, 64)).unwrap_or(1),
             None if faults.has(Marker::Interleaved) => 2,
             None => 1,
         };
-        let count = if question.parallel { asked } else { 1 };
+        let count = if question.parallel { wanted } else { 1 };
         let stride = usize::from(!matches!(question.choice, ToolChoice::Named(_)));
         (0..count).map(|step| &tools[(first + step * stride) % tools.len()]).collect()
     }

@@ -3,27 +3,12 @@
 use super::seed::Seed;
 
 /// Of one to eleven bytes a character, right to left, joined emoji and combining marks among them.
+#[rustfmt::skip]
 const STOCK: &[&str] = &[
-    "lighthouse",
-    "tide",
-    "caf\u{e9}",
-    "na\u{ef}ve",
-    "\u{706f}\u{53f0}",
-    "\u{43c}\u{43e}\u{440}\u{435}",
-    "\u{1f30a}",
-    "\u{1f469}\u{200d}\u{1f680}",
-    "jalapen\u{303}o",
-    "\u{3b8}\u{3ac}\u{3bb}\u{3b1}\u{3c3}\u{3c3}\u{3b1}",
-    "\u{5e9}\u{5dc}\u{5d5}\u{5dd}",
-    "harbour",
-    "\u{1f1f5}\u{1f1f9}",
-    "quietly",
-    "\u{2014}",
-    "\"drift\"",
-    "back\\slash",
-    "keel",
-    "\u{c548}\u{b155}",
-    "ebb,",
+    "lighthouse", "tide", "caf\u{e9}", "na\u{ef}ve", "\u{706f}\u{53f0}", "\u{43c}\u{43e}\u{440}\u{435}",
+    "\u{1f30a}", "\u{1f469}\u{200d}\u{1f680}", "jalapen\u{303}o",
+    "\u{3b8}\u{3ac}\u{3bb}\u{3b1}\u{3c3}\u{3c3}\u{3b1}", "\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "harbour",
+    "\u{1f1f5}\u{1f1f9}", "quietly", "\u{2014}", "\"drift\"", "back\\slash", "keel", "\u{c548}\u{b155}", "ebb,",
 ];
 
 /// How many tokens a text is.
@@ -33,14 +18,14 @@ pub(crate) fn count(text: &str) -> u64 {
 
 /// The text up to the end of its `limit`th word, and whether that is all of it.
 pub(crate) fn first(text: &str, limit: u64) -> (&str, bool) {
-    let (mut seen, mut inside) = (0, false);
+    let (mut count, mut inside) = (0, false);
     for (at, letter) in text.char_indices() {
         let space = letter.is_whitespace();
         if !space && !inside {
-            if seen == limit {
+            if count == limit {
                 return (text[..at].trim_end(), false);
             }
-            seen += 1;
+            count += 1;
         }
         inside = !space;
     }
@@ -75,14 +60,12 @@ mod tests {
 
     #[test]
     fn first_words() {
-        for (text, limit, expected) in [
-            ("", 0, ("", true)),
-            ("  ", 0, ("  ", true)),
-            ("a b c", 0, ("", false)),
-            ("a b c", 2, ("a b", false)),
-            ("a  b\n", 2, ("a  b\n", true)),
-            (" a b c", 3, (" a b c", true)),
-        ] {
+        #[rustfmt::skip]
+        let table = [
+            ("", 0, ("", true)), ("  ", 0, ("  ", true)), ("a b c", 0, ("", false)), ("a b c", 2, ("a b", false)),
+            ("a  b\n", 2, ("a  b\n", true)), (" a b c", 3, (" a b c", true)),
+        ];
+        for (text, limit, expected) in table {
             assert_eq!(first(text, limit), expected, "{text:?} {limit}");
         }
     }

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, StreamBody};
 use super::steps::Step;
 use crate::common::clock;
 use crate::common::connection::ResetSwitch;
-use crate::common::server::Body;
+use crate::common::server::{Body, closed};
 use crate::text::provider::RequestGuard;
 
 struct StreamBodyState {
@@ -41,7 +41,7 @@ impl StreamBodyState {
             match step {
                 Step::Abort => {
                     self.guard.finish();
-                    return Some(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose")));
+                    return Some(Err(closed()));
                 }
                 Step::Bytes(bytes) => {
                     self.guard.sent(bytes.len());

@@ -1,10 +1,9 @@
 //! A planned reply: an answer with its events and faults, or a body in one piece. Plain data.
 
-use http::StatusCode;
 use serde_json::Value;
 
 use crate::text::answer::seed::Seed;
-use crate::text::faults::Faults;
+use crate::text::markers::Faults;
 use crate::text::record::Usage;
 
 /// How the faults of a stream treat an event.
@@ -55,13 +54,4 @@ pub(crate) struct ReplyPlan {
     pub(crate) usage: Usage,
     pub(crate) faults: Faults,
     pub(crate) seed: Seed,
-}
-
-/// A reply in one piece, without faults: an error, or a count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WholeReply {
-    pub(crate) status: StatusCode,
-    pub(crate) mime: &'static str,
-    pub(crate) body: String,
-    pub(crate) headers: Vec<(&'static str, String)>,
 }

@@ -8,10 +8,10 @@ use flate2::write::GzEncoder;
 use http::{HeaderName, HeaderValue, Response, header};
 
 use super::body::stream_body;
-use super::reply::{ReplyPlan, WholeReply};
+use super::reply::ReplyPlan;
 use super::steps::{self, Step};
 use crate::common::connection::ResetSwitch;
-use crate::common::server::{Body, CloseConnection, HandlerResult, whole};
+use crate::common::server::{Body, HandlerResult, reply};
 use crate::text::markers::Marker;
 use crate::text::provider::RequestGuard;
 
@@ -25,8 +25,7 @@ pub(crate) async fn send_answer(
     if faults.has(Marker::SlowStart) {
         guard.provider.hold().await;
     }
-    guard.status(200);
-    guard.bill(plan.usage);
+    guard.update(|request| (request.status, request.usage) = (Some(200), Some(plan.usage)));
     let streams = (plan.streams || faults.has(Marker::StreamForJson))
         && !faults.has(Marker::JsonForStream)
         && !faults.has(Marker::ErrorBody);
@@ -40,7 +39,7 @@ pub(crate) async fn send_answer(
     let mut all = if streams { steps::stream(&plan) } else { steps::whole(&plan, body_bytes.clone()) };
     let mut response = Response::new(());
     if faults.has(Marker::Gzip) {
-        all = vec![Step::Bytes(gzip(&all).map_err(|_| CloseConnection)?)];
+        all = vec![Step::Bytes(gzip(&all)?)];
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     } else if !streams && !faults.has(Marker::Cut) {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(body_bytes.len()));
@@ -50,15 +49,19 @@ pub(crate) async fn send_answer(
     Ok(response.map(|()| stream_body(all, guard, reset_switch)))
 }
 
-/// Sends a reply in one piece.
-pub(crate) fn send_whole(mut guard: RequestGuard, reply: WholeReply) -> Response<Body> {
-    guard.status(reply.status.as_u16());
-    guard.sent(reply.body.len());
+/// Sends a reply in one piece, without faults: an error, or a count.
+pub(crate) fn send_whole(
+    mut guard: RequestGuard,
+    status: u16,
+    mime: &'static str,
+    body: String,
+    headers: &[(&'static str, String)],
+) -> Response<Body> {
+    guard.update(|request| request.status = Some(status));
+    guard.sent(body.len());
     guard.finish();
-    let mut response = Response::new(whole(reply.body));
-    *response.status_mut() = reply.status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.mime));
-    add(response.headers_mut(), &reply.headers);
+    let mut response = reply(status, mime, body);
+    add(response.headers_mut(), headers);
     response
 }
 

@@ -3,8 +3,7 @@
 use bytes::Bytes;
 
 use crate::text::answer::seed::Seed;
-use crate::text::faults::Faults;
-use crate::text::markers::Marker;
+use crate::text::markers::{Faults, Marker};
 
 /// How bytes are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub(crate) enum Split {
 }
 
 impl Split {
-    pub(crate) fn asked(faults: &Faults) -> Self {
+    pub(crate) fn of(faults: &Faults) -> Self {
         if faults.has(Marker::Bytes) {
             Self::Bytes
         } else if faults.has(Marker::OneWrite) {

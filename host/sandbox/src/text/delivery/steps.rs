@@ -100,7 +100,7 @@ pub(crate) fn whole(plan: &ReplyPlan, body: Bytes) -> Vec<Step> {
 
 /// Joins neighbouring bytes, then cuts them anew.
 fn cut(plan: &ReplyPlan, steps: Vec<Step>) -> Vec<Step> {
-    let (split, mut seed) = (Split::asked(&plan.faults), plan.seed.fork("split"));
+    let (split, mut seed) = (Split::of(&plan.faults), plan.seed.fork("split"));
     let (mut out, mut joined) = (Vec::new(), Vec::new());
     for step in steps {
         match step {

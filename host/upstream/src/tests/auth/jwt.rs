@@ -29,12 +29,13 @@ async fn each_call_carries_a_token_of_its_moment() {
 async fn an_echoed_token_is_redacted() {
     let server = Provider::start(|seen| {
         let authorization = seen.header("authorization").unwrap().to_owned();
-        reply(401, &[("x-echo", &authorization)], format!("bad {authorization}"))
+        let signature = authorization.rsplit('.').next().unwrap();
+        reply(401, &[("x-echo", &authorization)], format!("bad {authorization}, {signature}"))
     })
     .await;
     let upstream = upstream_of(&keyed(&server.url(), "auth = \"jwt\""), &TestClock::at(NOW));
     let reply = call_as(&upstream, "main", &post("{}"), &Memory::default()).await.unwrap();
-    assert_eq!((reply.status, inline(&reply)), (401, "bad Bearer (secret)".to_owned()));
+    assert_eq!((reply.status, inline(&reply)), (401, "bad Bearer (secret), (secret)".to_owned()));
     assert_eq!(reply.header("x-echo"), None);
     // Made for the call, so a refusal is the account's and the call is not repeated.
     assert_eq!(server.received().len(), 1);

@@ -36,7 +36,7 @@ pub(super) fn upstream_with_secrets(
     clock: &Arc<TestClock>,
     secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
 ) -> Upstream {
-    let seed = Arc::new(TestSeed::default());
+    let seed = Arc::new(TestSeed::counting_from(7));
     Upstream::new(&config(text), secrets, Arc::clone(clock) as _, seed, Arc::new(SystemResolver)).unwrap()
 }
 

@@ -194,6 +194,18 @@ async fn a_refusal_of_every_token_is_the_accounts() {
     assert_eq!(stage.counts(), (2, 4));
 }
 
+#[tokio::test]
+async fn a_call_is_repeated_once_however_old_the_tokens_are() {
+    let stage = Stage::set().await;
+    let upstream = stage.upstream();
+    status(&upstream).await.unwrap();
+    stage.first_valid.store(90, Ordering::SeqCst);
+    stage.delay.store(2 * MINUTE as usize, Ordering::SeqCst);
+    stage.clock.advance_ms(10 * MINUTE);
+    assert_eq!(status(&upstream).await, Ok(401));
+    assert_eq!(stage.counts(), (2, 3));
+}
+
 /// Everything that is logged, by any crate.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -228,8 +240,7 @@ async fn no_secret_is_printed() {
         let form: Vec<(String, String)> = url::form_urlencoded::parse(&seen.body).into_owned().collect();
         form[1].1.clone()
     };
-    // The endpoint answers with an assertion that it was sent.
-    stage.fail(400, &format!("{{\"error\":\"{}\"}}", echo(&stage.tokens.received()[0])));
+    stage.fail(400, r#"{"error":"invalid_grant","error_description":"bad SIGNATURE"}"#);
     let _ = status(&upstream).await;
     let server = Provider::start(|_| reply(403, &[], "")).await;
     let hmac = "auth = { hmac = { form = \"aws4\", region = \"r\", service = \"s\" } }";
@@ -238,7 +249,7 @@ async fn no_secret_is_printed() {
         call_as(&upstream, "main", &post("{}"), &Memory::default()).await.unwrap();
     }
     let mut text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(text.contains("the account's token was not renewed"), "{text}");
+    assert!(text.contains("the token endpoint answered 400 invalid_grant bad (secret)"), "{text}");
     let (_held, permit) = upstream.acquire_account("p", None).unwrap();
     text += &format!("{permit:?} {:?} {:?}", permit.credential(), upstream.provider("p").unwrap().checked);
     let assertions = stage.tokens.received().iter().map(echo).collect::<Vec<_>>();
@@ -250,6 +261,7 @@ async fn no_secret_is_printed() {
     for secret in all {
         // The last part of a JWT is its signature.
         let part = secret.rsplit('.').next().unwrap();
-        assert!(part.len() > 20 && !text.contains(part), "{part} in\n{text}");
+        // Nor the beginning of one that was cut.
+        assert!(!text.contains(&part[..20]), "{part} in\n{text}");
     }
 }

@@ -14,10 +14,12 @@ pub(super) struct Stage {
     pub(super) clock: Arc<TestClock>,
     pub(super) tokens: Provider,
     pub(super) api: Provider,
-    /// What the endpoint answers instead of a token.
+    /// What the endpoint answers instead of a token; `SIGNATURE` stands for that of the assertion it received.
     pub(super) failure: Arc<Mutex<Option<(u16, String)>>>,
     /// The first token that the API takes; earlier ones are revoked.
     pub(super) first_valid: Arc<AtomicUsize>,
+    /// Milliseconds that the endpoint takes for a token.
+    pub(super) delay: Arc<AtomicUsize>,
 }
 
 /// The n-th token, long enough to be no accident.
@@ -29,10 +31,15 @@ impl Stage {
     pub(super) async fn set() -> Self {
         let failure: Arc<Mutex<Option<(u16, String)>>> = Arc::default();
         let (issued, first_valid) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(1)));
-        let fails = Arc::clone(&failure);
-        let tokens = Provider::start(move |_| match fails.lock().unwrap().clone() {
-            Some((status, body)) => reply(status, &[("location", "/elsewhere")], body),
+        let (clock, delay) = (TestClock::at(NOW), Arc::new(AtomicUsize::new(0)));
+        let (fails, time, takes) = (Arc::clone(&failure), Arc::clone(&clock), Arc::clone(&delay));
+        let tokens = Provider::start(move |seen| match fails.lock().unwrap().clone() {
+            Some((status, body)) => {
+                let body = body.replace("SIGNATURE", seen.text().rsplit('.').next().unwrap());
+                reply(status, &[("location", "/elsewhere")], body)
+            }
             None => {
+                time.advance_ms(takes.load(Ordering::SeqCst) as u64);
                 let text = token(issued.fetch_add(1, Ordering::SeqCst) + 1);
                 let body = json!({"access_token": text, "expires_in": 3600, "token_type": "Bearer"});
                 reply(200, &[("content-type", "application/json")], body.to_string())
@@ -47,7 +54,7 @@ impl Stage {
             reply(if valid { 200 } else { 401 }, &[], format!("seen {carried}"))
         })
         .await;
-        Self { clock: TestClock::at(NOW), tokens, api, failure, first_valid }
+        Self { clock, tokens, api, failure, first_valid, delay }
     }
 
     pub(super) fn key_file(&self) -> String {

@@ -1,0 +1,155 @@
+//! `gatehouse plugin dev`: on every change of a family's folder it builds, checks, plays the scripts and installs into
+//! the running gateway. Ends on Ctrl-C.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::play;
+use crate::commands::author_args::DevArgs;
+use crate::config::Loaded;
+use crate::exit::Exit;
+use crate::terminal::{print, print_error};
+
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
+/// The file that `build.sh` writes.
+const COMPONENT: &str = "family.wasm";
+/// Folders that a build fills.
+const BUILT: [&str; 4] = ["target", "node_modules", "__pycache__", "wit_world"];
+
+pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> Exit) -> Exit {
+    let dev = Dev { args, loaded, install };
+    if !args.folder.join("build.sh").is_file() {
+        let folder = args.folder.display();
+        print_error(&format!(
+            "{folder}: expected a folder with build.sh, as `gatehouse plugin new` writes it"
+        ));
+        return Exit::Misconfigured;
+    }
+    let mut seen = sources(&args.folder);
+    loop {
+        let exit = dev.pass();
+        if args.once {
+            return exit;
+        }
+        drop(print("waiting for a change; Ctrl-C ends\n"));
+        loop {
+            thread::sleep(POLL_INTERVAL);
+            let now = sources(&args.folder);
+            // A file that is still being written changes once more.
+            if now != seen {
+                seen = now;
+                break;
+            }
+        }
+    }
+}
+
+struct Dev<'a> {
+    args: &'a DevArgs,
+    loaded: &'a Loaded,
+    install: &'a dyn Fn(PathBuf) -> Exit,
+}
+
+impl Dev<'_> {
+    /// Every step, up to the first that fails.
+    fn pass(&self) -> Exit {
+        let component = self.args.folder.join(COMPONENT);
+        let built = step("build", || self.build());
+        let played = built.and_then(|()| step("check and play", || self.play(&component)));
+        if let Err(exit) = played {
+            return exit;
+        }
+        if self.args.no_install {
+            return Exit::Done;
+        }
+        let started = Instant::now();
+        let exit = (self.install)(component);
+        said("install", exit == Exit::Done, started);
+        exit
+    }
+
+    fn build(&self) -> Result<(), String> {
+        let built =
+            Command::new("sh").arg("build.sh").current_dir(&self.args.folder).stdin(Stdio::null()).status();
+        match built {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("build.sh: {status}")),
+            Err(error) => Err(format!("sh build.sh: {error}")),
+        }
+    }
+
+    fn play(&self, component: &Path) -> Result<(), String> {
+        let limits = self.loaded.config.runtime(PathBuf::new());
+        play::play(&self.args.folder.join("play"), component, &limits).map(|report| drop(print(&report)))
+    }
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), Exit> {
+    let started = Instant::now();
+    let done = work();
+    if let Err(problem) = &done {
+        print_error(problem);
+    }
+    said(name, done.is_ok(), started);
+    done.map_err(|_| Exit::Refused)
+}
+
+fn said(name: &str, done: bool, started: Instant) {
+    let (end, spent) = (if done { "done" } else { "failed" }, started.elapsed());
+    drop(print(&format!("{name}: {end} in {spent:.1?}\n")));
+}
+
+/// Every source file with its length and time of change. Files that cannot be read count as absent.
+fn sources(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let Ok(meta) = entry.metadata() else { continue };
+            let hidden = name.starts_with('.') || BUILT.contains(&name.as_ref());
+            if meta.is_dir() && !hidden {
+                folders.push(entry.path());
+            } else if meta.is_file() && !hidden && !is_output(&name) {
+                found.insert(entry.path(), (meta.len(), meta.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
+            }
+        }
+    }
+    found
+}
+
+/// What a build writes beside the sources.
+fn is_output(name: &str) -> bool {
+    name.ends_with(".wasm") || name == "Cargo.lock" || name == "package-lock.json"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sources_are_watched() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for file in
+            ["app.py", "play/a.play", "family.wasm", "target/x", "node_modules/y", ".venv/z", "Cargo.lock"]
+        {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("below the folder")).expect("a folder");
+            fs::write(path, file).expect("a file");
+        }
+        let before = sources(folder.path());
+        let names: Vec<_> =
+            before.keys().map(|path| path.strip_prefix(folder.path()).expect("below")).collect();
+        assert_eq!(names, [Path::new("app.py"), Path::new("play/a.play")]);
+        fs::write(folder.path().join("family.wasm"), "again, and longer").expect("a file");
+        assert_eq!(sources(folder.path()), before);
+        fs::write(folder.path().join("app.py"), "changed, and longer").expect("a file");
+        assert_ne!(sources(folder.path()), before);
+    }
+}

@@ -1,0 +1,31 @@
+//! Commands for authors of plugins: the surfaces and limits, a new family's folder, scripts played against a component,
+//! and the loop that rebuilds on every change. None of them reads a store; only `dev` speaks to a running gateway.
+
+mod dev;
+mod new;
+mod play;
+mod surfaces;
+mod template;
+
+use std::path::PathBuf;
+
+use crate::commands::author_args::AuthorCommand;
+use crate::config::Loaded;
+use crate::exit::Exit;
+
+/// Reads the configuration; an error is printed already.
+type Load<'a> = &'a dyn Fn() -> Result<Loaded, Exit>;
+/// Installs a component, as `gatehouse plugin install` does.
+type Install<'a> = &'a dyn Fn(PathBuf) -> Exit;
+
+/// Runs one of them.
+pub(super) fn run(command: AuthorCommand, load: Load<'_>, install: Install<'_>) -> Exit {
+    match command {
+        AuthorCommand::Surfaces => surfaces::run(),
+        AuthorCommand::New(args) => new::run(&args),
+        AuthorCommand::Play(args) => load().map_or_else(|exit| exit, |loaded| play::run(&args, &loaded)),
+        AuthorCommand::Dev(args) => {
+            load().map_or_else(|exit| exit, |loaded| dev::run(&args, &loaded, install))
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `gatehouse plugin new`: writes a family's folder that builds outside of this repository.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::template;
+use crate::commands::author_args::{Language, NewArgs};
+use crate::exit::Exit;
+use crate::terminal::{print, print_error};
+
+pub(super) fn run(args: &NewArgs) -> Exit {
+    match write(args) {
+        Ok(folder) => print(&format!(
+            "{} is written. From there:\n  sh build.sh                              # writes family.wasm\n  \
+             gatehouse plugin play play family.wasm   # plays its scripts\n  \
+             gatehouse plugin install family.wasm     # into a gateway; README.md says what it must know\n",
+            folder.display()
+        )),
+        Err(problem) => {
+            print_error(&problem);
+            Exit::Refused
+        }
+    }
+}
+
+fn write(args: &NewArgs) -> Result<PathBuf, String> {
+    let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(&args.name));
+    let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    if folder.exists() {
+        return Err(format!("{}: expected a folder that does not exist yet", folder.display()));
+    }
+    if args.lang != Language::Rust && (args.sdk.is_some() || args.git.is_some()) {
+        return Err("--sdk and --git: only a Rust family depends on the SDK".to_owned());
+    }
+    let sdk = SdkSource::of(args)?;
+    for (path, text) in template::files(args.lang) {
+        let file = folder.join(&path);
+        if let Some(parent) = file.parent() {
+            fs::create_dir_all(parent).map_err(|error| wrong(parent, error))?;
+        }
+        fs::write(&file, fill(&path, text, &args.name, &sdk)).map_err(|error| wrong(&file, error))?;
+        if path == "build.sh" {
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
+                .map_err(|error| wrong(&file, error))?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Where a Rust family finds the SDK.
+enum SdkSource {
+    Registry,
+    Path(PathBuf),
+    Git(String),
+}
+
+impl SdkSource {
+    fn of(args: &NewArgs) -> Result<Self, String> {
+        if let Some(url) = &args.git {
+            return Ok(Self::Git(url.clone()));
+        }
+        let Some(path) = &args.sdk else { return Ok(Self::Registry) };
+        let wrong = |why: String| format!("--sdk {}: expected the SDK's folder: {why}", path.display());
+        let path = path.canonicalize().map_err(|error| wrong(error.to_string()))?;
+        let manifest =
+            fs::read_to_string(path.join("Cargo.toml")).map_err(|error| wrong(error.to_string()))?;
+        if !manifest.contains("name = \"gatehouse-sdk\"") {
+            return Err(wrong("its Cargo.toml is that of another crate".to_owned()));
+        }
+        Ok(Self::Path(path))
+    }
+
+    /// The value of a dependency; `below` is the crate's folder inside the SDK's.
+    fn dependency(&self, below: &str) -> String {
+        match self {
+            Self::Registry => format!("{:?}", env!("CARGO_PKG_VERSION")),
+            Self::Path(sdk) => format!("{{ path = {:?} }}", sdk.join(below).display().to_string()),
+            Self::Git(url) => format!("{{ git = {url:?} }}"),
+        }
+    }
+}
+
+const CRATE: &str = "gatehouse-family-template";
+/// A workspace of its own, so that the folder may lie inside another one, and the profile of a small, fast component.
+const OWN_WORKSPACE: &str = "
+[workspace]
+
+[profile.plugin]
+inherits = \"release\"
+opt-level = 3
+lto = true
+codegen-units = 1
+panic = \"abort\"
+strip = true
+";
+
+fn fill(path: &str, text: &str, name: &str, sdk: &SdkSource) -> String {
+    match path {
+        "Cargo.toml" => {
+            let text = text
+                .replace(CRATE, name)
+                .replace("{ path = \"../..\" }", &sdk.dependency(""))
+                .replace("{ path = \"../../testkit\" }", &sdk.dependency("testkit"));
+            text + OWN_WORKSPACE
+        }
+        "tests/sketch.rs" => text.replace(&CRATE.replace('-', "_"), &name.replace('-', "_")),
+        "build.sh" => text.replace(&CRATE.replace('-', "_"), &name.replace('-', "_")),
+        "package.json" => text.replace(CRATE, name),
+        "src/lib.rs" => text.replace("About::new(\"sketch\"", &format!("About::new({name:?}")),
+        "app.py" | "family.js" => text.replace("FAMILY = \"sketch\"", &format!("FAMILY = {name:?}")),
+        "README.md" => text.replacen("# A family to change", &format!("# {name}"), 1),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,80 @@
+//! `gatehouse plugin play`: scripts against a component, under this gateway's own engine, limits and rules.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use gatehouse_runtime::{Config, StageError};
+use gatehouse_testkit::{Component, ComponentRunner, Script};
+
+use crate::commands::author_args::PlayArgs;
+use crate::config::Loaded;
+use crate::exit::Exit;
+use crate::terminal::{print, print_error};
+
+pub(super) fn run(args: &PlayArgs, loaded: &Loaded) -> Exit {
+    let limits = loaded.config.runtime(PathBuf::new());
+    match play(&args.script, &args.component, &limits) {
+        Ok(report) => print(&report),
+        Err(problem) => {
+            print_error(&problem);
+            Exit::Refused
+        }
+    }
+}
+
+/// Plays one script, or all of a folder; the lines to print.
+///
+/// # Errors
+/// Every script that failed, with its line, what was expected and what came.
+pub(super) fn play(scripts: &Path, component: &Path, config: &Config) -> Result<String, String> {
+    let scripts = find(scripts)?;
+    let started = Instant::now();
+    let wasm = fs::read(component).map_err(|error| format!("{}: {error}", component.display()))?;
+    let runner =
+        ComponentRunner::load_with(&wasm, config).map_err(|error| does_not_load(component, &error))?;
+    let mut report = String::new();
+    let about = runner.about();
+    let (family, version, spent) = (&about.family, &about.version, started.elapsed());
+    line(&mut report, &format!("{family} {version}: loaded, its self-tests hold ({spent:.1?})"));
+    let component = Component::from(runner);
+    let mut failed = String::new();
+    for file in &scripts {
+        let started = Instant::now();
+        match Script::read(file).and_then(|script| script.play_component(&component)) {
+            Ok(()) => line(&mut report, &format!("ok  {} ({:.1?})", file.display(), started.elapsed())),
+            Err(problem) => line(&mut failed, &problem),
+        }
+    }
+    if failed.is_empty() { Ok(report) } else { Err(format!("{report}{failed}").trim_end().to_owned()) }
+}
+
+fn does_not_load(component: &Path, error: &StageError) -> String {
+    format!("{}: the component does not load: {error}", component.display())
+}
+
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    drop(writeln!(out, "{text}"));
+}
+
+/// A file as it is, or the `*.play` files of a folder by name.
+fn find(scripts: &Path) -> Result<Vec<PathBuf>, String> {
+    if !scripts.is_dir() {
+        return Ok(vec![scripts.to_owned()]);
+    }
+    let wrong = |error: std::io::Error| format!("{}: {error}", scripts.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir(scripts).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        if path.extension().is_some_and(|kind| kind == "play") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(format!("{}: expected scripts (*.play) in this folder, got none", scripts.display()));
+    }
+    Ok(found)
+}

@@ -1,0 +1,108 @@
+//! The grammar of the authors' commands, which `author` runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Commands for authors of plugins.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthorCommand {
+    /// List the surfaces that routes serve, the limits of a plugin, and what of WASI it may import
+    Surfaces,
+    /// Write the folder of a new family: a plugin that builds, its scripts and a README
+    #[command(after_help = "Examples:
+  gatehouse plugin new painter
+  gatehouse plugin new painter --lang python --folder ~/families/painter")]
+    New(NewArgs),
+    /// Play scripts against a component, under this gateway's own engine, limits and rules
+    #[command(after_help = "Example:
+  gatehouse plugin play play/draws.play family.wasm
+
+sdk/README.md lists the lines of a script.")]
+    Play(PlayArgs),
+    /// On every change of a family's folder: build, check, play its scripts, install into a running gateway
+    #[command(after_help = "Example:
+  gatehouse serve                    # in one terminal
+  gatehouse plugin dev painter       # in another, in the same folder or with the same --data")]
+    Dev(DevArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// The family's name, kebab-case
+    #[arg(value_parser = family_name)]
+    pub(in crate::commands) name: String,
+    /// The language
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub(in crate::commands) lang: Language,
+    /// The folder to write; must not exist [default: ./NAME]
+    #[arg(long, value_name = "FOLDER")]
+    pub(in crate::commands) folder: Option<PathBuf>,
+    /// Rust: take the SDK from this folder (`sdk` of the repository) instead of the registry
+    #[arg(long, value_name = "PATH", conflicts_with = "git")]
+    pub(in crate::commands) sdk: Option<PathBuf>,
+    /// Rust: take the SDK from this git repository instead of the registry
+    #[arg(long, value_name = "URL")]
+    pub(in crate::commands) git: Option<String>,
+}
+
+/// The language of a new family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    Rust,
+    Python,
+    #[value(alias = "javascript")]
+    Js,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlayArgs {
+    /// A script, or a folder with scripts (*.play)
+    pub(in crate::commands) script: PathBuf,
+    /// The component
+    pub(in crate::commands) component: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevArgs {
+    /// The family's folder, with `build.sh`, which writes `family.wasm`, and scripts in `play/`
+    #[arg(default_value = ".")]
+    pub(in crate::commands) folder: PathBuf,
+    /// Do not install: only build, check and play
+    #[arg(long)]
+    pub(in crate::commands) no_install: bool,
+    /// Run once, without waiting for a change; the exit code tells whether every step succeeded
+    #[arg(long)]
+    pub(in crate::commands) once: bool,
+}
+
+fn family_name(text: &str) -> Result<String, String> {
+    let word = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_lowercase())
+            && word.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit())
+    };
+    if text.len() <= 64 && text.split('-').all(word) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("expected kebab-case of at most 64 letters, such as red-kite, got {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn family_names_are_kebab_case() {
+        for (name, fits) in [
+            ("painter", true),
+            ("red-kite2", true),
+            ("", false),
+            ("Red", false),
+            ("a--b", false),
+            ("2d", false),
+            ("a/b", false),
+        ] {
+            assert_eq!(family_name(name).is_ok(), fits, "{name}");
+        }
+    }
+}

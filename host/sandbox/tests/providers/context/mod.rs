@@ -1,0 +1,8 @@
+//! The context-image provider.
+
+mod faults;
+mod files;
+mod poll;
+mod record;
+mod samples;
+mod submit;

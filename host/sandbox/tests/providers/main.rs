@@ -1,0 +1,5 @@
+//! The simulated providers from outside: through their sockets, by a client that knows nothing of their code.
+
+mod client;
+mod context;
+mod text;

@@ -1,0 +1,9 @@
+//! The two text providers.
+
+mod chat_answers;
+mod chat_rules;
+mod faults;
+mod messages_answers;
+mod messages_rules;
+mod record;
+mod wire;

@@ -1,0 +1,9 @@
+//! Scripts that authors of any language write as text: how they read, how an answer is shown beside them, and how a
+//! part of it is compared. Never plays anything; `player` does.
+
+mod partial;
+mod read;
+pub(crate) mod shown;
+mod values;
+
+pub(crate) use partial::difference;

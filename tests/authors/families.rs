@@ -1,0 +1,128 @@
+//! A new family of each language: written by the binary, built by its own script, played against its own scripts.
+
+use std::path::{Path, PathBuf};
+
+use crate::running::draws_a_picture;
+use crate::scene::{REPOSITORY, done, kept, refused, run};
+
+/// The whole way; the component's size in bytes. `prepare` changes the new folder before its build.
+fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let words = [&["plugin", "new", "red-kite"], language].concat();
+    let said = done(folder.path(), &words);
+    assert!(said.contains("gatehouse plugin play play family.wasm"), "{said}");
+    let family = folder.path().join("red-kite");
+    prepare(&family);
+    run("sh", &["build.sh"], &family, tools);
+    let played = done(&family, &["plugin", "play", "play", "family.wasm"]);
+    assert!(played.contains("red-kite 0.1.0: loaded, its self-tests hold"), "{played}");
+    for script in ["draws", "fails", "refuses"] {
+        assert!(played.contains(&format!("ok  play/{script}.play")), "{played}");
+    }
+    // The scripts are not empty words: a changed one fails, and says where.
+    let changed = std::fs::read_to_string(family.join("play/draws.play"))
+        .unwrap()
+        .replace("a kite\", \"detail", "a boat\", \"detail");
+    std::fs::write(family.join("changed.play"), changed).unwrap();
+    let problem = refused(&family, &["plugin", "play", "changed.play", "family.wasm"], 1);
+    assert!(problem.contains("changed.play:5"), "{problem}");
+    assert!(problem.contains("call.json.text: expected \"a boat\"\n  came: \"a kite\""), "{problem}");
+    // Its build has just run; what follows is about the gateway.
+    std::fs::write(family.join("build.sh"), "test -f family.wasm\n").unwrap();
+    draws_a_picture(&family, "");
+    std::fs::metadata(family.join("family.wasm")).unwrap().len()
+}
+
+/// The SDK as a registry would have it, unpacked outside of the repository.
+fn packaged_sdk(into: &Path) -> PathBuf {
+    let target = kept("package");
+    let target_dir = target.display().to_string();
+    let words = [
+        "package",
+        "--package",
+        "gatehouse-sdk",
+        "--allow-dirty",
+        "--no-verify",
+        "--target-dir",
+        &target_dir,
+    ];
+    run(env!("CARGO"), &words, Path::new(REPOSITORY), &[]);
+    let name = concat!("gatehouse-sdk-", env!("CARGO_PKG_VERSION"));
+    let archive = target.join("package").join(format!("{name}.crate"));
+    run("tar", &["-xzf", &archive.display().to_string()], into, &[]);
+    into.join(name)
+}
+
+#[test]
+fn a_rust_family_from_the_packaged_sdk() {
+    let (sdk, target, folder) = (format!("{REPOSITORY}/sdk"), kept("rust"), tempfile::tempdir().unwrap());
+    let packaged = packaged_sdk(folder.path());
+    let bytes = author(&["--sdk", &sdk], &[("CARGO_TARGET_DIR", &target)], |family| {
+        let manifest = family.join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        let (path, other) = (Path::new(&sdk).canonicalize().unwrap(), packaged.display());
+        let changed = text.replace(
+            &format!("gatehouse-sdk = {{ path = \"{}/\" }}", path.display()),
+            &format!("gatehouse-sdk = {{ path = \"{other}\" }}"),
+        );
+        assert_ne!(changed, text, "the SDK's path in the manifest");
+        std::fs::write(manifest, changed).unwrap();
+    });
+    assert!(bytes < 2 << 20, "{bytes}");
+}
+
+#[test]
+fn a_python_family() {
+    let tools = kept("python");
+    let bytes = author(&["--lang", "python"], &[("GATEHOUSE_PYTHON_TOOLS", &tools)], |_| ());
+    assert!(bytes < 24 << 20, "{bytes}");
+}
+
+#[test]
+fn a_javascript_family() {
+    let tools = kept("javascript");
+    run_npm(&tools);
+    let bytes = author(&["--lang", "js"], &[("GATEHOUSE_JS_TOOLS", &tools.join("node_modules"))], |_| ());
+    assert!(bytes < 4 << 20, "{bytes}");
+}
+
+/// Installs the template's tools into the folder that stays.
+fn run_npm(tools: &Path) {
+    let wanted = include_str!("../../sdk/templates/javascript/package.json");
+    let manifest = tools.join("package.json");
+    let has = std::fs::read_to_string(&manifest).is_ok_and(|text| text == wanted);
+    if has && tools.join("node_modules/.bin/componentize-qjs").exists() {
+        return;
+    }
+    std::fs::write(&manifest, wanted).unwrap();
+    run("npm", &["install", "--no-audit", "--no-fund", "--ignore-scripts"], tools, &[]);
+}
+
+#[test]
+fn a_folder_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("kite")).unwrap();
+    let problem = refused(folder.path(), &["plugin", "new", "kite"], 1);
+    assert!(problem.contains("kite: expected a folder that does not exist yet"), "{problem}");
+    let problem = refused(folder.path(), &["plugin", "new", "other", "--sdk", "kite"], 1);
+    assert!(problem.contains("--sdk kite: expected the SDK's folder"), "{problem}");
+    assert!(!folder.path().join("other").exists());
+}
+
+#[test]
+fn a_registry_or_a_git_repository_can_bring_the_sdk() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more, expected) in [
+        ("one", vec![], format!("gatehouse-sdk = {:?}", env!("CARGO_PKG_VERSION"))),
+        (
+            "two",
+            vec!["--git", "https://git.example/g"],
+            "gatehouse-sdk = { git = \"https://git.example/g\" }".to_owned(),
+        ),
+    ] {
+        done(folder.path(), &[&["plugin", "new", name][..], &more].concat());
+        let manifest = std::fs::read_to_string(folder.path().join(name).join("Cargo.toml")).unwrap();
+        assert!(manifest.contains(&expected), "{manifest}");
+        assert!(manifest.contains("[workspace]") && manifest.contains("[profile.plugin]"), "{manifest}");
+    }
+}

@@ -1,0 +1,91 @@
+//! `gatehouse plugin play`, `surfaces` and `dev`: what they print, and how they refuse.
+
+use std::path::Path;
+
+use crate::scene::{REPOSITORY, done, refused};
+
+/// A component of this repository that serves jobs.
+fn component() -> String {
+    let crate_dir = Path::new(REPOSITORY).join("sdk/templates/rust");
+    let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
+    gatehouse_build::build_plugin(&crate_dir, &target).unwrap().display().to_string()
+}
+
+#[test]
+fn a_script_that_does_not_fit_says_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let wasm = component();
+    let submit =
+        r#"{"submit": {"surface": "images.generate", "body": {"model": "sketch-1", "prompt": "a kite"}}}"#;
+    for (script, expected) in [
+        ("\"start\"".to_owned(), "`start` at s.play:1:\n  unexpected here"),
+        (
+            format!("{submit}\n{{\"expect\": {{\"refused\": {{}}}}}}"),
+            "s.play:2:\n  refused: expected {}\n  came: nothing",
+        ),
+        (submit.to_owned(), "the script ends, but the family answered and no line expects it"),
+        (format!("\n{submit}\n\"stat\""), "s.play:3: unknown variant `stat`"),
+        (
+            format!("{submit}\n{{\"expect\": {{\"accepted\": {{\"charge\": {{\"quantity\": 2}}}}}}}}"),
+            "accepted.charge.quantity: expected 2\n  came: 1",
+        ),
+    ] {
+        std::fs::write(folder.path().join("s.play"), &script).unwrap();
+        let problem = refused(folder.path(), &["plugin", "play", "s.play", &wasm], 1);
+        assert!(problem.contains(expected), "{script}: {problem}");
+    }
+    let problem = refused(folder.path(), &["plugin", "play", "none.play", "none.wasm"], 1);
+    assert!(problem.contains("none.wasm: No such file"), "{problem}");
+    std::fs::write(folder.path().join("no.wasm"), "no component").unwrap();
+    let problem = refused(folder.path(), &["plugin", "play", "s.play", "no.wasm"], 1);
+    assert!(problem.contains("no.wasm: the component does not load: admit"), "{problem}");
+}
+
+#[test]
+fn a_component_under_the_limits_of_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let wasm = component();
+    let play = format!("{REPOSITORY}/sdk/templates/rust/play");
+    let played = done(folder.path(), &["plugin", "play", &play, &wasm]);
+    assert!(played.contains("sketch 0.1.0"), "{played}");
+    std::fs::write(folder.path().join("gatehouse.toml"), "[plugins.limits]\nmemory_mib = 1\n").unwrap();
+    let problem = refused(folder.path(), &["plugin", "play", &play, &wasm], 1);
+    assert!(problem.contains("memory"), "{problem}");
+}
+
+#[test]
+fn surfaces_are_listed_without_a_gateway() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = done(folder.path(), &["plugin", "surfaces"]);
+    for line in [
+        "| `videos.remix` | jobs | `POST /v1/videos/{task_id}/remix` | yes |",
+        "`component_mib`",
+        "`wasi:random`",
+    ] {
+        assert!(listed.contains(line), "{line}: {listed}");
+    }
+}
+
+#[test]
+fn dev_builds_plays_and_stops_at_the_first_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let wasm = component();
+    let family = folder.path().join("family");
+    std::fs::create_dir_all(family.join("play")).unwrap();
+    let problem = refused(folder.path(), &["plugin", "dev", "family", "--once"], 2);
+    assert!(problem.contains("family: expected a folder with build.sh"), "{problem}");
+    std::fs::write(family.join("build.sh"), format!("cp '{wasm}' family.wasm\n")).unwrap();
+    let draws = std::fs::read_to_string(format!("{REPOSITORY}/sdk/templates/rust/play/draws.play")).unwrap();
+    std::fs::write(family.join("play/draws.play"), &draws).unwrap();
+    let said = done(folder.path(), &["plugin", "dev", "family", "--once", "--no-install"]);
+    for part in ["build: done in", "ok  family/play/draws.play", "check and play: done in"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    std::fs::write(family.join("play/draws.play"), draws.replace("a kite\", \"detail", "a boat\", \"detail"))
+        .unwrap();
+    let problem = refused(folder.path(), &["plugin", "dev", "family", "--once", "--no-install"], 1);
+    assert!(problem.contains("expected \"a boat\""), "{problem}");
+    std::fs::write(family.join("build.sh"), "exit 3\n").unwrap();
+    let problem = refused(folder.path(), &["plugin", "dev", "family", "--once"], 1);
+    assert!(problem.contains("build.sh: exit status: 3"), "{problem}");
+}
