@@ -25,6 +25,5 @@ mod tests;
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
-pub use http::routes::plugin_surfaces;
 pub use http::surfaces::{SurfaceRow, surfaces};
 pub use net::tls::{Certificates, TlsError};

@@ -137,18 +137,6 @@ pub(super) static TABLE: &[Route] = &[
     get("/readyz", "ready", Ready),
 ];
 
-/// Every surface of a plugin that a route leads to, once and sorted.
-#[must_use]
-pub fn plugin_surfaces() -> Vec<&'static str> {
-    let leads = |route: &&Route| {
-        matches!(route.endpoint, Endpoint::Submit(_) | Endpoint::Text | Endpoint::ReadJourneyTask)
-    };
-    let mut surfaces: Vec<&str> = TABLE.iter().filter(leads).map(|route| route.surface).collect();
-    surfaces.sort_unstable();
-    surfaces.dedup();
-    surfaces
-}
-
 /// The result of a look-up.
 pub(crate) enum Lookup<'p> {
     /// The row, and the path segment in the pattern's braces.
@@ -241,19 +229,6 @@ mod tests {
         check("GET", "/", "nothing");
         check("GET", "/v1/models/", "nothing");
         check("get", "/v1/models", "allow GET, HEAD, OPTIONS");
-    }
-
-    #[test]
-    fn surfaces_of_plugins_are_those_that_they_serve() {
-        let surfaces = plugin_surfaces();
-        for name in ["chat.completions", "messages.create", "images.generate", "videos.remix", "journey.read"]
-        {
-            assert!(surfaces.contains(&name), "{name}");
-        }
-        for name in ["tasks.read", "models.list", "media.read", "live", "messages.count"] {
-            assert!(!surfaces.contains(&name), "{name}");
-        }
-        assert!(surfaces.is_sorted_by(|one, next| one < next), "each once");
     }
 
     #[test]
