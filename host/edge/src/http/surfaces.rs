@@ -1,5 +1,7 @@
 //! The surfaces that routes serve, as authors of plugins read them. Taken from the table of routes.
 
+use std::collections::BTreeSet;
+
 use crate::http::routes::{Endpoint, ParentIn, Route, TABLE};
 
 /// One route that serves a surface of a plugin.
@@ -22,6 +24,13 @@ pub struct SurfaceRow {
 /// Every route that serves a surface, in the order of the table.
 pub fn surfaces() -> impl Iterator<Item = SurfaceRow> {
     TABLE.iter().filter_map(row)
+}
+
+/// The names of all surfaces that routes serve, each once, sorted.
+#[must_use]
+pub fn plugin_surfaces() -> Vec<&'static str> {
+    let names: BTreeSet<&str> = surfaces().map(|row| row.surface).collect();
+    names.into_iter().collect()
 }
 
 fn row(route: &'static Route) -> Option<SurfaceRow> {
@@ -59,5 +68,18 @@ mod tests {
         for other in ["tasks.read", "messages.count", "live"] {
             assert_eq!(named(other), [], "{other}");
         }
+    }
+
+    #[test]
+    fn surfaces_of_plugins_are_those_that_they_serve() {
+        let surfaces = plugin_surfaces();
+        for name in ["chat.completions", "messages.create", "images.generate", "videos.remix", "journey.read"]
+        {
+            assert!(surfaces.contains(&name), "{name}");
+        }
+        for name in ["tasks.read", "models.list", "media.read", "live", "messages.count"] {
+            assert!(!surfaces.contains(&name), "{name}");
+        }
+        assert!(surfaces.is_sorted_by(|one, next| one < next), "each once");
     }
 }

@@ -46,6 +46,8 @@ pub(crate) fn run() -> ExitCode {
 fn author(command: AuthorCommand, file: Option<&Path>, data: Option<&Path>) -> Exit {
     let install = |component: PathBuf| {
         let install = PluginCommand::Install {
+            // An author takes names away as often as not.
+            allow_removal: true,
             file: component,
             sha256: None,
             signature: None,

@@ -26,7 +26,7 @@ impl Config {
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
             built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
             inventory: Some(Inventory {
-                surfaces: gatehouse_edge::surfaces().map(|row| row.surface.to_owned()).collect(),
+                surfaces: gatehouse_edge::plugin_surfaces().into_iter().map(str::to_owned).collect(),
                 providers: configured.map(|(name, _)| name.clone()).collect(),
                 prices: self.prices.keys().cloned().collect(),
             }),

@@ -35,7 +35,7 @@ pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> 
         if args.once {
             return exit;
         }
-        drop(print("waiting for a change; Ctrl-C ends\n"));
+        let _ = print("waiting for a change; Ctrl-C ends\n");
         loop {
             thread::sleep(POLL_INTERVAL);
             let now = sources(&args.folder);
@@ -84,7 +84,9 @@ impl Dev<'_> {
 
     fn play(&self, component: &Path) -> Result<(), String> {
         let limits = self.loaded.config.runtime(PathBuf::new());
-        play::play(&self.args.folder.join("play"), component, &limits).map(|report| drop(print(&report)))
+        play::play(&self.args.folder.join("play"), component, &limits).map(|report| {
+            let _ = print(&report);
+        })
     }
 }
 
@@ -100,7 +102,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), Exi
 
 fn said(name: &str, done: bool, started: Instant) {
     let (end, spent) = (if done { "done" } else { "failed" }, started.elapsed());
-    drop(print(&format!("{name}: {end} in {spent:.1?}\n")));
+    let _ = print(&format!("{name}: {end} in {spent:.1?}\n"));
 }
 
 /// Every source file with its length and time of change. Files that cannot be read count as absent.

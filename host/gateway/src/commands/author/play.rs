@@ -56,7 +56,7 @@ fn does_not_load(component: &Path, error: &StageError) -> String {
 
 fn line(out: &mut String, text: &str) {
     // Writing to a string does not fail.
-    drop(writeln!(out, "{text}"));
+    let _ = writeln!(out, "{text}");
 }
 
 /// A file as it is, or the `*.play` files of a folder by name.

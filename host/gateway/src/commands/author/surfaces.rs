@@ -42,7 +42,7 @@ fn text() -> String {
 
 fn line(out: &mut String, text: &str) {
     // Writing to a string does not fail.
-    drop(writeln!(out, "{text}"));
+    let _ = writeln!(out, "{text}");
 }
 
 fn limits(limits: &Limits) -> Vec<(&'static str, String, &'static str)> {
