@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use gatehouse_model::{Secret, UnixMs};
+use gatehouse_model::Secret;
 use http::{HeaderName, HeaderValue};
 use url::Url;
 
 use crate::config::origin::{Origin, Pattern};
 use crate::config::settings::{AccountConfig, FetchConfig, ProviderConfig, SecretRef};
-use crate::pool::accounts::Account;
+use crate::pool::account::Account;
 use crate::request::auth::Auth;
 
 /// A value that cannot be used.
@@ -48,7 +48,6 @@ pub(crate) fn provider(
     name: &str,
     config: &ProviderConfig,
     secrets: Secrets<'_>,
-    now: UnixMs,
 ) -> Result<Checked, ConfigError> {
     let key = |field: &str| format!("providers.{name}.{field}");
     let (base, own) = base(&config.base_url).map_err(|problem| error(key("base_url"), problem))?;
@@ -66,7 +65,7 @@ pub(crate) fn provider(
     let accounts = config
         .accounts
         .iter()
-        .map(|(account, own)| self::account(name, config, account, own, secrets, now))
+        .map(|(account, own)| self::account(name, config, account, own, secrets))
         .collect::<Result<_, _>>()?;
     Ok(Checked {
         base,
@@ -143,7 +142,6 @@ fn account(
     name: &str,
     own: &AccountConfig,
     secrets: Secrets<'_>,
-    now: UnixMs,
 ) -> Result<Account, ConfigError> {
     let key = |field: &str| format!("providers.{provider}.accounts.{name}.{field}");
     let secret = match (&own.secret, &all.auth) {
@@ -160,7 +158,7 @@ fn account(
     }
     let concurrency = at_least_one(key("concurrency"), own.concurrency.unwrap_or(all.concurrency))?;
     let weight = at_least_one(key("weight"), own.weight.unwrap_or(1))?;
-    Ok(Account::new(name, secret, own.priority, weight, concurrency, rate, now))
+    Ok(Account::new(name, secret, own.priority, weight, concurrency, rate))
 }
 
 fn secret(reference: &SecretRef, secrets: Secrets<'_>) -> Result<Secret<String>, String> {

@@ -10,96 +10,15 @@ use std::time::Duration;
 
 use gatehouse_model::{Clock, Secret, Seed, UnixMs, metric};
 
-use crate::pool::breaker::{Admission, Breaker, backoff};
-use crate::pool::token_bucket::TokenBucket;
+use crate::pool::account::{Account, AccountState, NoPermit};
+use crate::pool::breaker::{Breaker, backoff};
+use crate::provider::Provider;
 use crate::response::redact::Redactor;
 
 /// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
-/// How soon to look again while the trial call of another task is under way.
-const TRIAL: Duration = Duration::from_secs(1);
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
-
-/// One set of credentials and what is known of it.
-#[derive(Debug)]
-pub(crate) struct Account {
-    name: String,
-    secret: Option<Secret<String>>,
-    /// The secret's forms, worked out once.
-    redactor: Arc<Redactor>,
-    priority: u32,
-    weight: u64,
-    concurrency: u64,
-    in_flight: u64,
-    token_bucket: Option<TokenBucket>,
-    breaker: Breaker,
-    paused_until: UnixMs,
-    pauses: u32,
-    refused_until: UnixMs,
-}
-
-impl Account {
-    pub(crate) fn new(
-        name: &str,
-        secret: Option<Secret<String>>,
-        priority: u32,
-        weight: u64,
-        concurrency: u64,
-        rate: Option<f64>,
-        now: UnixMs,
-    ) -> Self {
-        Self {
-            name: name.to_owned(),
-            redactor: Arc::new(Redactor::of(secret.as_ref())),
-            secret,
-            priority,
-            weight,
-            concurrency,
-            in_flight: 0,
-            token_bucket: rate.map(|rate| TokenBucket::new(rate, now)),
-            breaker: Breaker::default(),
-            paused_until: UnixMs(0),
-            pauses: 0,
-            refused_until: UnixMs(0),
-        }
-    }
-
-    /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
-    /// already needs no further permit.
-    fn ready(&mut self, now: UnixMs, in_flight: bool) -> Result<bool, NoPermit> {
-        if now < self.paused_until {
-            return Err(NoPermit::Until(self.paused_until));
-        }
-        let trial = match self.breaker.admission(now) {
-            Admission::Yes => false,
-            Admission::Trial => true,
-            Admission::NotBefore(moment) => return Err(NoPermit::Until(moment)),
-            Admission::WhileTrial => return Err(NoPermit::Until(now.plus(TRIAL))),
-        };
-        if !in_flight && self.in_flight >= self.concurrency {
-            return Err(NoPermit::Busy);
-        }
-        match self.token_bucket.as_mut().and_then(|token_bucket| token_bucket.next_token(now)) {
-            Some(moment) => Err(NoPermit::Until(moment)),
-            None => Ok(trial),
-        }
-    }
-}
-
-/// Why there is no permit now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoPermit {
-    /// Every permit is in use; ask again when a job has ended.
-    #[error("every permit is in use")]
-    Busy,
-    /// Nothing is possible before this moment.
-    #[error("no account may be used before {0}")]
-    Until(UnixMs),
-    /// No such provider, or no such account of it, is configured: waiting does not help.
-    #[error("no such provider or account is configured")]
-    Unknown,
-}
 
 /// What an answer, or its lack, says about the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,22 +33,78 @@ pub(crate) enum HealthSignal {
     Failing,
 }
 
-/// The accounts of one provider.
+/// What is known of the accounts of one API, by name. A name that is not configured any more stays, because permits
+/// and earlier configurations still count there.
+type States = Mutex<Vec<(String, AccountState)>>;
+
+/// The accounts of one provider, as one configuration has them.
 pub(crate) struct Pool {
-    provider: String,
-    accounts: Mutex<Vec<Account>>,
+    provider: Provider,
+    accounts: Vec<Account>,
+    /// Where the state of each account is.
+    positions: Vec<usize>,
+    states: Arc<States>,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
 }
 
 impl Pool {
+    /// Accounts that the configuration `before` has at the same API keep their state: permits, rate, pauses, breaker.
     pub(crate) fn new(
-        provider: &str,
+        provider: Provider,
         accounts: Vec<Account>,
+        before: Option<&Self>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Arc<Self> {
-        Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
+        let before = before.filter(|before| before.provider.is_same_api(&provider));
+        let states = before.map_or_else(Arc::default, |before| Arc::clone(&before.states));
+        let mut all = lock(&states);
+        let mut position = |account: &Account| {
+            all.iter().position(|(name, _)| *name == account.name).unwrap_or_else(|| {
+                all.push((account.name.clone(), AccountState::default()));
+                all.len() - 1
+            })
+        };
+        let positions = accounts.iter().map(&mut position).collect();
+        drop(all);
+        Arc::new(Self { provider, accounts, positions, states, clock, seed })
+    }
+
+    /// Takes over from the configuration `before`: an account with other credentials gets another try.
+    pub(crate) fn take_over(&self, before: &Self) {
+        for gone in before.accounts.iter().filter(|old| before.is_dropped_by(self, old)) {
+            before.publish(gone, &Breaker::default());
+        }
+        if !Arc::ptr_eq(&self.states, &before.states) {
+            return;
+        }
+        let mut states = self.lock();
+        for (index, account) in self.accounts.iter().enumerate() {
+            let old = before.accounts.iter().find(|old| old.name == account.name);
+            if old.is_some_and(|old| old.secret != account.secret) {
+                self.state(&mut states, index).refused_until = UnixMs(0);
+            }
+        }
+    }
+
+    /// Nothing is known of that account any more.
+    fn is_dropped_by(&self, next: &Self, account: &Account) -> bool {
+        !Arc::ptr_eq(&self.states, &next.states)
+            || !next.accounts.iter().any(|kept| kept.name == account.name)
+    }
+
+    /// The accounts are gone with their provider.
+    pub(crate) fn retire(&self) {
+        self.accounts.iter().for_each(|account| self.publish(account, &Breaker::default()));
+    }
+
+    pub(crate) fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    pub(crate) fn accounts(&self) -> &[Account] {
+        &self.accounts
     }
 
     /// An account permit and a first call permit at the best account, or at the one `pinned`.
@@ -154,15 +129,14 @@ impl Pool {
         wanted: Wanted<'_>,
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
         let permit = self.call_permit(wanted, false)?;
-        self.lock()[permit.index].in_flight += 1;
+        self.state(&mut self.lock(), permit.index).in_flight += 1;
         Ok((self.account_permit(permit.index, &permit.account), permit))
     }
 
     /// An account permit at `account`, even above its limit: the job is in flight there already.
     pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
-        let mut accounts = self.lock();
-        let index = accounts.iter().position(|known| known.name == account)?;
-        accounts[index].in_flight += 1;
+        let index = self.accounts.iter().position(|known| known.name == account)?;
+        self.state(&mut self.lock(), index).in_flight += 1;
         Some(self.account_permit(index, account))
     }
 
@@ -177,8 +151,8 @@ impl Pool {
 
     fn call_permit(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<CallPermit, NoPermit> {
         let now = self.clock.now();
-        let mut accounts = self.lock();
-        let candidates = candidates(&accounts, wanted, now);
+        let (accounts, mut states) = (&self.accounts, self.lock());
+        let candidates = self.candidates(&mut states, wanted, now);
         let mut ready = vec![];
         let mut refusal = NoPermit::Unknown;
         for index in candidates {
@@ -187,18 +161,18 @@ impl Pool {
             if ready.first().is_some_and(|&(first, _): &(usize, bool)| accounts[first].priority < priority) {
                 break;
             }
-            match accounts[index].ready(now, in_flight) {
+            match accounts[index].ready(self.state(&mut states, index), now, in_flight) {
                 Ok(trial) => ready.push((index, trial)),
                 Err(why) => refusal = sooner(refusal, why),
             }
         }
-        let Some((index, trial)) = self.pick(&accounts, &ready) else { return Err(refusal) };
-        let account = &mut accounts[index];
-        if let Some(token_bucket) = &mut account.token_bucket {
+        let Some((index, trial)) = self.pick(&ready) else { return Err(refusal) };
+        let (account, state) = (&accounts[index], self.state(&mut states, index));
+        if let Some(token_bucket) = account.token_bucket(state, now) {
             token_bucket.take(now);
         }
         if trial {
-            account.breaker.begin_trial();
+            state.breaker.begin_trial();
         }
         let (name, secret, redactor) =
             (account.name.clone(), account.secret.clone(), Arc::clone(&account.redactor));
@@ -214,13 +188,13 @@ impl Pool {
     }
 
     /// One of those ready, by weight.
-    fn pick(&self, accounts: &[Account], ready: &[(usize, bool)]) -> Option<(usize, bool)> {
+    fn pick(&self, ready: &[(usize, bool)]) -> Option<(usize, bool)> {
         if let [only] = ready {
             return Some(*only);
         }
-        let whole: u64 = ready.iter().map(|&(index, _)| accounts[index].weight).sum();
+        let whole: u64 = ready.iter().map(|&(index, _)| self.accounts[index].weight).sum();
         let mut at = self.seed.next_u64().checked_rem(whole)?;
-        ready.iter().copied().find(|&(index, _)| match at.checked_sub(accounts[index].weight) {
+        ready.iter().copied().find(|&(index, _)| match at.checked_sub(self.accounts[index].weight) {
             Some(rest) => {
                 at = rest;
                 false
@@ -231,42 +205,73 @@ impl Pool {
 
     fn report(&self, index: usize, signal: HealthSignal) {
         let now = self.clock.now();
-        let mut accounts = self.lock();
-        let account = &mut accounts[index];
+        let (account, mut states) = (&self.accounts[index], self.lock());
+        let state = self.state(&mut states, index);
         match signal {
             HealthSignal::Healthy => {
-                account.breaker.succeeded();
-                account.pauses = 0;
+                state.breaker.succeeded();
+                state.pauses = 0;
             }
             HealthSignal::RateLimited(asked) => {
-                account.breaker.succeeded();
-                let own = backoff(
-                    Duration::from_secs(1),
-                    Duration::from_secs(60),
-                    account.pauses,
-                    self.seed.unit(),
-                );
+                state.breaker.succeeded();
+                let own =
+                    backoff(Duration::from_secs(1), Duration::from_secs(60), state.pauses, self.seed.unit());
                 let pause = asked.map_or(own, |asked| asked.clamp(*PAUSE.start(), *PAUSE.end()));
-                account.pauses = account.pauses.saturating_add(1);
-                account.paused_until = account.paused_until.max(now.plus(pause));
+                state.pauses = state.pauses.saturating_add(1);
+                state.paused_until = state.paused_until.max(now.plus(pause));
             }
             HealthSignal::AccountRefused => {
-                account.breaker.succeeded();
-                account.refused_until = now.plus(REFUSED_PAUSE);
-                metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.clone(), "account" => account.name.clone())
+                state.breaker.succeeded();
+                state.refused_until = now.plus(REFUSED_PAUSE);
+                metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.name.clone(), "account" => account.name.clone())
                     .increment(1);
             }
-            HealthSignal::Failing => account.breaker.failed(now, self.seed.unit()),
+            HealthSignal::Failing => state.breaker.failed(now, self.seed.unit()),
         }
-        let open = f64::from(u8::from(account.breaker.is_open()));
-        metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.clone(), "account" => account.name.clone())
+        self.publish(account, &state.breaker);
+    }
+
+    fn publish(&self, account: &Account, breaker: &Breaker) {
+        let open = f64::from(u8::from(breaker.is_open()));
+        metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.name.clone(), "account" => account.name.clone())
             .set(open);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Account>> {
-        // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
-        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, AccountState)>> {
+        lock(&self.states)
     }
+
+    fn state<'a>(&self, states: &'a mut [(String, AccountState)], index: usize) -> &'a mut AccountState {
+        &mut states[self.positions[index]].1
+    }
+
+    /// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
+    fn candidates(
+        &self,
+        states: &mut [(String, AccountState)],
+        wanted: Wanted<'_>,
+        now: UnixMs,
+    ) -> Vec<usize> {
+        let meant = |account: &Account| match wanted {
+            Wanted::One(name) => account.name == name,
+            Wanted::Any(tried) => !tried.contains(&account.name),
+        };
+        let meant: Vec<usize> =
+            (0..self.accounts.len()).filter(|&index| meant(&self.accounts[index])).collect();
+        let mut whole =
+            |index: usize| self.state(states, index).refused_until <= now || matches!(wanted, Wanted::One(_));
+        let mut candidates: Vec<usize> = meant.iter().copied().filter(|&index| whole(index)).collect();
+        if candidates.is_empty() {
+            candidates = meant;
+        }
+        candidates.sort_by_key(|&index| self.accounts[index].priority);
+        candidates
+    }
+}
+
+fn lock(states: &States) -> MutexGuard<'_, Vec<(String, AccountState)>> {
+    // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
+    states.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which accounts will do.
@@ -276,21 +281,6 @@ enum Wanted<'a> {
     One(&'a str),
     /// Any but these.
     Any(&'a [String]),
-}
-
-/// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
-fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usize> {
-    let meant = |account: &Account| match wanted {
-        Wanted::One(name) => account.name == name,
-        Wanted::Any(tried) => !tried.contains(&account.name),
-    };
-    let whole = |account: &Account| account.refused_until <= now || matches!(wanted, Wanted::One(_));
-    let any_whole = accounts.iter().any(|account| meant(account) && whole(account));
-    let mut candidates: Vec<usize> = (0..accounts.len())
-        .filter(|&index| meant(&accounts[index]) && (!any_whole || whole(&accounts[index])))
-        .collect();
-    candidates.sort_by_key(|&index| accounts[index].priority);
-    candidates
 }
 
 /// The refusal that ends first. A permit may be returned at any time, so `Busy` gives way to nothing but
@@ -316,7 +306,7 @@ impl AccountPermit {
     /// The provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {
-        &self.pool.provider
+        &self.pool.provider.name
     }
 
     /// The account's name; follow-ups of the same job go there.
@@ -332,8 +322,9 @@ impl AccountPermit {
 
 impl Drop for AccountPermit {
     fn drop(&mut self) {
-        let account = &mut self.pool.lock()[self.index];
-        account.in_flight = account.in_flight.saturating_sub(1);
+        let mut states = self.pool.lock();
+        let state = self.pool.state(&mut states, self.index);
+        state.in_flight = state.in_flight.saturating_sub(1);
     }
 }
 
@@ -358,13 +349,18 @@ impl CallPermit {
     /// The provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {
-        &self.pool.provider
+        &self.pool.provider.name
     }
 
     /// The account's name.
     #[must_use]
     pub fn account(&self) -> &str {
         &self.account
+    }
+
+    /// The provider it was taken for.
+    pub(crate) fn origin(&self) -> &Provider {
+        &self.pool.provider
     }
 
     pub(crate) fn secret(&self) -> Option<&Secret<String>> {
@@ -385,7 +381,8 @@ impl CallPermit {
 impl Drop for CallPermit {
     fn drop(&mut self) {
         if self.trial && !self.reported.load(Ordering::Relaxed) {
-            self.pool.lock()[self.index].breaker.abandon_trial(self.pool.clock.now());
+            let mut states = self.pool.lock();
+            self.pool.state(&mut states, self.index).breaker.abandon_trial(self.pool.clock.now());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Provider accounts: permits, circuit breaker, rate.
 
+pub(crate) mod account;
 pub(crate) mod accounts;
 pub(crate) mod breaker;
 pub(crate) mod token_bucket;

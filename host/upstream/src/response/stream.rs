@@ -73,7 +73,7 @@ impl Upstream {
         let outcome = self.observed(&permit, call, self.head(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
         if !is_stream(&response) {
-            let max = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+            let max = permit.origin().checked.max_reply;
             let read = reply::read(response, permit.redactor(), max, None, end).await;
             return match read {
                 Ok(reply) => {
@@ -84,7 +84,7 @@ impl Upstream {
             };
         }
         permit.report(HealthSignal::Healthy);
-        let limit = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+        let limit = permit.origin().checked.max_reply;
         let (head, body) = response.into_parts();
         let headers = headers::incoming(&head.headers, permit.redactor());
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);

@@ -8,6 +8,7 @@ mod fetching;
 mod outages;
 mod ssrf;
 mod streams;
+mod switching;
 
 use std::collections::HashMap;
 use std::io;

@@ -4,7 +4,7 @@ use gatehouse_model::Outage;
 use tokio::io::AsyncWriteExt;
 
 use super::*;
-use crate::pool::accounts::NoPermit;
+use crate::pool::account::NoPermit;
 
 async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
     let (_place, permit) = upstream.acquire_account("p", None).unwrap();

@@ -1,0 +1,112 @@
+//! One account: what the operator configured, and what is known of it.
+//!
+//! The two are apart, because a configuration replaces the one and keeps the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{Secret, UnixMs};
+
+use crate::pool::breaker::{Admission, Breaker};
+use crate::pool::token_bucket::TokenBucket;
+use crate::response::redact::Redactor;
+
+/// How soon to look again while the trial call of another task is under way.
+const TRIAL: Duration = Duration::from_secs(1);
+
+/// One set of credentials and its limits, as configured.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) name: String,
+    pub(crate) secret: Option<Secret<String>>,
+    /// The secret's forms, worked out once.
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) priority: u32,
+    pub(crate) weight: u64,
+    concurrency: u64,
+    rate: Option<f64>,
+}
+
+/// What is known of an account.
+#[derive(Debug, Default)]
+pub(crate) struct AccountState {
+    pub(crate) in_flight: u64,
+    pub(crate) breaker: Breaker,
+    pub(crate) paused_until: UnixMs,
+    pub(crate) pauses: u32,
+    pub(crate) refused_until: UnixMs,
+    token_bucket: Option<TokenBucket>,
+}
+
+/// Why there is no permit now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPermit {
+    /// Every permit is in use; ask again when a job has ended.
+    #[error("every permit is in use")]
+    Busy,
+    /// Nothing is possible before this moment.
+    #[error("no account may be used before {0}")]
+    Until(UnixMs),
+    /// No such provider, or no such account of it, is configured: waiting does not help.
+    #[error("no such provider or account is configured")]
+    Unknown,
+}
+
+impl Account {
+    pub(crate) fn new(
+        name: &str,
+        secret: Option<Secret<String>>,
+        priority: u32,
+        weight: u64,
+        concurrency: u64,
+        rate: Option<f64>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            redactor: Arc::new(Redactor::of(secret.as_ref())),
+            secret,
+            priority,
+            weight,
+            concurrency,
+            rate,
+        }
+    }
+
+    /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
+    /// already needs no further permit.
+    pub(crate) fn ready(
+        &self,
+        state: &mut AccountState,
+        now: UnixMs,
+        in_flight: bool,
+    ) -> Result<bool, NoPermit> {
+        if now < state.paused_until {
+            return Err(NoPermit::Until(state.paused_until));
+        }
+        let trial = match state.breaker.admission(now) {
+            Admission::Yes => false,
+            Admission::Trial => true,
+            Admission::NotBefore(moment) => return Err(NoPermit::Until(moment)),
+            Admission::WhileTrial => return Err(NoPermit::Until(now.plus(TRIAL))),
+        };
+        if !in_flight && state.in_flight >= self.concurrency {
+            return Err(NoPermit::Busy);
+        }
+        match self.token_bucket(state, now).and_then(|token_bucket| token_bucket.next_token(now)) {
+            Some(moment) => Err(NoPermit::Until(moment)),
+            None => Ok(trial),
+        }
+    }
+
+    /// The bucket of an account with a rate, at that rate; full at its first use.
+    pub(crate) fn token_bucket<'a>(
+        &self,
+        state: &'a mut AccountState,
+        now: UnixMs,
+    ) -> Option<&'a mut TokenBucket> {
+        let rate = self.rate?;
+        let token_bucket = state.token_bucket.get_or_insert_with(|| TokenBucket::new(rate, now));
+        token_bucket.set_rate(rate);
+        Some(token_bucket)
+    }
+}
