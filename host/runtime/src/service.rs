@@ -73,6 +73,12 @@ impl PluginService {
         self.state.configure(config);
     }
 
+    /// The configuration of this moment.
+    #[must_use]
+    pub fn config(&self) -> Arc<Config> {
+        self.state.config.load_full()
+    }
+
     /// Whether calls under the limits of `config` fit into the engine's pool.
     #[must_use]
     pub fn fits_pool(&self, config: &Config) -> bool {

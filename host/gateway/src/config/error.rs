@@ -41,10 +41,16 @@ pub(crate) struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
     /// Nothing is wrong without an error.
-    pub(crate) fn check(mut errors: Vec<ConfigError>) -> Result<(), Self> {
+    pub(crate) fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
+        if errors.is_empty() { Ok(()) } else { Err(Self::from(errors)) }
+    }
+}
+
+impl From<Vec<ConfigError>> for ConfigErrors {
+    fn from(mut errors: Vec<ConfigError>) -> Self {
         errors.sort_by_key(ConfigError::line);
         errors.dedup();
-        if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
+        Self(errors)
     }
 }
 

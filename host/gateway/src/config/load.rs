@@ -28,7 +28,7 @@ pub(crate) struct Location {
 }
 
 /// A configuration that was read and checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     /// The typed sections.
     pub(crate) config: Config,
@@ -40,7 +40,7 @@ pub(crate) struct Loaded {
 }
 
 /// The texts, kept for error messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Source {
     name: String,
     text: String,
@@ -178,13 +178,7 @@ fn read(source: &Source, families: &[BuiltInPlugin]) -> Result<(Config, Table), 
     }
     document.override_from(&source.environment);
     document.give_accounts();
-    let config: Config = match document.read_all() {
-        Ok(config) => config,
-        Err(errors) => {
-            ConfigErrors::check(errors)?;
-            Config::default()
-        }
-    };
+    let config: Config = document.read_all()?;
     ConfigErrors::check(check(&document, &config))?;
     Ok((config, effective::table(&document)))
 }
