@@ -170,7 +170,7 @@ impl DriverState {
         seed: u64,
         now: UnixMs,
     ) -> Result<Task, SubmitError> {
-        let quote = self.prices.quote(&accepted.charge).map_err(|error| {
+        let quote = self.tables.load().prices.quote(&accepted.charge).map_err(|error| {
             tracing::error!(model = accepted.model, %error, "a model has no usable price");
             SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
         })?;

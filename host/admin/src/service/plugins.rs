@@ -1,15 +1,18 @@
 //! Plugin versions: list, check, install, activate, roll back, remove.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployError, DeployReport, PluginService, Registry, RemoveError, SignedComponent, StageReport,
-    StageVerdict, VersionState, VersionSummary,
+    DeployError, DeployReport, PluginService, RemoveError, SignedComponent, StageReport, StageVerdict,
+    VersionState, VersionSummary,
 };
 
 use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use super::configuration::Configuration;
 use super::live_states::StoredStates;
+use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
 use crate::api::error::OperationError;
 use crate::api::operation::Component;
 use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
@@ -17,8 +20,7 @@ use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
 impl AdminService {
     pub(super) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        let registry = plugins.registry();
-        let plugins = plugins.list().into_iter().map(|version| listed(version, &registry)).collect();
+        let plugins = plugins.list().into_iter().map(listed).collect();
         Ok(OperationResult::Plugins { plugins })
     }
 
@@ -26,13 +28,22 @@ impl AdminService {
         &self,
         component: Component,
         signature: Option<String>,
+        defaults: Option<FamilyDefaultsFile>,
     ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        let offered =
-            move || plugins.check(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
-        let report = on_blocking_thread(offered).await?.map_err(refused)?;
+        let configuration = Arc::clone(&self.configuration);
+        let offered = move || {
+            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
+            let Some(defaults) = defaults else {
+                return Ok((plugins.check(component).map_err(refused)?, Vec::new()));
+            };
+            let report = check_with_defaults(&plugins, component, &*configuration, &defaults)?;
+            let effects = configuration.stage(&report.about.family, &defaults)?.effects();
+            Ok::<_, OperationError>((report, effects))
+        };
+        let (report, defaults) = on_blocking_thread(offered).await??;
         let stages = stages(&report.stages);
-        Ok(OperationResult::PluginChecked { plugin: checked(report), stages })
+        Ok(OperationResult::PluginChecked { plugin: checked(report), stages, defaults })
     }
 
     pub(super) async fn install_plugin(
@@ -40,6 +51,7 @@ impl AdminService {
         component: Component,
         sha256: Option<Digest>,
         signature: Option<String>,
+        defaults: Option<FamilyDefaultsFile>,
     ) -> Result<OperationResult, OperationError> {
         let digest = Digest::of(&component.0);
         if let Some(expected) = sha256.filter(|expected| *expected != digest) {
@@ -47,20 +59,29 @@ impl AdminService {
             return Err(OperationError::Refused(why));
         }
         let plugins = self.plugin_service().await?;
-        let offered =
-            move || plugins.install(SignedComponent { wasm: &component.0, signature: signature.as_deref() });
-        switched(on_blocking_thread(offered).await?)
+        let configuration = Arc::clone(&self.configuration);
+        let offered = move || {
+            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
+            let Some(defaults) = defaults else {
+                return switched(plugins.install(component), Vec::new());
+            };
+            // The plugin itself says which family the defaults are of.
+            let report = check_with_defaults(&plugins, component, &*configuration, &defaults)?;
+            let staged = configuration.stage(&report.about.family, &defaults)?;
+            switched(plugins.install_with(component, &*staged), staged.effects())
+        };
+        on_blocking_thread(offered).await?
     }
 
     pub(super) async fn activate_plugin(&self, version: &str) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
         let digest = find_version(&plugins, version)?;
-        switched(on_blocking_thread(move || plugins.activate(&digest)).await?)
+        switched(on_blocking_thread(move || plugins.activate(&digest)).await?, Vec::new())
     }
 
     pub(super) async fn roll_back_plugin(&self, family: String) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        switched(on_blocking_thread(move || plugins.roll_back(&family)).await?)
+        switched(on_blocking_thread(move || plugins.roll_back(&family)).await?, Vec::new())
     }
 
     /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
@@ -85,8 +106,11 @@ impl AdminService {
             Backend::Running { plugins, .. } => Ok(plugins.clone()),
             Backend::Offline(config) => {
                 let (config, clock) = (config.as_ref().clone(), self.clock.clone());
-                let opened = on_blocking_thread(move || PluginService::open(config, clock)).await?;
-                let plugins = opened.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
+                let opened = on_blocking_thread(move || {
+                    PluginService::open(config, clock).inspect(PluginService::complete_start)
+                });
+                let plugins =
+                    opened.await?.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
                 plugins.rehearse_on(Arc::new(StoredStates(self.store.clone())));
                 Ok(plugins)
             }
@@ -113,11 +137,30 @@ fn find_version(plugins: &PluginService, version: &str) -> Result<Digest, Operat
     }
 }
 
-fn switched(report: Result<DeployReport, DeployError>) -> Result<OperationResult, OperationError> {
+/// Checks a component under the configuration with the defaults it brings.
+fn check_with_defaults(
+    plugins: &PluginService,
+    component: SignedComponent<'_>,
+    configuration: &dyn Configuration,
+    defaults: &FamilyDefaultsFile,
+) -> Result<DeployReport, OperationError> {
+    let draft = configuration.draft(defaults)?;
+    if !plugins.fits_pool(&draft) {
+        let why = "plugins.limits_by_family: these defaults allow a call more memory than the running gateway has for \
+                   one; add the table to gatehouse.toml, start the gateway again, and install the plugin then";
+        return Err(OperationError::Refused(why.to_owned()));
+    }
+    plugins.check_under(component, &draft).map_err(refused)
+}
+
+fn switched(
+    report: Result<DeployReport, DeployError>,
+    defaults: Vec<DefaultView>,
+) -> Result<OperationResult, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
-    Ok(OperationResult::PluginSwitched { plugin, replaced, stages })
+    Ok(OperationResult::PluginSwitched { plugin, replaced, stages, defaults })
 }
 
 fn refused(refused: DeployError) -> OperationError {
@@ -138,10 +181,10 @@ fn stages(stages: &[StageReport]) -> Vec<StageView> {
     stages.iter().map(view).collect()
 }
 
-fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
-    let serving = registry.family(&version.family).filter(|active| active.digest() == version.digest);
+fn listed(version: VersionSummary) -> PluginView {
     PluginView {
-        models: serving.map_or(vec![], |active| models(active.about())),
+        models: version.models.iter().map(|model| model.id.clone()).collect(),
+        aliases: aliases(version.models.into_iter().map(|model| (model.id, model.aliases))),
         family: version.family,
         version: version.version,
         digest: version.digest,
@@ -157,15 +200,18 @@ fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
 }
 
 fn checked(report: DeployReport) -> PluginView {
+    let About { family, version, models, .. } = report.about;
     PluginView {
-        models: models(&report.about),
-        family: report.about.family,
-        version: report.about.version,
+        family,
+        version,
+        models: models.iter().map(|model| model.id.clone()).collect(),
+        aliases: aliases(models.into_iter().map(|model| (model.id, model.aliases))),
         digest: report.digest,
         state: PluginState::Checked,
     }
 }
 
-fn models(about: &About) -> Vec<String> {
-    about.models.iter().map(|model| model.id.clone()).collect()
+/// Models with other names, and those names.
+fn aliases(models: impl Iterator<Item = (String, Vec<String>)>) -> BTreeMap<String, Vec<String>> {
+    models.filter(|(_, aliases)| !aliases.is_empty()).collect()
 }

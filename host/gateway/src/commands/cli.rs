@@ -56,6 +56,8 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
+    /// Have a running gateway read its configuration again: prices, providers, models and plugins
+    Reload(OutputArgs),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -207,7 +209,8 @@ pub(crate) enum PluginCommand {
     List(OutputArgs),
     /// Deploy a component: every stage, then the switch of its family
     #[command(after_help = "Example:
-  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)")]
+  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
+  gatehouse plugin install motion.wasm --defaults family.toml")]
     Install {
         /// The component
         file: PathBuf,
@@ -217,6 +220,12 @@ pub(crate) enum PluginCommand {
         /// Its signature [default: FILE.sig if it exists]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
+        /// Prices, providers and models that come with it; shown, and installed once you confirm
+        #[arg(long, value_name = "FILE")]
+        defaults: Option<PathBuf>,
+        /// Confirm the defaults without being asked
+        #[arg(long, requires = "defaults")]
+        yes: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -248,6 +257,9 @@ pub(crate) enum PluginCommand {
         /// Its signature [default: FILE.sig if it exists]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
+        /// Show what the defaults that come with it would change
+        #[arg(long, value_name = "FILE")]
+        defaults: Option<PathBuf>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -354,6 +366,10 @@ mod tests {
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse plugin check f.wasm", true),
+            ("gatehouse plugin check f.wasm --defaults f.toml", true),
+            ("gatehouse plugin install f.wasm --defaults f.toml --yes", true),
+            ("gatehouse plugin install f.wasm --yes", false),
+            ("gatehouse reload --json", true),
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");

@@ -1,9 +1,11 @@
 //! The command line: its grammar, the operation each command means, its execution, and its output.
 
 mod cli;
+mod confirm;
 mod execute;
 mod operation;
 mod print;
+mod print_configuration;
 mod run;
 
 pub(crate) use run::run;

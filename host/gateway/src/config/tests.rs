@@ -1,7 +1,7 @@
 //! Golden tests: an empty file, the documented example, a full file, typical errors, the environment.
 
 use super::effective::EXAMPLE;
-use super::load::read;
+use super::load::read_text as read;
 use super::renamed_keys::RENAMED;
 use super::*;
 use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
@@ -24,6 +24,10 @@ concurrency = 24
 
 fn load_text(text: &str) -> Result<(Config, String), String> {
     read("gatehouse.toml", text, &[FAMILY], &[]).map_err(|error| error.to_string())
+}
+
+fn at(file: &std::path::Path) -> Location {
+    Location { file: Some(file.to_owned()), data: None }
 }
 
 fn plain(text: &str) -> Config {
@@ -272,11 +276,11 @@ fn a_missing_secret_has_its_line() {
     let path = folder.path().join("gatehouse.toml");
     let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
     std::fs::write(&path, text).unwrap();
-    let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
-    let Err(ServeError::Config(error)) = crate::server::check(&loaded.config, false) else {
+    let loaded = load(&at(&path), &[FAMILY], vec![]).unwrap();
+    let Err(ServeError::Config(errors)) = crate::server::check(&loaded.config, false) else {
         panic!("expected an error about the secret");
     };
-    let error = loaded.error_at(&error.key, &error.problem).to_string();
+    let error = loaded.error_at(&errors[0].key, &errors[0].problem).to_string();
     assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
     assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");
 }
@@ -310,11 +314,11 @@ fn an_unusable_key_file_has_its_line_and_remedy() {
         if let Some(content) = content {
             std::fs::write(&key, content).unwrap();
         }
-        let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
-        let Err(ServeError::Config(error)) = crate::server::check(&loaded.config, false) else {
+        let loaded = load(&at(&path), &[FAMILY], vec![]).unwrap();
+        let Err(ServeError::Config(errors)) = crate::server::check(&loaded.config, false) else {
             panic!("expected an error about the key file");
         };
-        let error = loaded.error_at(&error.key, &error.problem).to_string();
+        let error = loaded.error_at(&errors[0].key, &errors[0].problem).to_string();
         assert!(error.contains("gatehouse.toml:4:1: providers.easel.accounts.main.secret: "), "{error}");
         assert!(error.contains(problem) && error.contains(&format!("remedy: {remedy}")), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
@@ -348,6 +352,6 @@ fn errors_within_auth_name_line_and_remedy() {
 #[test]
 fn a_named_file_must_exist() {
     let missing =
-        load(Some(std::path::Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
+        load(&at(std::path::Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
     assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");
 }

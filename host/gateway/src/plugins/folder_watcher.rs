@@ -79,6 +79,7 @@ impl FolderWatcher {
         tokio::spawn(async move {
             loop {
                 clock.pause(POLL_INTERVAL).await;
+                self.signed_only = plugins.requires_signature();
                 let polled = tokio::task::spawn_blocking(move || {
                     let complete = self.poll();
                     (self, complete)
@@ -205,7 +206,7 @@ async fn install(
             digest.short()
         )));
     }
-    service.perform(Operation::PluginInstall { component, sha256: None, signature }).await
+    service.perform(Operation::PluginInstall { component, sha256: None, signature, defaults: None }).await
 }
 
 /// The metadata of a plain file; `None` for a link.

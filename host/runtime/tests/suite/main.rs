@@ -5,6 +5,7 @@ mod answer_rules;
 mod calls;
 mod canary;
 mod common;
+mod configuration;
 mod deployment;
 mod stages;
 mod versions;

@@ -1,7 +1,5 @@
 //! Stage seven: each self-test of the manifest gives the expected verdict, and the same answer twice.
 
-use std::sync::Arc;
-
 use gatehouse_model::{
     Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
     UnixMs, Verdict,
@@ -138,7 +136,7 @@ fn context(version: &Version, task: Option<TaskId>) -> Context {
         task,
         accepted_at: NOW,
         deadline: UnixMs(NOW.0 + HALF_AN_HOUR_MS),
-        settings: Arc::clone(&version.settings),
+        settings: version.settings(),
     }
 }
 
