@@ -6,7 +6,7 @@ pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml
 /// Whether a path or a line mentions a value that must not be shown.
 pub(super) fn touches_secret(text: &str) -> bool {
     let text = text.to_lowercase();
-    ["secret", "token", "password", ".accounts."].iter().any(|word| text.contains(word))
+    ["secret", "token", "password", "api_key", "apikey", ".accounts."].iter().any(|word| text.contains(word))
 }
 
 /// The problem with the value at `path`, and its remedy, from a parser's message.
