@@ -10,7 +10,7 @@ use gatehouse_admin::{
 };
 use gatehouse_store::{OpenError, Store};
 
-use crate::config::{ConfigErrors, Location, load, load_data};
+use crate::config::{ConfigErrors, DataConfig, Location, load, load_data};
 use crate::data_folder::{DataError, DataFolder};
 use crate::environment;
 use crate::exit::Exit;
@@ -72,8 +72,15 @@ pub(crate) async fn execute(
     location: &Location,
     operation: Operation,
 ) -> Result<OperationResult, ExecuteError> {
-    let data = load_data(location.file.as_deref(), &environment::overrides())?;
-    let root = location.data.clone().unwrap_or_else(|| data.folder.clone());
+    let data = load_data(location.file.as_deref(), &environment::overrides());
+    let data = match (data, &location.data) {
+        (Ok(data), None) => data,
+        (Ok(data), Some(folder)) => DataConfig { folder: folder.clone(), ..data },
+        // A running gateway needs no configuration of this command, and without one its errors are found below.
+        (Err(_), Some(folder)) => DataConfig { folder: folder.clone(), ..DataConfig::default() },
+        (Err(errors), None) => return Err(errors.into()),
+    };
+    let root = data.folder.clone();
     let file = DataFolder::store(&root);
     if operation == Operation::Reload
         && (!file.exists() || AdminEndpoint::read(&root).ok().flatten().is_none())

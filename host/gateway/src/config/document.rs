@@ -135,39 +135,53 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Reads the whole into `T`, a struct of sections that may each be absent. The errors are those of every section, and
-    /// of every entry of the sections that are lists of entries.
-    pub(super) fn read_all<T: DeserializeOwned>(&self) -> Result<T, Vec<ConfigError>> {
+    /// Reads the whole into `T`, a struct of sections that may each be absent. Where that fails: what could be read, and
+    /// the errors of every other section, or of every other entry of the sections that are lists of entries.
+    pub(super) fn read_parts<T: DeserializeOwned + Default>(&self) -> (T, Vec<ConfigError>) {
         let whole = match self.read() {
-            Ok(read) => return Ok(read),
+            Ok(read) => return (read, Vec::new()),
             Err(error) => error,
         };
-        let mut errors: Vec<ConfigError> =
-            self.parts().iter().filter_map(|part| part.read::<T>().err()).collect();
+        let (mut sound, mut errors) = (DeTable::new(), Vec::new());
+        for (section, entry, part) in self.parts() {
+            match part.read::<T>() {
+                Err(error) => errors.push(error),
+                Ok(_) => add_part(&mut sound, section, entry),
+            }
+        }
+        let sound = self.with_root(sound).read();
         if errors.is_empty() {
             errors.push(whole);
         }
-        Err(errors)
+        (sound.unwrap_or_default(), errors)
     }
 
-    /// Documents with one section each, or one entry of it.
-    fn parts(&self) -> Vec<Self> {
+    /// Documents with one section each, or with one entry of it: the section, the entry, and the document.
+    fn parts(&self) -> Vec<(Keyed<'a>, Option<Keyed<'a>>, Self)> {
         let mut parts = Vec::new();
         for (section, value) in &self.root {
-            let entries = match value.get_ref() {
-                DeValue::Table(table) if ENTRIES.contains(&section.get_ref().as_ref()) => table.iter(),
+            let section = (section.clone(), value.clone());
+            let entries = match section.1.get_ref() {
+                DeValue::Table(table) if ENTRIES.contains(&section.0.get_ref().as_ref()) => table,
                 _ => {
-                    parts.push(self.with_root(DeTable::from_iter([(section.clone(), value.clone())])));
+                    let part = self.with_root(DeTable::from_iter([section.clone()]));
+                    parts.push((section, None, part));
                     continue;
                 }
             };
             for (key, entry) in entries {
-                let only = DeValue::Table(DeTable::from_iter([(key.clone(), entry.clone())]));
-                let only = Spanned::new(value.span(), only);
-                parts.push(self.with_root(DeTable::from_iter([(section.clone(), only)])));
+                let (mut only, entry) = (DeTable::new(), (key.clone(), entry.clone()));
+                add_part(&mut only, section.clone(), Some(entry.clone()));
+                parts.push((section.clone(), Some(entry), self.with_root(only)));
             }
         }
         parts
+    }
+
+    /// Whether the document, its defaults included, has an entry of that name in a section, be it right or wrong.
+    pub(super) fn has_entry(&self, section: &str, entry: &str) -> bool {
+        let table = self.root.get(section).and_then(|section| section.get_ref().as_table());
+        table.is_some_and(|table| table.contains_key(entry))
     }
 
     /// Reads the whole into `T`.
@@ -210,6 +224,22 @@ impl<'a> Document<'a> {
 /// `a.b[0]`, `a.b`, `a`.
 fn around(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rfind(['.', '[']).map(|end| &path[..end]))
+}
+
+/// A key with its value.
+type Keyed<'a> = (Spanned<Cow<'a, str>>, Spanned<DeValue<'a>>);
+
+/// Adds a section, or one entry of it.
+fn add_part<'a>(root: &mut DeTable<'a>, (section, value): Keyed<'a>, entry: Option<Keyed<'a>>) {
+    let Some((key, entry)) = entry else {
+        root.insert(section, value);
+        return;
+    };
+    let span = value.span();
+    let table = root.entry(section).or_insert_with(|| Spanned::new(span, DeValue::Table(DeTable::new())));
+    if let DeValue::Table(table) = table.get_mut() {
+        table.insert(key, entry);
+    }
 }
 
 fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: &DeTable<'_>) {

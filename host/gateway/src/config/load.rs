@@ -178,8 +178,9 @@ fn read(source: &Source, families: &[BuiltInPlugin]) -> Result<(Config, Table), 
     }
     document.override_from(&source.environment);
     document.give_accounts();
-    let config: Config = document.read_all()?;
-    ConfigErrors::check(check(&document, &config))?;
+    let (config, mut errors) = document.read_parts::<Config>();
+    errors.extend(check(&document, &config));
+    ConfigErrors::check(errors)?;
     Ok((config, effective::table(&document)))
 }
 
@@ -218,7 +219,7 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
         wrong(&format!("models.{path}"), &message);
     }
     for (id, model) in &config.models {
-        if !config.providers.contains_key(&model.provider) {
+        if !document.has_entry("providers", &model.provider) {
             let message = format!("expected one of [providers], got {:?}", model.provider);
             wrong(&format!("models.{id}.provider"), &message);
         }

@@ -20,4 +20,4 @@ pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, path as family_defaults_path};
 pub(crate) use load::{Loaded, Location, load, load_data, load_with};
-pub(crate) use sections::{Config, PluginsConfig, SandboxConfig};
+pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};
