@@ -2,6 +2,7 @@
 //! serves.
 
 mod bad_versions;
+mod defaults;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -57,6 +57,8 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
+    /// Have a running gateway read its configuration again: prices, providers, models and plugins
+    Reload(OutputArgs),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -208,7 +210,8 @@ pub(crate) enum PluginCommand {
     List(OutputArgs),
     /// Deploy a component: every stage, then the switch of its family
     #[command(after_help = "Example:
-  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)")]
+  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
+  gatehouse plugin install motion.wasm --defaults family.toml")]
     Install {
         /// The component
         file: PathBuf,
@@ -221,6 +224,12 @@ pub(crate) enum PluginCommand {
         /// Let it leave out models, aliases and surfaces that the version before serves
         #[arg(long)]
         allow_removal: bool,
+        /// Prices, providers and models that come with it; shown, and installed once you confirm
+        #[arg(long, value_name = "FILE")]
+        defaults: Option<PathBuf>,
+        /// Confirm the defaults without being asked
+        #[arg(long, requires = "defaults")]
+        yes: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -258,6 +267,9 @@ pub(crate) enum PluginCommand {
         /// Let it leave out models, aliases and surfaces that the version before serves
         #[arg(long)]
         allow_removal: bool,
+        /// Show what the defaults that come with it would change
+        #[arg(long, value_name = "FILE")]
+        defaults: Option<PathBuf>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -336,6 +348,10 @@ mod tests {
             ("gatehouse plugin new Painter", false),
             ("gatehouse plugin play s.play f.wasm", true),
             ("gatehouse plugin dev", true),
+            ("gatehouse plugin check f.wasm --defaults f.toml", true),
+            ("gatehouse plugin install f.wasm --defaults f.toml --yes", true),
+            ("gatehouse plugin install f.wasm --yes", false),
+            ("gatehouse reload --json", true),
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");
