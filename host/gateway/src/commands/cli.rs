@@ -1,13 +1,13 @@
-//! The grammar of the command line: commands, options, help texts, and the forms of values.
+//! The grammar of the command line: commands, options and help texts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, Digest, TaskId};
 use ipnet::IpNet;
+
+use super::values::{Expiry, network};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -289,53 +289,6 @@ pub(crate) struct SandboxArgs {
     pub(crate) link_seconds: u64,
 }
 
-/// A duration from now, or a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    After(Duration),
-    At(UnixMs),
-}
-
-impl Expiry {
-    /// The moment, counted from `now`.
-    pub(crate) fn moment(self, now: UnixMs) -> UnixMs {
-        match self {
-            Self::After(span) => now.plus(span),
-            Self::At(moment) => moment,
-        }
-    }
-}
-
-impl FromStr for Expiry {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(span) = humantime::parse_duration(text) {
-            return Ok(Self::After(span));
-        }
-        let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
-        let moment = humantime::parse_rfc3339(&whole).ok();
-        let since = moment.and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok());
-        since.map(|since| Self::At(UnixMs(0).plus(since))).ok_or_else(|| {
-            "expected a duration such as 30d or 12h, a date such as 2027-01-31, or a moment such as \
-             2027-01-31T12:00:00Z"
-                .to_owned()
-        })
-    }
-}
-
-/// A network, or one address as a network.
-fn network(text: &str) -> Result<IpNet, String> {
-    text.parse::<IpNet>()
-        .or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from))
-        .map_err(|_| "expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32".to_owned())
-}
-
-/// A key's id, from the id itself or from a whole key.
-pub(crate) fn key_id(text: &str) -> KeyId {
-    text.strip_prefix("sk-").map_or_else(|| KeyId::from(text), |key| KeyId(key.chars().take(10).collect()))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -373,29 +326,6 @@ mod tests {
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");
-        }
-    }
-
-    #[test]
-    fn expiries_read() {
-        let day = Duration::from_secs(86_400);
-        for (text, expected) in [
-            ("30d", Some(Expiry::After(day * 30))),
-            ("12h", Some(Expiry::After(day / 2))),
-            ("1970-01-02", Some(Expiry::At(UnixMs(86_400_000)))),
-            ("1970-01-02T00:00:01Z", Some(Expiry::At(UnixMs(86_401_000)))),
-            ("tomorrow", None),
-            ("2027-13-01", None),
-            ("30", None),
-        ] {
-            assert_eq!(text.parse::<Expiry>().ok(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_pasted_key_names_its_id() {
-        for text in ["0123456789", "sk-0123456789", "sk-0123456789abcdefghijklmnopqrstuvwxyzabcdefghijkl"] {
-            assert_eq!(key_id(text), KeyId::from("0123456789"));
         }
     }
 }

@@ -7,5 +7,6 @@ mod operation;
 mod print;
 mod print_configuration;
 mod run;
+mod values;
 
 pub(crate) use run::run;
