@@ -128,13 +128,13 @@ async fn the_client_gets_the_result_or_the_refusal() {
 
 #[tokio::test]
 async fn a_reload_answers_with_its_changes_or_its_errors() {
-    let Listener { server, endpoint, _folder, .. } = start().await;
+    let Listener { server, endpoint, _folder: folder, .. } = start().await;
     let changed = perform(&endpoint, &Operation::Reload).await.unwrap();
     assert!(
         matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
         "{changed:?}"
     );
-    std::fs::write(_folder.path().join("wrong"), "").unwrap();
+    std::fs::write(folder.path().join("wrong"), "").unwrap();
     let wrong = perform(&endpoint, &Operation::Reload).await;
     assert!(
         matches!(&wrong, Err(ClientError::Refused(OperationError::Misconfigured(text))) if text.contains(":1:1: ")),

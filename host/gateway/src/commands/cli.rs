@@ -1,14 +1,14 @@
-//! The grammar of the command line: commands, options, help texts, and the forms of values.
+//! The grammar of the command line: commands, options and help texts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId};
+use gatehouse_model::{ChatFormat, Credits, Digest, TaskId};
 use ipnet::IpNet;
 
 use super::author_args::AuthorCommand;
-use super::expiry::Expiry;
+use super::values::{Expiry, network};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -302,18 +302,6 @@ pub(crate) struct SandboxArgs {
     pub(crate) link_seconds: u64,
 }
 
-/// A network, or one address as a network.
-fn network(text: &str) -> Result<IpNet, String> {
-    text.parse::<IpNet>()
-        .or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from))
-        .map_err(|_| "expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32".to_owned())
-}
-
-/// A key's id, from the id itself or from a whole key.
-pub(crate) fn key_id(text: &str) -> KeyId {
-    text.strip_prefix("sk-").map_or_else(|| KeyId::from(text), |key| KeyId(key.chars().take(10).collect()))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -355,13 +343,6 @@ mod tests {
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_pasted_key_names_its_id() {
-        for text in ["0123456789", "sk-0123456789", "sk-0123456789abcdefghijklmnopqrstuvwxyzabcdefghijkl"] {
-            assert_eq!(key_id(text), KeyId::from("0123456789"));
         }
     }
 }

@@ -91,7 +91,11 @@ pub(crate) async fn execute(
         return match operation {
             // A component can be checked without a gateway.
             Operation::PluginCheck { .. } => in_temporary_folder(location, &root, operation).await,
-            _ => Err(ExecuteError::NoStore(file.display().to_string())),
+            _ => {
+                // An error in the configuration may be why it is looked for in the wrong folder.
+                load(location, PLUGINS, environment::overrides())?;
+                Err(ExecuteError::NoStore(file.display().to_string()))
+            }
         };
     }
     let folder = DataFolder::open(&root)?;

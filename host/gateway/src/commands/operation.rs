@@ -5,7 +5,8 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, NewKey, Operation};
 use gatehouse_model::{Clock as _, CustomerId};
 
-use super::cli::{Command, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand, key_id};
+use super::cli::{Command, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand};
+use super::values::key_id;
 use crate::plugins::signing;
 use crate::system::SystemClock;
 

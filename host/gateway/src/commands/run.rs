@@ -51,7 +51,8 @@ fn author(command: AuthorCommand, location: &Location) -> Exit {
             file: component,
             sha256: None,
             signature: None,
-            allow_removal: false,
+            // An author takes names away as often as not.
+            allow_removal: true,
             defaults: None,
             yes: false,
             output: OutputArgs::default(),

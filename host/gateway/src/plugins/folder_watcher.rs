@@ -206,13 +206,8 @@ async fn install(
             digest.short()
         )));
     }
-    let install = Operation::PluginInstall {
-        component,
-        sha256: None,
-        signature,
-        allow_removal: false,
-        defaults: None,
-    };
+    let install =
+        Operation::PluginInstall { component, sha256: None, signature, allow_removal: false, defaults: None };
     service.perform(install).await
 }
 
