@@ -16,7 +16,8 @@ use crate::config::credential::Secrets;
 use crate::config::error::ConfigError;
 use crate::config::settings::{Config, FetchConfig, ProviderConfig, SecretRef};
 use crate::pool::account::NoPermit;
-use crate::pool::accounts::{AccountPermit, CallPermit, Pool};
+use crate::pool::account_permit::AccountPermit;
+use crate::pool::accounts::{CallPermit, Pool};
 use crate::provider::{Network, Provider};
 
 /// Everything that leaves. Cheap to clone.

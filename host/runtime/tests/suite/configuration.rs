@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::common::{self, claiming, open_with, ready, rebuilt, submit, unruly};
 use gatehouse_model::Digest;
-use gatehouse_runtime::{Companion, Config, Inventory, PluginService, VersionState};
+use gatehouse_runtime::{Companion, Config, Inventory, PluginService, Removal, VersionState};
 use serde_json::json;
 
 fn config(dir: &Path) -> Config {
@@ -19,7 +19,7 @@ fn config(dir: &Path) -> Config {
 
 fn inventory(providers: &[&str], prices: &[&str]) -> Option<Inventory> {
     let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Some(Inventory { providers: all(providers), prices: all(prices) })
+    Some(Inventory { surfaces: all(&["images.generate"]), providers: all(providers), prices: all(prices) })
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn settings_and_limits_change_for_the_next_call_of_every_version() {
         assert!(submit(&service, version, &large).await.is_ok());
     }
     service.configure(next);
-    assert_eq!(&*service.settings("unruly"), br#"{"quality":"low"}"#);
+    assert_eq!(&*service.settings("unruly"), r#"{"quality":"low"}"#);
     for version in [&pinned, &active] {
         let yes = submit(&service, version, "context").await.unwrap().unwrap();
         assert!(String::from_utf8(yes.state).unwrap().ends_with("{\"quality\":\"low\"}"));
@@ -44,7 +44,7 @@ async fn settings_and_limits_change_for_the_next_call_of_every_version() {
     // A version that is loaded later has them, too.
     service.install(&rebuilt(unruly(), 3)).unwrap();
     let third = service.registry().family("unruly").unwrap();
-    assert_eq!((&*third.settings(), third.limits().input_kib.get()), (&br#"{"quality":"low"}"#[..], 1));
+    assert_eq!((&*third.settings(), third.limits().input_kib.get()), (r#"{"quality":"low"}"#, 1));
 }
 
 #[test]
@@ -131,7 +131,9 @@ fn a_version_and_its_configuration_come_together_or_not_at_all() {
     rich.settings.insert("unruly".to_owned(), json!({"comes": "along"}));
     let bring = |config: &Config, wasm: &[u8], keeps: Box<dyn Fn() -> io::Result<()>>| {
         let along = Recorder { config: config.clone(), service: &service, keeps, seen: RefCell::default() };
-        let outcome = service.install_with(&wasm.to_vec(), &along).map_err(|error| error.to_string());
+        let outcome = service
+            .install_with(&wasm.to_vec(), Removal::Refused, Some(&along))
+            .map_err(|error| error.to_string());
         (outcome, along.seen.into_inner())
     };
     let fine = || Box::new(|| Ok(()));
@@ -146,13 +148,13 @@ fn a_version_and_its_configuration_come_together_or_not_at_all() {
     let (refused, seen) = bring(&rich, unruly(), Box::new(move || std::fs::create_dir_all(spoil.join("x"))));
     assert!(refused.unwrap_err().contains("the list of active versions"));
     assert_eq!(seen, ["keep unruly", "discard unruly"]);
-    assert_eq!(&*service.settings("unruly"), b"{}", "nothing was applied");
+    assert_eq!(&*service.settings("unruly"), "{}", "nothing was applied");
     std::fs::rename(list, aside).unwrap();
 
     let (installed, seen) = bring(&rich, unruly(), fine());
     assert!(installed.unwrap().active);
     assert_eq!(seen, ["keep unruly", "apply"], "in effect before the version serves");
-    assert_eq!(&*service.settings("unruly"), br#"{"comes":"along"}"#);
+    assert_eq!(&*service.settings("unruly"), r#"{"comes":"along"}"#);
     let (again, seen) = bring(&rich, unruly(), fine());
     assert!(again.unwrap().replaced.is_none());
     assert_eq!(seen, ["keep unruly, serves", "apply, serves"], "the same version with other configuration");

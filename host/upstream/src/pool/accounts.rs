@@ -12,6 +12,7 @@ use gatehouse_model::{Affinity, Clock, Digest, Seed, UnixMs, metric};
 
 use crate::auth::credential::Credential;
 use crate::pool::account::{Account, AccountState, HealthSignal, NoPermit};
+use crate::pool::account_permit::AccountPermit;
 use crate::pool::breaker::{Breaker, backoff};
 use crate::provider::Provider;
 use crate::response::redact::Redactor;
@@ -200,7 +201,14 @@ impl Pool {
         })
     }
 
-    fn report(&self, index: usize, signal: HealthSignal) {
+    /// A job at that account has ended.
+    pub(super) fn leave(&self, index: usize) {
+        let mut states = self.lock();
+        let state = self.state(&mut states, index);
+        state.in_flight = state.in_flight.saturating_sub(1);
+    }
+
+    pub(super) fn report(&self, index: usize, signal: HealthSignal) {
         let now = self.clock.now();
         let (account, mut states) = (&self.accounts[index], self.lock());
         let state = self.state(&mut states, index);
@@ -292,46 +300,6 @@ enum Wanted<'a> {
     One(&'a str),
     /// Any but these.
     Any(&'a [String]),
-}
-
-/// One job's permit at an account, from its first call to its end; returned when dropped. Providers
-/// count jobs in flight, not connections.
-pub struct AccountPermit {
-    pool: Arc<Pool>,
-    index: usize,
-    account: String,
-}
-
-impl AccountPermit {
-    /// The provider's name.
-    #[must_use]
-    pub fn provider(&self) -> &str {
-        &self.pool.provider.name
-    }
-
-    /// The account's name; follow-ups of the same job go there.
-    #[must_use]
-    pub fn account(&self) -> &str {
-        &self.account
-    }
-
-    pub(crate) fn report_failure(&self) {
-        self.pool.report(self.index, HealthSignal::AccountRefused);
-    }
-}
-
-impl Drop for AccountPermit {
-    fn drop(&mut self) {
-        let mut states = self.pool.lock();
-        let state = self.pool.state(&mut states, self.index);
-        state.in_flight = state.in_flight.saturating_sub(1);
-    }
-}
-
-impl std::fmt::Debug for AccountPermit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "AccountPermit({}/{})", self.provider(), self.account)
-    }
 }
 
 /// The right to make one call through one account.
