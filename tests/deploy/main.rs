@@ -2,6 +2,7 @@
 //! serves.
 
 mod bad_versions;
+mod defaults;
 mod refusals;
 
 use std::path::{Path, PathBuf};

@@ -136,6 +136,14 @@ fn sandbox_mode_keeps_its_keys_across_restarts() {
     let again = Running::start(folder.path());
     assert_eq!((again.key(), again.bare_key()), (first.as_str(), bare.as_str()));
     assert!(again.banner.contains("The keys are the same at every start"), "{}", again.banner);
+    // A reload keeps the simulated providers, and takes a price over.
+    std::fs::write(
+        folder.path().join("gatehouse.toml"),
+        "[sandbox]\nenabled = true\n[prices]\nkite = \"1\"\n",
+    )
+    .unwrap();
+    let reloaded = done(folder.path(), &["reload"]);
+    assert_eq!(reloaded, "reloaded\n  changed: prices.kite\n");
     assert_eq!(again.chat(&first)["data"]["object"], "chat.completion");
     assert_eq!(again.chat(&bare)["object"], "chat.completion");
     assert_eq!(again.stop(), Some(0));

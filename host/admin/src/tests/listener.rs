@@ -114,6 +114,31 @@ async fn the_client_gets_the_result_or_the_refusal() {
 }
 
 #[tokio::test]
+async fn a_reload_answers_with_its_changes_or_its_errors() {
+    let Listener { server, endpoint, _folder: folder, .. } = start().await;
+    let changed = perform(&endpoint, &Operation::Reload).await.unwrap();
+    assert!(
+        matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
+        "{changed:?}"
+    );
+    std::fs::write(folder.path().join("wrong"), "").unwrap();
+    let wrong = perform(&endpoint, &Operation::Reload).await;
+    assert!(
+        matches!(&wrong, Err(ClientError::Refused(OperationError::Misconfigured(text))) if text.contains(":1:1: ")),
+        "{wrong:?}"
+    );
+    let body = r#"{"operation":"reload"}"#;
+    let more = format!(
+        "authorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
+        endpoint.token.reveal(),
+        body.len()
+    );
+    let line = status_line(&endpoint, "POST /admin/operations", &more).await;
+    assert_eq!(line, "HTTP/1.1 422 Unprocessable Entity");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_large_component_arrives_whole() {
     let Listener { server, endpoint, _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
@@ -123,6 +148,7 @@ async fn a_large_component_arrives_whole() {
         sha256: Some(other),
         signature: None,
         allow_removal: false,
+        defaults: None,
     };
     let refused = perform(&endpoint, &install).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");

@@ -103,8 +103,9 @@ impl Driver {
         let surfaces = registry.text_surfaces();
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
-        let texts = self.state.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
-            let family = self.state.models.provider(id);
+        let tables = self.state.tables.load();
+        let texts = tables.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
+            let family = tables.models.provider(id);
             let listing = ModelListing { id: name.to_owned(), family, surfaces: served.clone(), since };
             (listing, id.to_owned())
         });

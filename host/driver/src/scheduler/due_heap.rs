@@ -129,6 +129,16 @@ impl DueHeap {
         }
     }
 
+    /// Permits may be free at any provider: all tasks that wait for one are due now.
+    pub(crate) fn unpark_all(&mut self, now: UnixMs) {
+        for task in std::mem::take(&mut self.parked).into_values().flatten() {
+            if let Some(timer) = self.timers.get_mut(&task).filter(|timer| timer.parked) {
+                timer.parked = false;
+                self.wake(task, now);
+            }
+        }
+    }
+
     /// Re-arming leaves dead entries behind; rebuild once they are the majority.
     fn prune(&mut self) {
         if self.heap.len() > 64 && self.heap.len() > 3 * self.timers.len() {
@@ -198,6 +208,24 @@ mod tests {
         assert_eq!(heap.take_due(UnixMs(6)), Some((id(3), UnixMs(6))), "parked once, however often it asked");
         heap.unpark("bfl", UnixMs(7));
         assert_eq!(heap.take_due(UnixMs(7)), None);
+    }
+
+    #[test]
+    fn every_parked_task_asks_again_when_permits_change() {
+        let mut heap = DueHeap::default();
+        for (task, provider) in [(1, "bfl"), (2, "bfl"), (3, "other"), (4, "bfl")] {
+            heap.arm(id(task), UnixMs(1_000));
+            heap.park(provider, id(task));
+        }
+        heap.forget(id(2));
+        heap.leave_queue(id(4));
+        heap.unpark_all(UnixMs(5));
+        let mut due: Vec<TaskId> =
+            std::iter::from_fn(|| heap.take_due(UnixMs(5))).map(|(task, _)| task).collect();
+        due.sort();
+        assert_eq!(due, [id(1), id(3)]);
+        heap.unpark("bfl", UnixMs(6));
+        assert_eq!(heap.take_due(UnixMs(6)), None, "the queue is empty");
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl DriverState {
 
     /// The price of an accepted request.
     pub(crate) fn quote(&self, accepted: &Accepted) -> Result<Quote, SubmitError> {
-        self.prices.quote(&accepted.charge).map_err(|error| {
+        self.tables.load().prices.quote(&accepted.charge).map_err(|error| {
             tracing::error!(model = accepted.model, %error, "a model has no usable price");
             SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
         })

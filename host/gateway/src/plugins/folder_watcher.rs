@@ -79,6 +79,7 @@ impl FolderWatcher {
         tokio::spawn(async move {
             loop {
                 clock.pause(POLL_INTERVAL).await;
+                self.signed_only = plugins.requires_signature();
                 let polled = tokio::task::spawn_blocking(move || {
                     let complete = self.poll();
                     (self, complete)
@@ -204,9 +205,9 @@ async fn install(
             digest.short()
         )));
     }
-    service
-        .perform(Operation::PluginInstall { component, sha256: None, signature, allow_removal: false })
-        .await
+    let install =
+        Operation::PluginInstall { component, sha256: None, signature, allow_removal: false, defaults: None };
+    service.perform(install).await
 }
 
 /// The metadata of a plain file; `None` for a link.
