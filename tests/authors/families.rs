@@ -65,7 +65,13 @@ fn a_rust_family_from_the_packaged_sdk() {
             &format!("gatehouse-sdk = {{ path = \"{}/\" }}", path.display()),
             &format!("gatehouse-sdk = {{ path = \"{other}\" }}"),
         );
-        assert_ne!(changed, text, "the SDK's path in the manifest");
+        // The test kit would bring the repository's own SDK; a build needs none.
+        let changed: String = changed
+            .lines()
+            .filter(|line| !line.starts_with("gatehouse-testkit"))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        assert!(changed.contains(&other.to_string()), "{changed}");
         std::fs::write(manifest, changed).unwrap();
     });
     assert!(bytes < 2 << 20, "{bytes}");

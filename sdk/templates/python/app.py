@@ -58,7 +58,7 @@ class Manifest(exports.Manifest):
             version=VERSION,
             models=[manifest.Model(MODEL, [], [SURFACE])],
             surfaces=[
-                manifest.Surface(SURFACE, None, json.dumps(SCHEMA), manifest.ParentPlace_Nowhere(), False, [])
+                manifest.Surface(SURFACE, None, json.dumps(SCHEMA), manifest.ParentAt_Nowhere(), False, [])
             ],
             providers=[PROVIDER],
             price_keys=[MODEL],
