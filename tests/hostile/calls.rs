@@ -131,8 +131,14 @@ fn others() -> Vec<(Value, Verdict)> {
         (get(json!({"timeout-ms": u32::MAX})), Fault("expected a timeout of 1 to 900000 ms")),
         (get(json!({"provider": "elsewhere"})), Fault("provider \"elsewhere\" is not in the manifest")),
         (get(json!({"provider": "trap-header", "headers": [["X-Slot", "mine"]]})), Refused("header x-slot")),
-        (get(json!({"provider": "trap-query", "path": "/x?key=mine"})), Refused("slot is taken")),
-        (get(json!({"provider": "trap-query", "path": "/x?k%65y=mine"})), Refused("slot is taken")),
+        (
+            get(json!({"provider": "trap-query", "path": "/x?key=mine"})),
+            Refused("place on the request is taken"),
+        ),
+        (
+            get(json!({"provider": "trap-query", "path": "/x?k%65y=mine"})),
+            Refused("place on the request is taken"),
+        ),
         (json!({"json": {"$raw": "7b"}}), Fault("call body is not acceptable: expected JSON")),
         (json!({"json": {"$raw": "22ff22"}}), Fault("call body is not acceptable: expected UTF-8")),
         (json!({"json": "blob:blob_00000000000000000000000000"}), Refused("is not a blob of this task")),

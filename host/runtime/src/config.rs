@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use gatehouse_model::Digest;
+use gatehouse_model::{Digest, UnixMs};
+use serde::Deserialize;
 
-use crate::deploy::canary::CanaryConfig;
 use crate::deploy::signatures::Trust;
 use crate::deploy::stages::fit::Inventory;
 use crate::exec::limits::Limits;
@@ -97,6 +98,31 @@ impl Config {
     pub(crate) fn largest_memory(&self) -> usize {
         let all = std::iter::once(&self.limits).chain(self.limits_by_family.values());
         all.map(|limits| limits.for_input(limits.text()).memory()).max().unwrap_or(0)
+    }
+}
+
+/// The `[plugins.canary]` table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CanaryConfig {
+    /// Length of the canary period after a switch, seconds; 0 means none.
+    pub window_s: u32,
+    /// Faults among the last 128 calls at which a version is rolled back ...
+    pub faults: u32,
+    /// ... if they are at least this share of those calls, percent.
+    pub percent: u32,
+}
+
+impl Default for CanaryConfig {
+    fn default() -> Self {
+        Self { window_s: 300, faults: 5, percent: 20 }
+    }
+}
+
+impl CanaryConfig {
+    /// The end of a period that begins now; `None` when there is none.
+    pub(crate) fn until(&self, now: UnixMs) -> Option<UnixMs> {
+        (self.window_s > 0).then(|| now.plus(Duration::from_secs(self.window_s.into())))
     }
 }
 

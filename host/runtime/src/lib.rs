@@ -28,8 +28,7 @@ mod version_text;
 mod versions;
 
 pub use component_runner::ComponentRunner;
-pub use config::{Config, STREAMS};
-pub use deploy::canary::CanaryConfig;
+pub use config::{CanaryConfig, Config, STREAMS};
 pub use deploy::companion::Companion;
 pub use deploy::error::{OpenError, StageError};
 pub use deploy::fallback::{ServedBy, StateBefore};

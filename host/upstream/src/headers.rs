@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
     use crate::auth::credential::Kind;
-    use crate::auth::slot::Slot;
+    use crate::auth::location::Location;
 
     fn header(name: &str, value: &str) -> Header {
         Header { name: name.to_owned(), value: value.to_owned() }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_plugin_sets_only_what_is_its_own() {
-        let slot = Slot::Header(HeaderName::from_static("x-custom-key"));
+        let slot = Location::Header(HeaderName::from_static("x-custom-key"));
         let credential = Credential::new(Kind::Fixed(slot, Secret::new("k".to_owned())));
         for (name, value, allowed) in [
             ("content-type", "application/json", true),

@@ -10,37 +10,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use gatehouse_model::{Digest, UnixMs};
-use serde::Deserialize;
 
+use crate::config::CanaryConfig;
 use crate::version::Version;
-
-/// The `[plugins.canary]` table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CanaryConfig {
-    /// Length of the canary period after a switch, seconds; 0 means none.
-    pub window_s: u32,
-    /// Faults among the last 128 calls at which a version is rolled back ...
-    pub faults: u32,
-    /// ... if they are at least this share of those calls, percent.
-    pub percent: u32,
-}
-
-impl Default for CanaryConfig {
-    fn default() -> Self {
-        Self { window_s: 300, faults: 5, percent: 20 }
-    }
-}
-
-impl CanaryConfig {
-    /// The end of a period that begins now; `None` when there is none.
-    pub(crate) fn until(&self, now: UnixMs) -> Option<UnixMs> {
-        (self.window_s > 0).then(|| now.plus(Duration::from_secs(self.window_s.into())))
-    }
-}
 
 /// The last calls of one version. Only they count: a fault that begins late in the period weighs as much as one that
 /// begins at once.

@@ -7,8 +7,8 @@ use gatehouse_model::{Secret, UnixMs};
 use tokio::time::Instant;
 
 use crate::auth::jwt;
+use crate::auth::location::Location;
 use crate::auth::signing::SigningKey;
-use crate::auth::slot::Slot;
 use crate::auth::token_cache::{TokenCache, TokenInUse};
 use crate::auth::token_endpoint::{TokenAccess, TokenError};
 use crate::response::redact::Redactor;
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     /// Nothing.
     None,
     /// The secret itself.
-    Fixed(Slot, Secret<String>),
+    Fixed(Location, Secret<String>),
     /// A token made for each call.
     Jwt { key_id: Secret<String>, secret: Secret<String>, lifetime_s: u64 },
     /// A signature of each request.
@@ -47,8 +47,8 @@ pub(crate) struct CallCredential {
 pub(crate) enum Proof {
     /// Not at all.
     None,
-    /// By a text in a slot.
-    InSlot(Slot, Secret<String>),
+    /// By a text in a location.
+    AtLocation(Location, Secret<String>),
     /// By a signature over the whole request.
     Signature(Arc<SigningKey>),
 }
@@ -74,8 +74,8 @@ impl Credential {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
             (Kind::None, Kind::None) => true,
-            (Kind::Fixed(slot, secret), Kind::Fixed(other_slot, other_secret)) => {
-                (slot, secret) == (other_slot, other_secret)
+            (Kind::Fixed(location, secret), Kind::Fixed(other_slot, other_secret)) => {
+                (location, secret) == (other_slot, other_secret)
             }
             (
                 Kind::Jwt { key_id, secret, lifetime_s },
@@ -90,7 +90,7 @@ impl Credential {
     /// Whether a header of this lower-case name is the credential's, so that a plugin may not set it.
     pub(crate) fn owns(&self, name: &str) -> bool {
         match &self.kind {
-            Kind::Fixed(Slot::Header(slot), _) => slot == name,
+            Kind::Fixed(Location::Header(location), _) => location == name,
             Kind::Hmac(key) => key.owns(name),
             Kind::None | Kind::Fixed(..) | Kind::Jwt { .. } | Kind::ServiceAccount(_) => false,
         }
@@ -104,19 +104,19 @@ impl Credential {
     ) -> Result<CallCredential, TokenError> {
         let (proof, redactor, token) = match &self.kind {
             Kind::None => (Proof::None, Arc::clone(&self.redactor), None),
-            Kind::Fixed(slot, secret) => {
-                (Proof::InSlot(slot.clone(), secret.clone()), Arc::clone(&self.redactor), None)
+            Kind::Fixed(location, secret) => {
+                (Proof::AtLocation(location.clone(), secret.clone()), Arc::clone(&self.redactor), None)
             }
             Kind::Jwt { key_id, secret, lifetime_s } => {
                 let token = jwt::of_access_key(key_id, secret, *lifetime_s, access.clock.now());
                 let redactor = Arc::new(Redactor::of([secret, &token, &jwt::signature_of(&token)]));
-                (Proof::InSlot(Slot::Bearer, token), redactor, None)
+                (Proof::AtLocation(Location::Bearer, token), redactor, None)
             }
             Kind::Hmac(key) => (Proof::Signature(Arc::clone(key)), Arc::clone(&self.redactor), None),
             Kind::ServiceAccount(cache) => {
                 let issued = cache.token(access, deadline).await?;
                 let text = issued.token.text.clone();
-                (Proof::InSlot(Slot::Bearer, text), Arc::clone(&issued.token.redactor), Some(issued))
+                (Proof::AtLocation(Location::Bearer, text), Arc::clone(&issued.token.redactor), Some(issued))
             }
         };
         Ok(CallCredential { proof, redactor, token })

@@ -4,15 +4,15 @@
 //! does, by the provider's origins), never prints one, and reads time and chance only through the host's clock and seed.
 //!
 //! ```text
-//! Auth (configuration) --secret--> Credential --clock, token endpoint--> CallCredential --> slot or signature of one request
+//! Auth (configuration) --secret--> Credential --clock, token endpoint--> CallCredential --> location or signature of one request
 //! ```
 
 pub(crate) mod canonical;
 pub(crate) mod credential;
 pub(crate) mod jwt;
 pub(crate) mod key_file;
+pub(crate) mod location;
 pub(crate) mod scheme;
 pub(crate) mod signing;
-pub(crate) mod slot;
 pub(crate) mod token_cache;
 pub(crate) mod token_endpoint;

@@ -10,9 +10,9 @@ use url::{Host, Url};
 use crate::auth::canonical::Dialect;
 use crate::auth::credential::{Credential, Kind};
 use crate::auth::key_file::ServiceAccountKey;
+use crate::auth::location::Location;
 use crate::auth::scheme::{Auth, GOOGLE_TOKEN_URL, HmacAuth, ServiceAccountAuth};
 use crate::auth::signing::SigningKey;
-use crate::auth::slot::Slot;
 use crate::auth::token_cache::TokenCache;
 use crate::auth::token_endpoint::Grant;
 use crate::config::error::{ConfigError, error};
@@ -49,15 +49,15 @@ pub(crate) fn check(
     }
     let kind = match auth {
         Auth::None => Kind::None,
-        Auth::Bearer => Kind::Fixed(Slot::Bearer, source.secret()?),
+        Auth::Bearer => Kind::Fixed(Location::Bearer, source.secret()?),
         Auth::Header(name) => {
             let name = header(name).map_err(|problem| error(at, problem))?;
-            Kind::Fixed(Slot::Header(name), source.secret()?)
+            Kind::Fixed(Location::Header(name), source.secret()?)
         }
         Auth::Query(name) if name.is_empty() => {
             return Err(error(at, "expected the name of a query parameter, got an empty one"));
         }
-        Auth::Query(name) => Kind::Fixed(Slot::Query(name.clone()), source.secret()?),
+        Auth::Query(name) => Kind::Fixed(Location::Query(name.clone()), source.secret()?),
         Auth::Jwt(jwt) if jwt.lifetime_s == 0 => {
             return Err(error(format!("{at}.jwt.lifetime_s"), "expected seconds above 0, got 0"));
         }

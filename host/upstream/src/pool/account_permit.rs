@@ -2,15 +2,49 @@
 
 use std::sync::Arc;
 
-use crate::pool::account::HealthSignal;
-use crate::pool::accounts::Pool;
+use crate::pool::account::{HealthSignal, NoPermit};
+use crate::pool::accounts::{CallPermit, Pool, Wanted};
+
+impl Pool {
+    /// An account permit and a first call permit at the best account, or at the one `pinned`.
+    pub(crate) fn acquire_account(
+        self: &Arc<Self>,
+        pinned: Option<&str>,
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        let wanted = pinned.map_or(Wanted::Any(&[]), Wanted::One);
+        self.acquire_matching(wanted)
+    }
+
+    /// The same at an account that was not `tried` yet.
+    pub(crate) fn acquire_other_account(
+        self: &Arc<Self>,
+        tried: &[String],
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        self.acquire_matching(Wanted::Any(tried))
+    }
+
+    fn acquire_matching(
+        self: &Arc<Self>,
+        wanted: Wanted<'_>,
+    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
+        let call = self.call_permit(wanted, false)?;
+        let permit = self.resume(call.account()).ok_or(NoPermit::Unknown)?;
+        Ok((permit, call))
+    }
+
+    /// An account permit at `account`, even above its limit: the job is in flight there already.
+    pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
+        let index = self.enter(account)?;
+        Some(AccountPermit { pool: Arc::clone(self), index, account: account.to_owned() })
+    }
+}
 
 /// One job's permit at an account, from its first call to its end; returned when dropped. Providers
 /// count jobs in flight, not connections.
 pub struct AccountPermit {
-    pub(super) pool: Arc<Pool>,
-    pub(super) index: usize,
-    pub(super) account: String,
+    pool: Arc<Pool>,
+    index: usize,
+    account: String,
 }
 
 impl AccountPermit {

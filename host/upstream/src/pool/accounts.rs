@@ -12,7 +12,6 @@ use gatehouse_model::{Affinity, Clock, Digest, Seed, UnixMs, metric};
 
 use crate::auth::credential::Credential;
 use crate::pool::account::{Account, AccountState, HealthSignal, NoPermit};
-use crate::pool::account_permit::AccountPermit;
 use crate::pool::breaker::{Breaker, backoff};
 use crate::provider::Provider;
 use crate::response::redact::Redactor;
@@ -104,49 +103,16 @@ impl Pool {
         &self.accounts
     }
 
-    /// An account permit and a first call permit at the best account, or at the one `pinned`.
-    pub(crate) fn acquire_account(
-        self: &Arc<Self>,
-        pinned: Option<&str>,
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        let wanted = pinned.map_or(Wanted::Any(&[]), Wanted::One);
-        self.acquire_matching(wanted)
-    }
-
-    /// The same at an account that was not `tried` yet.
-    pub(crate) fn acquire_other_account(
-        self: &Arc<Self>,
-        tried: &[String],
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        self.acquire_matching(Wanted::Any(tried))
-    }
-
-    fn acquire_matching(
-        self: &Arc<Self>,
-        wanted: Wanted<'_>,
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        let permit = self.call_permit(wanted, false)?;
-        self.state(&mut self.lock(), permit.index).in_flight += 1;
-        Ok((self.account_permit(permit.index, &permit.account), permit))
-    }
-
-    /// An account permit at `account`, even above its limit: the job is in flight there already.
-    pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
-        let index = self.accounts.iter().position(|known| known.name == account)?;
-        self.state(&mut self.lock(), index).in_flight += 1;
-        Some(self.account_permit(index, account))
-    }
-
     /// A permit for a further call of a job that has a permit at `account`.
     pub(crate) fn acquire_call(self: &Arc<Self>, account: &str) -> Result<CallPermit, NoPermit> {
         self.call_permit(Wanted::One(account), true)
     }
 
-    fn account_permit(self: &Arc<Self>, index: usize, account: &str) -> AccountPermit {
-        AccountPermit { pool: Arc::clone(self), index, account: account.to_owned() }
-    }
-
-    fn call_permit(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<CallPermit, NoPermit> {
+    pub(super) fn call_permit(
+        self: &Arc<Self>,
+        wanted: Wanted<'_>,
+        in_flight: bool,
+    ) -> Result<CallPermit, NoPermit> {
         let now = self.clock.now();
         let (accounts, mut states) = (&self.accounts, self.lock());
         let candidates = self.candidates(&mut states, wanted, now);
@@ -202,6 +168,13 @@ impl Pool {
     }
 
     /// A job at that account has ended.
+    /// A job more at the account of that name, however many there are.
+    pub(super) fn enter(&self, account: &str) -> Option<usize> {
+        let index = self.accounts.iter().position(|known| known.name == account)?;
+        self.state(&mut self.lock(), index).in_flight += 1;
+        Some(index)
+    }
+
     pub(super) fn leave(&self, index: usize) {
         let mut states = self.lock();
         let state = self.state(&mut states, index);
@@ -295,7 +268,7 @@ pub fn affinity(provider: &str, account: &str) -> Affinity {
 
 /// Which accounts will do.
 #[derive(Clone, Copy, Debug)]
-enum Wanted<'a> {
+pub(super) enum Wanted<'a> {
     /// This one.
     One(&'a str),
     /// Any but these.

@@ -33,7 +33,7 @@ pub(crate) enum RequestError {
     Origin(String),
     #[error("not the plugin's to set: {0}")]
     Header(String),
-    #[error("the credential's slot is taken")]
+    #[error("the credential's place on the request is taken")]
     CredentialTaken,
     #[error("the body or a form field has an unusable type or name")]
     Form,
@@ -56,8 +56,8 @@ pub(crate) async fn build(
     let method = method(&call.method)?;
     let mut url = target(provider, &call.target)?;
     let mut headers = headers::outgoing(&call.headers, credential).map_err(RequestError::Header)?;
-    if let Proof::InSlot(slot, text) = proof
-        && !slot.apply(text, &mut url, &mut headers)
+    if let Proof::AtLocation(location, text) = proof
+        && !location.apply(text, &mut url, &mut headers)
     {
         return Err(RequestError::CredentialTaken);
     }

@@ -1,13 +1,13 @@
-//! Where the text of a credential goes on a request: its configured slot, and nowhere else.
+//! Where the text of a credential goes on a request: its configured location, and nowhere else.
 
 use gatehouse_model::Secret;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-/// The slot of a provider's credential.
+/// The location of a provider's credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum Location {
     /// `Authorization: Bearer <text>`.
     Bearer,
     /// A header of this name.
@@ -16,8 +16,8 @@ pub(crate) enum Slot {
     Query(String),
 }
 
-impl Slot {
-    /// Puts the text where it belongs. Returns `false`, changing nothing, when the slot is taken already or the
+impl Location {
+    /// Puts the text where it belongs. Returns `false`, changing nothing, when the location is taken already or the
     /// text cannot stand there.
     pub(crate) fn apply(&self, text: &Secret<String>, url: &mut Url, headers: &mut HeaderMap) -> bool {
         match self {
