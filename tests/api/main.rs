@@ -51,22 +51,8 @@ impl TestGateway {
     async fn finish(&self, body: &Value) -> Value {
         let answer = self.submit(body).await;
         assert_eq!(answer.status, 200, "{body}: {}", answer.json());
-        let receipt = answer.json();
-        assert_eq!(receipt["data"][0]["status"], "submitted");
-        self.end_of(receipt["data"][0]["task_id"].as_str().expect("a task id")).await
-    }
-
-    async fn end_of(&self, task: &str) -> Value {
-        for _ in 0..4 {
-            let answer =
-                self.caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-            assert_eq!(answer.status, 200, "{}", answer.json());
-            let task = answer.json()["data"].clone();
-            if task["status"] == "completed" || task["status"] == "failed" {
-                return task;
-            }
-        }
-        panic!("task {task} does not end");
+        assert_eq!(answer.json()["data"][0]["status"], "submitted");
+        self.caller.end_of(&answer.task_id()).await
     }
 
     fn sample(&self, path: &str) -> String {

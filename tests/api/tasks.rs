@@ -25,9 +25,9 @@ fn a_task_has_the_fields_of_the_specification() {
         );
         let failed = gateway.finish(&request(json!({"n": 2}))).await;
         assert!(failed.get("result").is_none() && failed["error"]["message"].is_string());
-        let again =
-            gateway.caller.send("GET", &format!("/v1/tasks/{}", task["id"].as_str().unwrap()), &[], "").await;
-        assert_eq!((again.json()["code"].clone(), again.json()["data"].clone()), (json!(200), task));
+        let path = format!("/v1/tasks/{}", task["id"].as_str().unwrap());
+        let again = gateway.caller.send("GET", &path, &[], "").await.json();
+        assert_eq!(again, json!({"code": 200, "data": task}));
     });
 }
 
@@ -35,13 +35,12 @@ fn a_task_has_the_fields_of_the_specification() {
 fn states_move_forward_and_progress_never_falls() {
     run(async {
         let gateway = TestGateway::start().await;
-        let receipt =
-            gateway.submit(&request(json!({"prompt": "[[slow:400]] [[unknown-status]]"}))).await.json();
-        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("an id"));
+        let slow = request(json!({"prompt": "[[slow:400]] [[unknown-status]]"}));
+        let id = gateway.submit(&slow).await.task_id();
         let order = ["submitted", "pending", "processing", "completed"];
         let (mut rank, mut progress) = (0, 0);
         loop {
-            let task = gateway.caller.send("GET", &path, &[], "").await.json()["data"].clone();
+            let task = gateway.caller.task(&id).await;
             let now = order.iter().position(|word| task["status"] == *word).expect("a known status");
             let done = task["progress"].as_u64().expect("a number");
             assert!(now >= rank && done >= progress, "{task} after {} at {progress}", order[rank]);
@@ -58,8 +57,8 @@ fn states_move_forward_and_progress_never_falls() {
 fn waiting_ends_with_the_task_or_its_time() {
     run(async {
         let gateway = TestGateway::start().await;
-        let receipt = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
-        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("an id"));
+        let id = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.task_id();
+        let path = format!("/v1/tasks/{id}");
         let answer = gateway.caller.send("GET", &path, &[("prefer", "wait=1")], "").await;
         assert_ne!(answer.json()["data"]["status"], "completed");
         assert_eq!(answer.header("preference-applied"), "wait=1");
@@ -104,13 +103,11 @@ fn a_task_is_cancelled_only_while_nothing_was_sent() {
         // One permit at the provider: the second task waits for it and can still be cancelled.
         let gateway =
             TestGateway::start_with(Settings::default(), "[providers.bfl]\nconcurrency = 1\n").await;
-        let first = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.json();
-        let first = first["data"][0]["task_id"].as_str().expect("an id").to_owned();
+        let first = gateway.submit(&request(json!({"prompt": "[[never-ready]]"}))).await.task_id();
         while gateway.sandbox.context_record().submits.is_empty() {
-            gateway.caller.send("GET", &format!("/v1/tasks/{first}"), &[("prefer", "wait=1")], "").await;
+            gateway.caller.task(&first).await;
         }
-        let second = gateway.submit(&request(json!({"prompt": "waits"}))).await.json();
-        let second = second["data"][0]["task_id"].as_str().expect("an id").to_owned();
+        let second = gateway.submit(&request(json!({"prompt": "waits"}))).await.task_id();
         let cancel =
             async |id: &str| gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
         let running = cancel(&first).await;

@@ -53,10 +53,8 @@ impl Scene {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let context = serde_json::to_value(sandbox.context()).expect("addresses");
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-            .with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n")
-            .with(&tables(&sandbox))
-            .with(more);
-        let gateway = Gateway::start(setup).await;
+            .with("[server.limits]\nkeep_alive_seconds = 1\n\n[text]\nhead_s = 1\n\n");
+        let gateway = Gateway::start(with_models(setup, &sandbox).with(more)).await;
         let mut scene = Self { gateway, sandbox, keys: Map::new() };
         let main = scene.gateway.open_account("main", "1000").await;
         scene.keep("main", &main);
@@ -94,7 +92,7 @@ impl Scene {
     pub(crate) async fn answer(&self, question: &Value) -> Value {
         let text = |name: &str| question[name].as_str().unwrap_or_else(|| panic!("{name} in {question}"));
         match text("ask") {
-            "settled" => self.settled(text("name")).await,
+            "settled" => self.gateway.account_without_holds(text("name")).await,
             "release" => {
                 let held = question["held"].as_u64().unwrap_or(0);
                 until("answers are held up", async || self.held() >= held).await;
@@ -109,18 +107,6 @@ impl Scene {
             }
             "requests" => self.requests(text("surface"), question).await,
             other => panic!("unknown question {other:?}"),
-        }
-    }
-
-    /// The account once nothing is held for it.
-    pub(crate) async fn settled(&self, name: &str) -> Value {
-        let start = Instant::now();
-        loop {
-            let account = self.gateway.account(name).await;
-            if account["reserved"] == 0 {
-                return account;
-            }
-            assert!(start.elapsed() < PATIENCE, "money is still held: {account}");
         }
     }
 
@@ -163,46 +149,36 @@ impl Scene {
     }
 }
 
-/// Providers, accounts and models.
-fn tables(sandbox: &Sandbox) -> String {
-    let mut tables = String::new();
+/// Adds providers, accounts and models.
+fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
     let wires = [
         ("anthropic", &sandbox.messages().origin, "{ header = \"x-api-key\" }"),
         ("openai", &sandbox.chat().origin, "\"bearer\""),
     ];
     for (wire, origin, auth) in wires {
         for (name, accounts) in PROVIDERS {
-            let head = format!("providers.{wire}-{name}");
             let limit = if *name == "crowded" { 1 } else { 64 };
-            tables += &format!("[{head}]\nbase_url = \"{origin}\"\nauth = {auth}\nconcurrency = {limit}\n\n");
-            for (priority, account) in accounts.iter().enumerate() {
-                let secret = "secret = { file = \"SECRET\" }";
-                tables += &format!("[{head}.accounts.{account}]\n{secret}\npriority = {priority}\n\n");
-            }
+            setup = setup.with_provider(&format!("{wire}-{name}"), origin, auth, limit, accounts);
         }
     }
+    let model = |setup: Setup, id: &str, provider: &str, protocol: &str, upstream: &str, rules: &str| {
+        let more = format!("aliases = [\"{id}-thinking\"]\nrules = {{ {rules} }}\n");
+        setup.with_model(id, provider, protocol, upstream, &more)
+    };
     for (id, upstream, rules) in CLAUDES {
-        tables += &model(id, "anthropic-plain", "messages", upstream, rules);
+        setup = model(setup, id, "anthropic-plain", "messages", upstream, rules);
     }
-    tables += &model("gpt-sim", "openai-plain", "chat", "gpt-sim", "");
-    tables += &model("gpt-sim-reasoning", "openai-plain", "chat", "gpt-sim-reasoning", "");
-    let older = "max_tokens_field = \"max_tokens\"";
-    tables += &model("clone-sim", "openai-plain", "chat", "clone-sim", older);
+    for (id, rules) in
+        [("gpt-sim", ""), ("gpt-sim-reasoning", ""), ("clone-sim", "max_tokens_field = \"max_tokens\"")]
+    {
+        setup = model(setup, id, "openai-plain", "chat", id, rules);
+    }
     for (name, _) in &PROVIDERS[1..] {
-        let claude = format!("lm-{name}");
-        let rules = "thinking = [\"enabled\"]";
-        tables += &model(&claude, &format!("anthropic-{name}"), "messages", "claude-sonnet-4-6", rules);
-        tables += &model(&format!("gpt-{name}"), &format!("openai-{name}"), "chat", "gpt-sim", "");
+        let (claude, rules) = (format!("lm-{name}"), "thinking = [\"enabled\"]");
+        setup = model(setup, &claude, &format!("anthropic-{name}"), "messages", "claude-sonnet-4-6", rules);
+        setup = model(setup, &format!("gpt-{name}"), &format!("openai-{name}"), "chat", "gpt-sim", "");
     }
-    tables
-}
-
-fn model(id: &str, provider: &str, protocol: &str, upstream: &str, rules: &str) -> String {
-    format!(
-        "[models.\"{id}\"]\nprovider = \"{provider}\"\nprotocol = \"{protocol}\"\nupstream = \"{upstream}\"\n\
-         aliases = [\"{id}-thinking\"]\n\
-         prices = {{ input = \"2\", cached = \"1\", cache_write = \"3\", output = \"5\" }}\nrules = {{ {rules} }}\n\n"
-    )
+    setup
 }
 
 /// A provider's request as a script reads it: headers by name, the body as JSON.

@@ -101,7 +101,8 @@ fn a_provider_that_never_ends_keeps_no_hold() {
     run(async {
         let scene = Scene::start("[text]\ndrain_s = 1\n\n").await;
         for path in ["/v1/messages", "/v1/chat/completions"] {
-            let before = scene.settled("main").await["spent"].as_i64().expect("an amount");
+            let before =
+                scene.gateway.account_without_holds("main").await["spent"].as_i64().expect("an amount");
             let request = json!({
                 "model": "lm-sonnet-4-6", "max_tokens": 100, "stream": true,
                 "messages": [{"role": "user", "content": "[[stall:3]] a lighthouse"}],
@@ -114,7 +115,7 @@ fn a_provider_that_never_ends_keeps_no_hold() {
             connection.until("ping").await;
             until("the provider stalls", async || scene.held() == 1).await;
             drop(connection);
-            let after = scene.settled("main").await;
+            let after = scene.gateway.account_without_holds("main").await;
             let charged = after["spent"].as_i64().expect("an amount") - before;
             assert!(charged > 0, "{path}: what was delivered is paid, {after}");
             until("the provider is let go", async || scene.held() == 0).await;

@@ -50,8 +50,7 @@ async fn send_requests(
         let prompt = format!("kite {number}-{}", tasks.len());
         let answer = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": prompt})).await;
         took.push(begun.elapsed());
-        assert_eq!(answer.status, 200, "{}", answer.json());
-        tasks.push(answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned());
+        tasks.push(answer.task_id());
     }
     (tasks, took)
 }
@@ -119,8 +118,7 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
             took.extend(their_times);
         }
         for task in &tasks {
-            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-            assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+            assert_eq!(caller.end_of(task).await["status"], "completed");
         }
         took.sort();
         let at = |share: usize| took[(took.len() - 1) * share / 100];

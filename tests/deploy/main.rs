@@ -2,6 +2,8 @@
 //! serves.
 
 mod bad_versions;
+mod defaults;
+mod refusals;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,10 +86,7 @@ fn deployments_under_load_fail_no_request_and_lose_no_task() {
                         let prompt = format!("kite {client}-{}", tasks.len());
                         let answer =
                             caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": prompt})).await;
-                        assert_eq!(answer.status, 200, "{}", answer.json());
-                        tasks.push(
-                            answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned(),
-                        );
+                        tasks.push(answer.task_id());
                     }
                     tasks
                 })
@@ -114,8 +113,7 @@ fn deployments_under_load_fail_no_request_and_lose_no_task() {
         }
         assert!(!tasks.is_empty());
         for task in &tasks {
-            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-            assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+            assert_eq!(caller.end_of(task).await["status"], "completed");
         }
         gateway.expect_sound_ledger().await;
         let states: Vec<String> = versions(&gateway).await.into_iter().map(|(_, state)| state).collect();

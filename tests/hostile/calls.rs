@@ -4,7 +4,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::gateway::{Scene, end_of};
+use crate::scene::gateway::Scene;
 
 /// What becomes of a call.
 enum Verdict {
@@ -299,6 +299,6 @@ fn a_task_cannot_use_the_files_of_another() {
         }
         assert_eq!(scene.trap.seen().len(), before, "nothing of it left the gateway");
         scene.trap.open_gate();
-        assert_eq!(end_of(&scene.caller, &owner.json()).await["status"], "completed");
+        assert_eq!(scene.caller.end_of(&owner.task_id()).await["status"], "completed");
     });
 }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::scene::fixture;
 use crate::scene::gateway::Scene;
-use crate::scene::gateway::end_of;
 use crate::scene::honest::Honest;
 
 /// What the newer version does with a state, whether the task then runs on it, and the reported reason.
@@ -27,23 +26,23 @@ fn rows() -> Vec<(Value, bool, &'static str)> {
 }
 
 /// Tasks under way whose states the newer build treats as the rows say; their provider has not answered yet.
-async fn under_way(scene: &Scene, rows: &[(Value, bool, &'static str)]) -> Vec<Value> {
-    let mut receipts = Vec::new();
+async fn under_way(scene: &Scene, rows: &[(Value, bool, &'static str)]) -> Vec<String> {
+    let mut tasks = Vec::new();
     for (migrate, ..) in rows {
         let gate = json!({"call": {"path": "/gate"}});
         let rest = json!({"wait": 0});
         let script = json!({"migrate": migrate, "steps": [gate, rest, rest, rest]});
-        receipts.push(scene.submit(&script).await.json());
+        tasks.push(scene.submit(&script).await.task_id());
     }
     while scene.trap.seen_at("/gate").len() < rows.len() {
         scene.caller.send("GET", "/v1/tasks", &[], "").await;
     }
-    receipts
+    tasks
 }
 
-async fn expect_ends(scene: &Scene, rows: &[(Value, bool, &'static str)], receipts: &[Value], moves: bool) {
-    for ((migrate, ..), receipt) in rows.iter().zip(receipts) {
-        let task = end_of(&scene.caller, receipt).await;
+async fn expect_ends(scene: &Scene, rows: &[(Value, bool, &'static str)], tasks: &[String], moves: bool) {
+    for ((migrate, ..), task) in rows.iter().zip(tasks) {
+        let task = scene.caller.end_of(task).await;
         assert!(task["status"] == "completed" && task["cost"] == 2.0, "{migrate}: {task}");
         let seen = task["result"]["seen"].as_str().expect("what it saw");
         assert_eq!(seen.starts_with("migrated"), moves, "{migrate}: {seen}");
@@ -61,7 +60,7 @@ fn a_version_that_cannot_read_a_live_state_is_refused() {
         for row in rows().into_iter().filter(|(_, moves, _)| !moves) {
             let scene = Scene::start("").await;
             let rows = [row];
-            let receipts = under_way(&scene, &rows).await;
+            let tasks = under_way(&scene, &rows).await;
             let honest = Honest::start(&scene.caller);
             let component = scene.component(&fixture::puppet_claiming(&newer()));
             let refused = scene.gateway.try_command(&["plugin", "install", &component]).await;
@@ -69,7 +68,7 @@ fn a_version_that_cannot_read_a_live_state_is_refused() {
             let told = text.contains("rehearse") && text.contains("task_") && text.contains(rows[0].2);
             assert!(refused.status.code() == Some(1) && told, "{}: {text}", rows[0].0);
             scene.trap.open_gate();
-            expect_ends(&scene, &rows, &receipts, false).await;
+            expect_ends(&scene, &rows, &tasks, false).await;
             assert!(honest.stop().await > 0);
         }
     });
@@ -91,26 +90,25 @@ fn a_state_that_cannot_be_read_after_the_switch_stays_with_its_version() {
         // Under watch the first faults would withdraw it, and nothing would be asked of it again.
         let scene = Scene::start("[plugins.canary]\nwindow_s = 0").await;
         let rows = late_rows();
-        let mut receipts = Vec::new();
+        let mut tasks = Vec::new();
         for (migrate, ..) in &rows {
             // What follows from calls that may be repeated is not kept, so the rehearsal sees the first state.
             let safe = |path: &str| json!({"call": {"path": path, "replay": "safe"}});
             let rest = json!({"wait": 0});
             let steps = json!([safe("/early"), safe("/gate"), rest, rest, rest]);
-            receipts.push(scene.submit(&json!({"migrate": migrate, "steps": steps})).await.json());
+            tasks.push(scene.submit(&json!({"migrate": migrate, "steps": steps})).await.task_id());
         }
         while scene.trap.seen_at("/gate").len() < rows.len() {
             scene.caller.send("GET", "/v1/tasks", &[], "").await;
         }
         scene.install(&fixture::puppet_claiming(&newer())).await;
         scene.trap.open_gate();
-        expect_ends(&scene, &rows, &receipts, false).await;
+        expect_ends(&scene, &rows, &tasks, false).await;
         let log = scene.gateway.log_text();
-        for ((migrate, _, words), receipt) in rows.iter().zip(&receipts) {
-            let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");
+        for ((migrate, _, words), task) in rows.iter().zip(&tasks) {
             let asked: Vec<_> = log
                 .lines()
-                .filter(|line| line.contains("state not migrated") && line.contains(task))
+                .filter(|line| line.contains("state not migrated") && line.contains(task.as_str()))
                 .collect();
             assert!(asked.len() == 1 && asked[0].contains(words), "{migrate}, asked {asked:?}");
         }
@@ -124,10 +122,10 @@ fn a_build_that_reads_live_states_takes_them_over() {
     run(async {
         let scene = Scene::start("").await;
         let rows: Vec<_> = rows().into_iter().filter(|(_, moves, _)| *moves).collect();
-        let receipts = under_way(&scene, &rows).await;
+        let tasks = under_way(&scene, &rows).await;
         scene.install(&fixture::puppet_claiming(&newer())).await;
         scene.trap.open_gate();
-        expect_ends(&scene, &rows, &receipts, true).await;
+        expect_ends(&scene, &rows, &tasks, true).await;
         let log = scene.gateway.log_text();
         for (migrate, _, words) in &rows {
             assert!(log.contains(words), "the log lacks {words:?} for {migrate}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use gatehouse_harness::{run, send, send_to};
 use serde_json::{Value, json};
 
-use crate::scene::gateway::{IMAGES, Scene, end_of};
+use crate::scene::gateway::{IMAGES, Scene};
 use crate::scene::honest;
 use crate::scene::secret_forms::SecretSearch;
 
@@ -77,7 +77,7 @@ fn no_secret_is_found_where_it_does_not_belong() {
             for script in ways_out(provider) {
                 let answer = scene.submit(&script).await;
                 collected.push((format!("receipt of {script}"), answer.body.to_vec()));
-                let task = end_of(&scene.caller, &answer.json()).await;
+                let task = scene.caller.end_of(&answer.task_id()).await;
                 redacted += usize::from(task.to_string().contains("(secret)"));
                 if let Some(link) = task["result"]["link"].as_str() {
                     let file = send_to(link, &[]).await;

@@ -6,7 +6,7 @@ use futures_util::stream;
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::gateway::{Scene, end_of};
+use crate::scene::gateway::Scene;
 use crate::scene::honest::{self, Honest};
 
 /// What the client reads.
@@ -252,7 +252,7 @@ async fn check(scene: &Scene, script: &Value, end: &End) -> Result<f64, String> 
     if answer.status != 200 {
         return wrong(&text);
     }
-    let task = end_of(&scene.caller, &answer.json()).await;
+    let task = scene.caller.end_of(&answer.task_id()).await;
     let message = task["error"]["message"].as_str().unwrap_or_default();
     let (well, cost) = match end {
         Done(cost, words) => {
@@ -277,19 +277,14 @@ fn a_status_never_goes_back() {
         let scene = Scene::start("").await;
         let gate = json!({"call": {"path": "/gate"}, "stage": "submitted", "progress": 1});
         let script = json!({"submit": {"stage": "processing", "progress": 90}, "steps": [gate]});
-        let receipt = scene.submit(&script).await.json();
+        let id = scene.submit(&script).await.task_id();
         while scene.trap.seen().is_empty() {
             scene.caller.send("GET", "/v1/tasks", &[], "").await;
         }
-        let task = receipt["data"][0]["task_id"].as_str().expect("a receipt");
-        let read = scene.caller.send("GET", &format!("/v1/tasks/{task}"), &[], "").await.json();
-        assert_eq!(
-            (&read["data"]["status"], &read["data"]["progress"]),
-            (&json!("processing"), &json!(90)),
-            "{read}"
-        );
+        let task = scene.caller.task(&id).await;
+        assert_eq!((&task["status"], &task["progress"]), (&json!("processing"), &json!(90)), "{task}");
         scene.trap.open_gate();
-        assert_eq!(end_of(&scene.caller, &receipt).await["status"], "completed");
+        assert_eq!(scene.caller.end_of(&id).await["status"], "completed");
     });
 }
 

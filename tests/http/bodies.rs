@@ -70,7 +70,7 @@ fn sizes_and_contents() {
 }
 
 #[test]
-fn bodies_that_do_not_come() {
+fn bodies_that_do_not_arrive() {
     run(check(vec![
         ended("a body that pauses", submit("Content-Length: 20\r\n\r\n{\"model\":"), 408, "in time"),
         ended(

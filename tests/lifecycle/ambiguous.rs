@@ -14,16 +14,15 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         let mut gateway = Gateway::start(setup(&sandbox)).await;
         let caller = gateway.open_account("acme", "100").await;
         let prompt = "[[submit-hang]] a red kite";
-        let receipt = caller.post("/v1/images/generations", &request(prompt)).await.json();
-        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
+        let id = caller.post("/v1/images/generations", &request(prompt)).await.task_id();
         while submits(&sandbox).is_empty() {
             // The provider has the job once its record shows it; the requests to the gateway only pass the time.
-            caller.send("GET", &path, &[], "").await;
+            caller.task(&id).await;
         }
         gateway.kill().await;
         gateway.restart().await;
         let caller = caller.at(gateway.public);
-        let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
+        let task = caller.end_of(&id).await;
         assert_eq!(
             (&task["status"], &task["error"]["type"]),
             (&json!("failed"), &json!("upstream_error")),
@@ -33,17 +32,16 @@ fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {
         assert_eq!(task["cost"], 0.0);
         assert_eq!(submits(&sandbox).values().sum::<usize>(), 1);
         // The operator can read the decision through the admin API, and without a running gateway.
-        let id = task["id"].as_str().expect("an id").to_owned();
-        let through_door = gateway.audit(&["--task", &id]).await;
-        assert_eq!(through_door.len(), 1, "{through_door:?}");
-        assert_eq!(through_door[0]["task"], task["id"]);
-        let text = through_door[0]["text"].as_str().expect("text");
+        let shown = gateway.audit(&["--task", &id]).await;
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        assert_eq!(shown[0]["task"], task["id"]);
+        let text = shown[0]["text"].as_str().expect("text");
         assert!(text.contains("ambiguous POST to bfl") && text.contains("refund"), "{text}");
         assert_eq!(gateway.audit(&["--limit", "0"]).await.len(), 0);
         gateway.expect_sound_ledger().await;
         assert_eq!(gateway.account("acme").await["available"], 100_000_000);
         assert_eq!(gateway.terminate().await, Some(0));
-        assert_eq!(gateway.audit(&["--task", &id]).await, through_door);
+        assert_eq!(gateway.audit(&["--task", &id]).await, shown);
         assert!(gateway.command(&["audit"]).await.contains(&id));
     });
 }

@@ -170,7 +170,7 @@ async fn client(load: Arc<Load>, mut connection: PersistentClient) {
             match connection.send("POST", "/v1/images/generations", &headers, body).await {
                 Ok(answer) => {
                     assert_eq!(answer.status, 200, "{}", answer.json());
-                    break answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned();
+                    break answer.task_id();
                 }
                 // The gateway is gone; whether it accepted the request is unknown.
                 Err(_) => drop(load.lost_answers.fetch_add(1, Ordering::SeqCst)),

@@ -4,6 +4,7 @@
 mod ambiguous;
 mod full;
 mod kill;
+mod reload;
 mod restarts;
 mod stop;
 mod tls;

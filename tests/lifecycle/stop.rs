@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gatehouse_harness::{Gateway, run};
+use gatehouse_harness::{Gateway, run, serve_connections};
 use tokio::io;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::{request, sandbox, setup, submits};
@@ -19,15 +19,14 @@ fn a_restart_goes_on_where_the_last_process_stopped() {
         let mut tasks = Vec::new();
         for n in 0..12 {
             let answer = caller.post("/v1/images/generations", &request(&format!("kite {n}"))).await;
-            tasks.push(answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned());
+            tasks.push(answer.task_id());
         }
         let code = gateway.terminate().await;
         assert_eq!(code, Some(0), "a drained process ends well");
         gateway.restart().await;
         let caller = caller.at(gateway.public);
         for task in &tasks {
-            let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-            assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+            assert_eq!(caller.end_of(task).await["status"], "completed");
         }
         assert!(submits(&sandbox).values().all(|count| *count == 1));
         gateway.expect_sound_ledger().await;
@@ -36,24 +35,21 @@ fn a_restart_goes_on_where_the_last_process_stopped() {
 
 /// Passes on what comes in, and holds back what goes out until it is released.
 async fn hold_answers(of: SocketAddr) -> (SocketAddr, watch::Sender<bool>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("a bound port");
     let (released, watched) = watch::channel(false);
-    tokio::spawn(async move {
-        while let Ok((near, _)) = listener.accept().await {
-            let mut watched = watched.clone();
+    let address = serve_connections(move |near| {
+        let mut watched = watched.clone();
+        async move {
             let far = TcpStream::connect(of).await.expect("a provider");
-            tokio::spawn(async move {
-                let ((mut near_in, mut near_out), (mut far_in, mut far_out)) =
-                    (near.into_split(), far.into_split());
-                let back = async {
-                    let _ = watched.wait_for(|released| *released).await;
-                    io::copy(&mut far_in, &mut near_out).await
-                };
-                let _ = tokio::join!(io::copy(&mut near_in, &mut far_out), back);
-            });
+            let ((mut near_in, mut near_out), (mut far_in, mut far_out)) =
+                (near.into_split(), far.into_split());
+            let back = async {
+                let _ = watched.wait_for(|released| *released).await;
+                io::copy(&mut far_in, &mut near_out).await
+            };
+            let _ = tokio::join!(io::copy(&mut near_in, &mut far_out), back);
         }
-    });
+    })
+    .await;
     (address, released)
 }
 
@@ -66,11 +62,10 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         let held = format!("[providers.bfl]\nbase_url = \"http://{address}\"\n");
         let mut gateway = Gateway::start(setup(&sandbox).with(&held)).await;
         let caller = gateway.open_account("acme", "100").await;
-        let receipt = caller.post("/v1/images/generations", &request("a red kite")).await.json();
-        let path = format!("/v1/tasks/{}", receipt["data"][0]["task_id"].as_str().expect("a receipt"));
+        let task = caller.post("/v1/images/generations", &request("a red kite")).await.task_id();
         while submits(&sandbox).is_empty() {
             // The provider has the job; its answer is on the way.
-            caller.send("GET", &path, &[], "").await;
+            caller.task(&task).await;
         }
         gateway.signal("-TERM").await;
         while TcpStream::connect(gateway.public).await.is_ok() {
@@ -82,7 +77,7 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         assert_eq!(gateway.wait_for_exit().await, Some(0));
         gateway.restart().await;
         let caller = caller.at(gateway.public);
-        let task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].clone();
+        let task = caller.end_of(&task).await;
         assert_eq!(task["status"], "completed", "{task}");
         assert_eq!((submits(&sandbox).values().sum::<usize>(), gateway.audit(&[]).await.len()), (1, 0));
     });

@@ -1,4 +1,4 @@
-//! What outlives every process of the system: the disk, the objects, the provider's record, the clock, the dice, and
+//! What outlives every process of the system: the disk, the objects, the provider's record, the clock, the randomness, and
 //! the oracle's memory.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ pub(crate) struct Simulation {
     pub(crate) switch: CrashSwitch,
     pub(crate) clock: Arc<VirtualClock>,
     /// Decides about faults: of the provider, slow commits, sectors that are lost in a crash.
-    pub(crate) dice: Random,
+    pub(crate) fault_random: Random,
     /// The system's own randomness.
     pub(crate) seed: Arc<Random>,
     pub(crate) objects: Arc<InMemory>,
@@ -54,8 +54,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Simulation {
-    /// A simulation of that plan with a crash at each of those operations. `luck` decides about faults, and nothing else.
-    pub(crate) fn new(luck: u64, plan: Plan, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
+    /// A simulation of that plan with a crash at each of those operations. `fault_seed` decides about faults, and nothing else.
+    pub(crate) fn new(fault_seed: u64, plan: Plan, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
         let state = State {
             disk: first_disk(),
             next: 0,
@@ -76,7 +76,7 @@ impl Simulation {
         Arc::new(Self {
             switch: CrashSwitch::new(),
             clock: Arc::new(VirtualClock::new()),
-            dice: Random::new(luck),
+            fault_random: Random::new(fault_seed),
             seed: Arc::new(Random::new(plan.seed)),
             objects: Arc::new(InMemory::new()),
             plan,

@@ -123,7 +123,7 @@ fn a_whole_answer_has_no_keep_alives() {
 }
 
 #[test]
-fn a_client_that_leaves_before_the_first_event_leaves_no_hold() {
+fn a_client_that_disconnects_before_the_first_event_keeps_no_hold() {
     run(async {
         let scene = Scene::start(EARLY).await;
         for (client, provider) in CROSSINGS {

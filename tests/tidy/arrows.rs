@@ -84,7 +84,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime-wasi", &["gatehouse-runtime"]),
     ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-puppet"]),
     ("object_store", &["gatehouse-media"]),
-    ("clap", &["gatehouse"]),
+    ("clap", &["gatehouse", "gatehouse-bench"]),
     ("tracing-subscriber", &["gatehouse"]),
     ("metrics-exporter-prometheus", &["gatehouse"]),
     ("moka", &["gatehouse-edge"]),

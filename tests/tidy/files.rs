@@ -30,7 +30,7 @@ fn every_file_says_what_it_owns() {
 }
 
 #[test]
-fn no_file_hides_a_second_noun() {
+fn no_file_is_too_long() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
         let is_test = path.contains("/tests/") || path.starts_with("tests/") || path.ends_with("tests.rs");
@@ -60,7 +60,7 @@ fn folders_stay_small_enough_to_read() {
 }
 
 #[test]
-fn dangerous_words_stay_with_their_owners() {
+fn restricted_words_stay_with_their_owners() {
     let mut broken = Vec::new();
     for (path, text) in sources().into_iter().filter(|(path, _)| path != "tests/tidy/files.rs") {
         // What stands below a file's tests may connect to what the test itself started.

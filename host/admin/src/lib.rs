@@ -16,12 +16,13 @@ mod tests;
 mod token;
 
 pub use api::{
-    AuditNote, Component, Examination, KeyView, NewKey, Operation, OperationError, OperationResult,
-    PluginState, PluginView, Revealed, StageVerdict, StageView,
+    AuditNote, Component, DefaultEffect, DefaultView, Examination, FamilyDefaultsFile, KeyView, NewKey,
+    Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView, Revealed, StageVerdict,
+    StageView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
 pub use server::{AdminServer, Probes};
-pub use service::{AdminService, Backend, StoredStates};
+pub use service::{AdminService, Backend, Configuration, StagedDefaults, StoredStates};
 pub use token::Token;

@@ -207,6 +207,7 @@ async fn read_operation(body: Incoming) -> Result<Operation, OperationError> {
 fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
     let status = match error {
         OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
+        OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
         OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
         OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,

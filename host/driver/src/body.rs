@@ -13,6 +13,8 @@ use crate::errors::SubmitError;
 
 /// Characters of a bad `model` that an error repeats.
 const SHOWN: usize = 200;
+/// Work on a longer body is done on a blocking thread: 256 KiB take a worker less than a millisecond.
+const IN_PLACE: usize = 256 * 1024;
 
 /// The body of a submission or of a text request: one JSON object.
 #[derive(Clone, Debug)]
@@ -28,6 +30,14 @@ struct Head {
 }
 
 impl CheckedBody {
+    /// Checks a body of any length without holding up other requests. See [`Self::parse`].
+    ///
+    /// # Errors
+    /// Those of [`Self::parse`]; [`SubmitError::Draining`] while the process stops.
+    pub async fn check(bytes: Bytes, implied: Option<&'static str>) -> Result<Self, SubmitError> {
+        off_worker(bytes.len(), move || Self::parse(bytes, implied)).await?
+    }
+
     /// Checks a body. The route may imply the model; then the body's own `model` does not count.
     ///
     /// # Errors
@@ -78,6 +88,23 @@ impl CheckedBody {
     }
 }
 
+/// Runs work that reads a whole body of that length: in place where it is short, else on a blocking thread.
+///
+/// # Errors
+/// [`SubmitError::Draining`] where the process stops meanwhile.
+pub(crate) async fn off_worker<T: Send + 'static>(
+    length: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SubmitError> {
+    if length <= IN_PLACE {
+        return Ok(work());
+    }
+    tokio::task::spawn_blocking(work).await.map_err(|error| match error.is_panic() {
+        true => SubmitError::Internal(error.to_string()),
+        false => SubmitError::Draining,
+    })
+}
+
 fn whole(message: String) -> SubmitError {
     SubmitError::Invalid { field: None, message }
 }
@@ -99,6 +126,8 @@ fn model_error(message: &str) -> SubmitError {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     fn parse(text: &[u8], implied: Option<&str>) -> Result<Option<String>, (Option<String>, String)> {
@@ -149,6 +178,33 @@ mod tests {
                 assert!(field.is_none() && message.contains(expected), "{message}");
             }
         }
+    }
+
+    /// A body of that many bytes, nearly all of them one text.
+    fn long(bytes: usize) -> Bytes {
+        let frame = r#"{"model":"m","a":""}"#;
+        format!(r#"{{"model":"m","a":"{}"}}"#, "x".repeat(bytes - frame.len())).into()
+    }
+
+    #[test]
+    fn a_long_body_is_parsed_on_a_blocking_thread() {
+        let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            // The only blocking thread has other work, so whatever needs it waits.
+            let (finish, finished) = std::sync::mpsc::channel::<()>();
+            let other = tokio::task::spawn_blocking(move || finished.recv());
+            let check = |bytes| CheckedBody::check(long(bytes), None);
+            let short = check(IN_PLACE).now_or_never().expect("parsed in place").unwrap();
+            assert_eq!((short.model(), short.bytes().len()), (Some("m"), IN_PLACE));
+            let mut longer = Box::pin(check(IN_PLACE + 1));
+            let mut broken = Box::pin(CheckedBody::check(long(8 << 20).slice(..8_000_000), None));
+            assert!(longer.as_mut().now_or_never().is_none() && broken.as_mut().now_or_never().is_none());
+            finish.send(()).unwrap();
+            other.await.unwrap().unwrap();
+            assert_eq!(longer.await.unwrap().model(), Some("m"));
+            let error = broken.await.unwrap_err().to_string();
+            assert!(error.contains("EOF while parsing a string at line 1 column 8000000"), "{error}");
+        });
     }
 
     #[test]

@@ -30,20 +30,20 @@ mod tests {
 
     #[tokio::test]
     async fn work_runs_to_its_end_without_its_caller_and_keeps_the_body() {
-        let (begun, go_on, body) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(vec![1]));
+        let (started, resume, body) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(vec![1]));
         let bytes = Bytes::from_owner(Owner(Arc::clone(&body)));
-        let (at_work, held_up) = (Arc::clone(&begun), Arc::clone(&go_on));
+        let (signal, resumed) = (Arc::clone(&started), Arc::clone(&resume));
         let work = async move {
-            at_work.notify_one();
-            held_up.notified().await;
+            signal.notify_one();
+            resumed.notified().await;
             Ok::<_, SubmitError>(())
         };
         let caller = tokio::spawn(detached(bytes, work));
-        begun.notified().await;
+        started.notified().await;
         caller.abort();
         assert!(caller.await.is_err());
         assert_eq!(Arc::strong_count(&body), 2, "still counted");
-        go_on.notify_one();
+        resume.notify_one();
         while Arc::strong_count(&body) > 1 {
             tokio::task::yield_now().await;
         }

@@ -6,21 +6,20 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
-use gatehouse_tasks::PriceTable;
-use gatehouse_upstream::Upstream;
+use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
-use crate::config::Config;
+use crate::config::{Config, PreparedTables};
 use crate::errors::StartError;
 use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
-use crate::text::models::TextModels;
 
 /// What a driver joins.
 pub struct Parts {
@@ -55,10 +54,7 @@ impl Driver {
     /// A price or model table that cannot be used, or a store that cannot be read.
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
         let Parts { store, plugins, upstream, media, config, clock, seed, pepper } = parts;
-        let prices =
-            PriceTable::new(config.prices.clone()).map_err(|error| StartError::Prices(error.to_string()))?;
-        let models =
-            TextModels::new(&config.models).map_err(|(path, why)| StartError::Models { path, why })?;
+        let tables = PreparedTables::of(&config)?.over(&upstream);
         let state = Arc::new(DriverState {
             step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
             store,
@@ -66,8 +62,7 @@ impl Driver {
             upstream,
             media,
             config,
-            prices,
-            models,
+            tables: ArcSwap::from_pointee(tables),
             clock,
             seed,
             pepper,
@@ -85,6 +80,21 @@ impl Driver {
         ];
         *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
         Ok(Self { state })
+    }
+
+    /// Switches to other prices, text models and providers, for everything that begins from now on.
+    pub fn switch_tables(&self, tables: PreparedTables, providers: PreparedProviders) {
+        let state = &self.state;
+        state.upstream.switch(providers);
+        state.tables.store(Arc::new(tables.over(&state.upstream)));
+        // An account may have more permits than before.
+        state.live.unpark_all(state.now());
+    }
+
+    /// The providers, for a change of the configuration.
+    #[must_use]
+    pub fn upstream(&self) -> &Upstream {
+        &self.state.upstream
     }
 
     /// The store, for the admin API.

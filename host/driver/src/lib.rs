@@ -23,7 +23,7 @@ mod text;
 
 pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest};
 pub use body::CheckedBody;
-pub use config::{Config, TextConfig};
+pub use config::{Config, PreparedTables, TextConfig};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};

@@ -5,20 +5,20 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Pepper, Seed, UnixMs};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
-use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::Upstream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::config::tables::Tables;
 use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::step::bulk::groups::CallGroups;
-use crate::text::models::TextModels;
 
 /// How far a shutdown has come. Each state includes the restrictions of the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,8 +40,8 @@ pub(crate) struct DriverState {
     pub(crate) upstream: Upstream,
     pub(crate) media: MediaStore,
     pub(crate) config: Config,
-    pub(crate) prices: PriceTable,
-    pub(crate) models: TextModels,
+    /// Replaced as a whole; a request reads it once.
+    pub(crate) tables: ArcSwap<Tables>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) pepper: Pepper,

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused_and_named() {
+    fn errors_are_refused_and_named() {
         for (text, named) in [
             ("lisen = []", "lisen"),
             ("listen = [\"localhost\"]", "socket address"),

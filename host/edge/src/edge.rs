@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Pepper, Seed};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -61,9 +60,10 @@ impl Edge {
     ///
     /// # Errors
     /// [`Error`] naming the setting that cannot be used; nothing is left listening.
+    #[cfg(not(test))]
     pub async fn start(
         config: Config,
-        driver: Driver,
+        driver: gatehouse_driver::Driver,
         pepper: Pepper,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
@@ -73,9 +73,9 @@ impl Edge {
         Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates, inherited).await
     }
 
-    pub(crate) async fn serve<B: Backend>(
+    pub(crate) async fn serve(
         config: Config,
-        backend: Arc<B>,
+        backend: Arc<Backend>,
         pepper: Pepper,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,

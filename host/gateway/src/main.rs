@@ -15,6 +15,7 @@ mod data_folder;
 mod environment;
 mod exit;
 mod plugins;
+mod reload;
 mod sandbox_mode;
 mod secrets;
 mod server;

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_rise() {
+    fn buckets_are_ascending() {
         for (name, buckets) in HISTOGRAMS {
             assert!(buckets.is_sorted() && !buckets.is_empty(), "{name}");
         }

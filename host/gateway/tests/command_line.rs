@@ -2,11 +2,11 @@
 //! exit codes.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use gatehouse_harness::{Response, run as run_async, send};
 use tempfile::TempDir;
 
 fn gatehouse(folder: &Path, words: &[&str]) -> Command {
@@ -67,37 +67,28 @@ impl Running {
         self.word_after("OPENAI_API_KEY=")
     }
 
-    /// Sends a request to the listener that the banner names after `lead`; the whole response.
-    fn send(&self, lead: &str, line: &str, more: &str) -> String {
-        let address: SocketAddr = self.word_after(lead).parse().unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{more}").unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        response
+    /// Sends a request to the listener that the banner names after `lead`.
+    fn send(&self, lead: &str, method: &str, path: &str, key: Option<&str>, body: &str) -> Response {
+        let bearer = format!("Bearer {}", key.unwrap_or_default());
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        let headers = if key.is_some() { &headers[..] } else { &[] };
+        run_async(send(self.word_after(lead).parse().unwrap(), method, path, headers, body.to_owned()))
     }
 
-    fn get(&self, lead: &str, path: &str) -> String {
-        self.send(lead, &format!("GET {path}"), "\r\n")
+    fn operator(&self, path: &str) -> Response {
+        self.send("health on http://", "GET", path, None, "")
     }
 
-    fn status(&self, path: &str, key: &str) -> String {
-        let authorization = format!("authorization: Bearer {key}\r\n\r\n");
-        let response = self.send("listens on http://", &format!("GET {path}"), &authorization);
-        response.split(' ').nth(1).unwrap_or_default().to_owned()
+    fn status(&self, path: &str, key: &str) -> u16 {
+        self.send("listens on http://", "GET", path, Some(key), "").status
     }
 
     /// A chat completion with `key`, read as JSON.
     fn chat(&self, key: &str) -> serde_json::Value {
         let body = r#"{"model":"sim-chat","messages":[{"role":"user","content":"Say hello"}]}"#;
-        let more = format!(
-            "authorization: Bearer {key}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let response = self.send("listens on http://", "POST /v1/chat/completions", &more);
-        let (head, body) = response.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with("HTTP/1.1 200"), "{response}");
-        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {response}"))
+        let response = self.send("listens on http://", "POST", "/v1/chat/completions", Some(key), body);
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()
     }
 
     fn signal(&self, name: &str) {
@@ -133,10 +124,10 @@ fn sandbox_mode_keeps_its_keys_across_restarts() {
     assert_eq!(gateway.word_after("ANTHROPIC_BASE_URL="), address);
     assert_eq!(gateway.word_after("ANTHROPIC_API_KEY="), first);
     assert_eq!(gateway.word_after("OPENAI_BASE_URL="), format!("{address}/v1"));
-    assert_eq!(gateway.status("/v1/models", &first), "200");
-    assert_eq!(gateway.status("/v1/models", "sk-wrong"), "401");
-    assert!(gateway.get("health on http://", "/readyz").starts_with("HTTP/1.1 200"));
-    let metrics = gateway.get("health on http://", "/metrics");
+    assert_eq!(gateway.status("/v1/models", &first), 200);
+    assert_eq!(gateway.status("/v1/models", "sk-wrong"), 401);
+    assert!(gateway.operator("/readyz").status == 200);
+    let metrics = gateway.operator("/metrics").text();
     assert!(metrics.contains("gatehouse_http_requests_total"), "{metrics}");
     assert!(!metrics.contains(&first[3..13]), "a key's id in the metrics");
     assert_eq!(gateway.stop(), Some(0));
@@ -145,6 +136,14 @@ fn sandbox_mode_keeps_its_keys_across_restarts() {
     let again = Running::start(folder.path());
     assert_eq!((again.key(), again.bare_key()), (first.as_str(), bare.as_str()));
     assert!(again.banner.contains("The keys are the same at every start"), "{}", again.banner);
+    // A reload keeps the simulated providers, and takes a price over.
+    std::fs::write(
+        folder.path().join("gatehouse.toml"),
+        "[sandbox]\nenabled = true\n[prices]\nkite = \"1\"\n",
+    )
+    .unwrap();
+    let reloaded = done(folder.path(), &["reload"]);
+    assert_eq!(reloaded, "reloaded\n  changed: prices.kite\n");
     assert_eq!(again.chat(&first)["data"]["object"], "chat.completion");
     assert_eq!(again.chat(&bare)["object"], "chat.completion");
     assert_eq!(again.stop(), Some(0));
@@ -156,7 +155,7 @@ fn sandbox_mode_keeps_its_keys_across_restarts() {
     assert_eq!(replaced.key(), first);
     assert_ne!(replaced.bare_key(), bare);
     assert!(replaced.banner.contains("New keys: "), "{}", replaced.banner);
-    assert_eq!(replaced.status("/v1/models", replaced.bare_key()), "200");
+    assert_eq!(replaced.status("/v1/models", replaced.bare_key()), 200);
     assert_eq!(replaced.stop(), Some(0));
     assert!(done(folder.path(), &["doctor"]).contains("imbalance 0\nnothing is wrong"));
 }
@@ -171,12 +170,12 @@ fn commands_work_with_and_without_a_running_gateway() {
     let made =
         done(path, &["key", "create", "laptop", "--account", "alice", "--quota", "3", "--expires", "30d"]);
     let key = made.lines().find(|line| line.starts_with("sk-")).unwrap().to_owned();
-    assert_eq!(gateway.status("/v1/models", &key), "200");
+    assert_eq!(gateway.status("/v1/models", &key), 200);
     assert!(done(path, &["plugin", "list"]).contains("context-image"));
     assert!(done(path, &["doctor"]).contains("imbalance 0"));
     // The whole key names it as well as its id does, and a cached key is refused at once.
     done(path, &["key", "revoke", &key]);
-    assert_eq!(gateway.status("/v1/models", &key), "401");
+    assert_eq!(gateway.status("/v1/models", &key), 401);
     assert!(refused(path, &["account", "withdraw", "alice", "99"], 1).contains("12.5"));
     assert_eq!(gateway.stop(), Some(0));
 

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pepper_matters() {
+    fn another_pepper_gives_another_digest() {
         let key = ApiKey::mint(&Counting(AtomicU8::new(7)));
         assert_ne!(key.digest(&Pepper::new([1; 32])), key.digest(&Pepper::new([2; 32])));
     }

@@ -133,7 +133,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_amount_survives_its_text(micro in -9_000_000_000_000_000_000_i64..9_000_000_000_000_000_000) {
+        fn every_amount_reads_back_from_its_text(micro in -9_000_000_000_000_000_000_i64..9_000_000_000_000_000_000) {
             proptest::prop_assert_eq!(Credits(micro).to_string().parse(), Ok(Credits(micro)));
         }
     }

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn borders_count() {
+    fn fields_are_told_apart_in_a_digest() {
         assert_ne!(Digest::of_fields(&[b"ab", b"c"]), Digest::of_fields(&[b"a", b"bc"]));
     }
 }

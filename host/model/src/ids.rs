@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_survives_its_text() {
+    fn an_id_reads_back_from_its_text() {
         let id = TaskId::new(UnixMs(1_767_225_600_123), &Fixed(0xa5));
         assert_eq!(id.to_string().len(), "task_".len() + 26);
         assert_eq!(id.to_string().parse(), Ok(id));

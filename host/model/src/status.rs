@@ -19,6 +19,10 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Submitted, Self::Pending, Self::Processing, Self::Completed, Self::Failed];
+
     /// Whether nothing can change any more.
     #[must_use]
     pub fn is_final(self) -> bool {
@@ -40,8 +44,6 @@ impl Status {
     /// The status of that word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Submitted, Self::Pending, Self::Processing, Self::Completed, Self::Failed]
-            .into_iter()
-            .find(|status| status.as_str() == word)
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }

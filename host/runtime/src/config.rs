@@ -41,6 +41,14 @@ pub struct Config {
     pub canary: CanaryConfig,
 }
 
+/// What the operator set for one family.
+#[derive(Clone, Debug)]
+pub(crate) struct FamilyConfig {
+    pub(crate) limits: Limits,
+    /// The family's table as JSON.
+    pub(crate) settings: Arc<str>,
+}
+
 impl Config {
     /// Defaults around `data_dir`.
     #[must_use]
@@ -68,6 +76,11 @@ impl Config {
 
     pub(crate) fn limits_of(&self, family: &str) -> Limits {
         self.limits_by_family.get(family).copied().unwrap_or(self.limits)
+    }
+
+    /// What concerns one family.
+    pub(crate) fn of_family(&self, family: &str) -> FamilyConfig {
+        FamilyConfig { limits: self.limits_of(family), settings: self.settings_of(family) }
     }
 
     /// The family's table as JSON; an empty object when the operator wrote none.

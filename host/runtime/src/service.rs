@@ -9,6 +9,7 @@ use gatehouse_model::{
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
+use crate::deploy::companion::Companion;
 use crate::deploy::error::OpenError;
 use crate::deploy::pipeline::{Goal, Order, Removal, SignedComponent};
 use crate::deploy::report::{DeployError, DeployReport};
@@ -43,7 +44,7 @@ pub enum StepRoute {
 
 impl PluginService {
     /// Starts the engine and the plugin threads, and loads every version that was active before. One that no longer
-    /// loads is logged and listed as broken; the others serve. Blocks.
+    /// loads is logged and listed as broken; the others serve. Blocks. [`PluginService::complete_start`] does the rest.
     ///
     /// # Errors
     /// [`OpenError`] when the engine, a thread or the plugin store does not work.
@@ -57,7 +58,45 @@ impl PluginService {
     /// # Errors
     /// As [`PluginService::open`].
     pub fn open_synchronous(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        Ok(Self { state: Arc::new(ServiceState::open(config, clock, true)?) })
+        let service = Self { state: Arc::new(ServiceState::open(config, clock, true)?) };
+        service.complete_start();
+        Ok(service)
+    }
+
+    /// Does what a start leaves for later, so that only active versions, and those of live tasks, delay it: a standby or
+    /// a kept version may have to be compiled. Blocks.
+    pub fn complete_start(&self) {
+        self.state.complete_start();
+    }
+
+    /// Replaces the configuration: limits and settings from the next call on, the rest from the next deployment on.
+    /// Threads, streams, the folder and the memory of the engine's pool stay.
+    pub fn configure(&self, config: Config) {
+        self.state.configure(config);
+    }
+
+    /// The configuration of this moment.
+    #[must_use]
+    pub fn config(&self) -> Arc<Config> {
+        self.state.config.load_full()
+    }
+
+    /// Whether calls under the limits of `config` fit into the engine's pool.
+    #[must_use]
+    pub fn fits_pool(&self, config: &Config) -> bool {
+        config.largest_memory() <= self.state.pool_memory
+    }
+
+    /// What the active versions would lack under `config`, a sentence each. Blocks.
+    #[must_use]
+    pub fn lacks_under(&self, config: &Config) -> Vec<String> {
+        self.state.lacks_under(config)
+    }
+
+    /// Whether a component without a trusted signature is refused.
+    #[must_use]
+    pub fn requires_signature(&self) -> bool {
+        self.state.config.load().trust.required
     }
 
     /// Sets the store of live tasks, for the rehearsal before a switch. Only the first call counts.
@@ -74,22 +113,25 @@ impl PluginService {
         &self,
         component: impl Into<SignedComponent<'a>>,
     ) -> Result<DeployReport, DeployError> {
-        self.install_with(component, Removal::Refused)
+        self.install_with(component, Removal::Refused, None)
     }
 
-    /// The same; `removal` says whether the version may leave out what its predecessor serves.
+    /// The same; `removal` says whether the version may leave out what its predecessor serves, and `companion` is a
+    /// configuration that comes with it.
     ///
     /// # Errors
-    /// As [`PluginService::install`].
+    /// The stage that refused it; neither version nor configuration has changed then.
     pub fn install_with<'a>(
         &self,
         component: impl Into<SignedComponent<'a>>,
         removal: Removal,
+        companion: Option<&dyn Companion>,
     ) -> Result<DeployReport, DeployError> {
-        self.state.deploy(&component.into(), Order { goal: Goal::Switch, removal })
+        self.state.deploy(&component.into(), Order { goal: Goal::Switch, removal }, companion)
     }
 
-    /// Takes a component through every stage except the switch. Nothing is kept. Blocks for seconds.
+    /// Takes a component through every stage except the switch. Keeps nothing but its code, for the installation that
+    /// follows. Blocks for seconds.
     ///
     /// # Errors
     /// The stage that refused it.
@@ -106,7 +148,20 @@ impl PluginService {
         component: impl Into<SignedComponent<'a>>,
         removal: Removal,
     ) -> Result<DeployReport, DeployError> {
-        self.state.deploy(&component.into(), Order { goal: Goal::Check, removal })
+        self.state.deploy(&component.into(), Order { goal: Goal::Check, removal }, None)
+    }
+
+    /// The same under another configuration.
+    ///
+    /// # Errors
+    /// The stage that refused it.
+    pub fn check_under<'a>(
+        &self,
+        component: impl Into<SignedComponent<'a>>,
+        removal: Removal,
+        config: &Config,
+    ) -> Result<DeployReport, DeployError> {
+        self.state.deploy_under(config, &component.into(), Order { goal: Goal::Check, removal }, None)
     }
 
     /// Makes a kept version the active one of its family. Blocks.
@@ -298,7 +353,7 @@ impl PluginService {
     pub fn settings(&self, family: &str) -> Arc<str> {
         self.registry()
             .family(family)
-            .map_or_else(|| self.state.config.settings_of(family), |active| active.settings())
+            .map_or_else(|| self.state.config.load().settings_of(family), |active| active.settings())
     }
 
     /// Calls of `family` that wait for a plugin thread.

@@ -25,7 +25,10 @@ use crate::version_error::VersionUnavailable;
 
 /// Shared by all clones of the service.
 pub(crate) struct ServiceState {
-    pub(crate) config: Config,
+    /// The operator's configuration, replaced as a whole.
+    pub(crate) config: ArcSwap<Config>,
+    /// Bytes of memory that the engine's pool has for one call.
+    pub(crate) pool_memory: usize,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) verifier: Verifier,
     pub(crate) compiler: Compiler,
@@ -43,6 +46,8 @@ pub(crate) struct ServiceState {
     /// Rolled back versions, as the plugin store has them.
     pub(crate) rolled_back: Mutex<BTreeMap<Digest, Rollback>>,
     pub(crate) canaries: Canaries,
+    /// Canaries that wait for their standby; see [`ServiceState::complete_start`].
+    pub(crate) late_standbys: Mutex<Vec<ActiveEntry>>,
     /// The store of live tasks, once it is known.
     pub(crate) live: OnceLock<Arc<dyn LiveStates>>,
     /// One deployment at a time. Locked before `changing`.
@@ -67,7 +72,8 @@ impl ServiceState {
         let components = store.components().map_err(list)?;
         let store = Arc::new(store);
         let count = config.thread_count();
-        let verifier = Verifier::open(count + config.streams, config.largest_memory())?;
+        let pool_memory = config.largest_memory();
+        let verifier = Verifier::open(count + config.streams, pool_memory)?;
         let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let state = Self {
             compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store)),
@@ -85,16 +91,37 @@ impl ServiceState {
             deploying: Mutex::default(),
             changing: Mutex::default(),
             loads: SingleFlight::default(),
-            config,
+            late_standbys: Mutex::default(),
+            pool_memory,
+            config: ArcSwap::from_pointee(config),
             clock,
         };
         for (family, entry) in active {
             state.reactivate(family, entry);
         }
         for digest in components {
-            state.index(digest);
+            if let Some(entry) = state.store.manifest(&digest) {
+                lock(&state.kept).insert(digest, entry);
+            }
         }
         Ok(state)
+    }
+
+    /// What a start leaves for later, because nothing waits for it and it may have to compile: the standby of a canary,
+    /// and kept versions whose manifest was never written. Blocks.
+    pub(crate) fn complete_start(&self) {
+        for entry in std::mem::take(&mut *lock(&self.late_standbys)) {
+            self.begin_canary(&entry);
+        }
+        let components = self.store.components().unwrap_or_else(|error| {
+            tracing::warn!(%error, "kept plugin versions are not listed");
+            Vec::new()
+        });
+        for digest in components {
+            if !lock(&self.kept).contains_key(&digest) {
+                self.index(digest);
+            }
+        }
     }
 
     /// Makes a version active that was active before the restart.
@@ -105,11 +132,11 @@ impl ServiceState {
         let next = loaded.and_then(|version| {
             self.registry.load().with(version, entry.since).map_err(|clash| clash.to_string())
         });
-        if next.is_ok() {
-            self.resume_canary(&entry);
-        }
         match next {
-            Ok(next) => self.registry.store(Arc::new(next)),
+            Ok(next) => {
+                self.registry.store(Arc::new(next));
+                self.resume_canary(&entry);
+            }
             Err(why) => {
                 tracing::error!(family, digest = %entry.digest, why, "an active plugin version does not load");
                 lock(&self.broken).insert(family, (entry.digest, why));
@@ -119,8 +146,13 @@ impl ServiceState {
 
     /// Whether the configuration of today accepts the signature of a kept component.
     fn check_signature(&self, digest: &Digest) -> Result<(), String> {
-        let trust = &self.config.trust;
-        if !trust.required || self.config.built_in.contains(digest) {
+        self.check_signature_under(&self.config.load(), digest)
+    }
+
+    /// The same under another configuration.
+    pub(crate) fn check_signature_under(&self, config: &Config, digest: &Digest) -> Result<(), String> {
+        let trust = &config.trust;
+        if !trust.required || config.built_in.contains(digest) {
             return Ok(());
         }
         let wasm = self.store.component(digest).map_err(|error| error.to_string())?;
@@ -136,22 +168,32 @@ impl ServiceState {
         if until <= self.clock.now() {
             return;
         }
-        match self.load(&before) {
+        if self.store.has_component(&before) && self.compiler.is_compiled(&before) {
+            self.begin_canary(entry);
+        } else {
+            // To compile it would keep the gateway from serving.
+            lock(&self.late_standbys).push(*entry);
+        }
+    }
+
+    fn begin_canary(&self, entry: &ActiveEntry) {
+        let (Some(before), Some(until)) = (entry.before, entry.canary_until) else { return };
+        let loaded = self.load(&before);
+        let _one_change = lock(&self.changing);
+        if !self.registry.load().is_active(&entry.digest) {
+            return;
+        }
+        match loaded {
             Ok(standby) => {
-                let window = FaultWindow::new(self.config.canary, until);
+                let window = FaultWindow::new(self.config.load().canary, until);
                 self.canaries.begin(entry.digest, standby, window);
             }
             Err(unavailable) => tracing::warn!(%unavailable, "a fresh version has no standby"),
         }
     }
 
-    /// Takes a kept component into the index; loads it only if its manifest was never written. One that does not load
-    /// is not listed.
+    /// Takes a kept component without a manifest into the index. One that does not load is not listed.
     fn index(&self, digest: Digest) {
-        if let Some(entry) = self.store.manifest(&digest) {
-            lock(&self.kept).insert(digest, entry);
-            return;
-        }
         let indexed = self.load(&digest).map_err(|unavailable| unavailable.to_string());
         let indexed =
             indexed.and_then(|version| self.keep_manifest(&version).map_err(|error| error.to_string()));

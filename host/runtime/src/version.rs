@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arc_swap::ArcSwap;
 use gatehouse_model::{
     About, Accepted, Body, Call, Context, Digest, Event, Json, Reading, Refusal, Replay, Reply, Step,
     Submission, SurfaceInfo, TaskId, TaskView,
@@ -12,6 +13,7 @@ use wasmtime::Store;
 
 use crate::abi_v1::exports::{Family, FamilyPre};
 use crate::abi_v1::{bulk, jobs, views};
+use crate::config::{Config, FamilyConfig};
 use crate::exec::answer_rules;
 use crate::exec::guest::Guest;
 use crate::exec::guest_log::LogSource;
@@ -26,8 +28,8 @@ pub(crate) const REQUEST: &str = "the request's JSON";
 pub struct Version {
     pub(crate) about: About,
     pub(crate) digest: Digest,
-    pub(crate) limits: Limits,
-    pub(crate) settings: Arc<str>,
+    /// What the operator set for its family; replaced when that changes.
+    pub(crate) config: ArcSwap<FamilyConfig>,
     pub(crate) pre: FamilyPre,
     pub(crate) log_source: LogSource,
     /// It failed in its canary period and gets no new calls.
@@ -63,14 +65,19 @@ impl Version {
 
     /// What each of its calls may use.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
-        &self.limits
+    pub fn limits(&self) -> Limits {
+        self.config.load().limits
     }
 
     /// The operator's table for its family, as JSON: the `settings` of a context.
     #[must_use]
     pub fn settings(&self) -> Arc<str> {
-        Arc::clone(&self.settings)
+        Arc::clone(&self.config.load().settings)
+    }
+
+    /// From its next call on it has the limits and settings of `config`.
+    pub(crate) fn configure(&self, config: &Config) {
+        self.config.store(Arc::new(config.of_family(self.family())));
     }
 
     /// Whether `model` (its own id) is served on `surface`.
@@ -114,9 +121,9 @@ impl Version {
         !self.unread_logged.swap(true, Ordering::AcqRel)
     }
 
-    pub(crate) fn call_setup(&self, task: Option<TaskId>, budget_ms: u32) -> CallSetup<'_> {
+    pub(crate) fn call_setup(&self, task: Option<TaskId>, budget_ms: u32) -> CallSetup {
         let source = LogSource { task, ..self.log_source.clone() };
-        CallSetup { limits: &self.limits, source, budget_ms }
+        CallSetup { limits: self.limits(), source, budget_ms }
     }
 
     /// One call on a fresh instance.
@@ -136,9 +143,9 @@ impl Version {
         budget_ms: u32,
         body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
     ) -> Result<R, Fault> {
-        let limits = self.limits.for_input(bytes);
+        let limits = self.limits().for_input(bytes);
         let budget_ms = budget_ms.max(limits.call_ms.get());
-        call(&self.pre, CallSetup { limits: &limits, ..self.call_setup(None, budget_ms) }, body)
+        call(&self.pre, CallSetup { limits, ..self.call_setup(None, budget_ms) }, body)
     }
 
     pub(crate) fn submit(
@@ -146,7 +153,7 @@ impl Version {
         cx: &Context,
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
-        self.submit_within(self.limits.call_ms.get(), cx, submission)
+        self.submit_within(self.limits().call_ms.get(), cx, submission)
     }
 
     pub(crate) fn submit_within(
@@ -156,18 +163,18 @@ impl Version {
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
-        self.check_input(REQUEST, bytes, self.limits.input())?;
+        self.check_input(REQUEST, bytes, self.limits().input())?;
         let parents = submission.parents.iter().map(|parent| parent.public.len() + parent.private.len());
         let names = submission.owned.iter().map(|owned| owned.private.len());
         let record = parents.chain(names).sum();
-        self.check_input("the record of the tasks and names it refers to", record, self.limits.input())?;
+        self.check_input("the record of the tasks and names it refers to", record, self.limits().input())?;
         let answer = self
             .call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission))
             .map_err(|fault| fault.for_input(REQUEST, bytes))?;
         match answer {
             Ok(accepted) => {
                 let state = accepted.state.len();
-                answer_rules::accepted(accepted, &self.about, &self.limits)
+                answer_rules::accepted(accepted, &self.about, &self.limits())
                     .map(Ok)
                     .map_err(|fault| fault.for_state_of(bytes + record, state))
             }
@@ -176,7 +183,7 @@ impl Version {
     }
 
     pub(crate) fn advance(&self, cx: &Context, state: &[u8], event: Event) -> Result<Step, Fault> {
-        self.advance_within(self.limits.call_ms.get(), cx, state, event)
+        self.advance_within(self.limits().call_ms.get(), cx, state, event)
     }
 
     pub(crate) fn advance_within(
@@ -186,20 +193,20 @@ impl Version {
         state: &[u8],
         event: Event,
     ) -> Result<Step, Fault> {
-        self.check_input("the task's state", state.len(), self.limits.state())?;
+        self.check_input("the task's state", state.len(), self.limits().state())?;
         if let Event::Reply(reply) = &event
             && let Body::Inline(bytes) = &reply.body
         {
-            self.check_input("the upstream's reply", bytes.len(), self.limits.crossing())?;
+            self.check_input("the upstream's reply", bytes.len(), self.limits().crossing())?;
         }
         let step =
             self.call(cx.task, budget_ms, |family, store| jobs::advance(family, store, cx, state, event))?;
-        answer_rules::step(step, cx.now, &self.about, &self.limits)
+        answer_rules::step(step, cx.now, &self.about, &self.limits())
     }
 
     /// A task as the family renders it.
     pub(crate) fn view(&self, cx: &Context, surface: &str, view: TaskView) -> Result<Json, Fault> {
-        let json = self.call(cx.task, self.limits.call_ms.get(), |family, store| {
+        let json = self.call(cx.task, self.limits().call_ms.get(), |family, store| {
             views::view(family, store, cx, surface, view)
         })?;
         answer_rules::rendered("view", &json)?;
@@ -208,7 +215,7 @@ impl Version {
 
     /// One call for the items of several.
     pub(crate) fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Result<Call, Fault> {
-        let call = self.call(None, self.limits.call_ms.get(), |family, store| {
+        let call = self.call(None, self.limits().call_ms.get(), |family, store| {
             bulk::merge(family, store, cx, key, items)
         })?;
         answer_rules::call(&call, &self.about.providers)?;
@@ -231,10 +238,10 @@ impl Version {
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
         if let Body::Inline(bytes) = &reply.body {
-            self.check_input("the upstream's reply", bytes.len(), self.limits.crossing())?;
+            self.check_input("the upstream's reply", bytes.len(), self.limits().crossing())?;
         }
         let affinity = reply.affinity.clone();
-        let mut replies = self.call(None, self.limits.call_ms.get(), |family, store| {
+        let mut replies = self.call(None, self.limits().call_ms.get(), |family, store| {
             bulk::split(family, store, cx, key, items, reply)
         })?;
         if replies.len() != items.len() {
@@ -255,11 +262,11 @@ impl Version {
             let why = format!("state version {from} is not among those it reads");
             return Err(Fault::Host(format!("{self:?}: {why}")));
         }
-        let migrated = self.call(None, self.limits.load_ms.get(), |family, store| {
+        let migrated = self.call(None, self.limits().load_ms.get(), |family, store| {
             jobs::migrate(family, store, from, state)
         })?;
         if let Ok(state) = &migrated {
-            answer_rules::state(state, &self.limits)?;
+            answer_rules::state(state, &self.limits())?;
         }
         Ok(migrated)
     }

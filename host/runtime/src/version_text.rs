@@ -24,7 +24,7 @@ impl Version {
         cx: &Context,
         request: TextRequest,
     ) -> Result<Result<Prepared, Refusal>, Fault> {
-        self.prepare_within(self.limits.call_ms.get(), cx, request)
+        self.prepare_within(self.limits().call_ms.get(), cx, request)
     }
 
     pub(crate) fn prepare_within(
@@ -34,7 +34,7 @@ impl Version {
         request: TextRequest,
     ) -> Result<Result<Prepared, Refusal>, Fault> {
         let (bytes, provider) = (request.body.len(), request.route.provider.clone());
-        self.check_input(REQUEST, bytes, self.limits.text())?;
+        self.check_input(REQUEST, bytes, self.limits().text())?;
         let answer = self
             .call_for_input(bytes, budget_ms, |family, store| text::prepare(family, store, cx, request))
             .map_err(|fault| fault.for_input(REQUEST, bytes))?;
@@ -58,7 +58,7 @@ impl Version {
             return Err(Fault::bad("call", why));
         }
         answer_rules::call(&prepared.call, &[provider])?;
-        answer_rules::state(&prepared.state, &self.limits)?;
+        answer_rules::state(&prepared.state, &self.limits())?;
         let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
         Ok(Prepared { max_output_tokens, ..prepared })
     }
@@ -73,8 +73,8 @@ impl Version {
             Body::Inline(bytes) => bytes.len(),
             Body::Blob(_) => 0,
         };
-        self.check_input("the upstream's reply", bytes, self.limits.crossing())?;
-        let answer = self.call_for_input(bytes, self.limits.call_ms.get(), |family, store| {
+        self.check_input("the upstream's reply", bytes, self.limits().crossing())?;
+        let answer = self.call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
             text::whole(family, store, cx, state, reply)
         })?;
         match answer {
@@ -87,7 +87,7 @@ impl Version {
     }
 
     pub(crate) fn relay(self: &Arc<Self>, cx: &Context, state: &[u8]) -> Result<Stream, Fault> {
-        let mut instance = Instance::new(&self.pre, self.call_setup(None, self.limits.call_ms.get()))?;
+        let mut instance = Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?;
         let relay = instance.call(|family, store| text::relay(family, store, cx, state))?;
         Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now })
     }

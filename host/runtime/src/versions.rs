@@ -7,8 +7,11 @@ use std::sync::{Arc, Weak};
 
 use gatehouse_model::{Digest, UnixMs};
 
+use crate::config::Config;
 use crate::deploy::error::StageError;
+use crate::deploy::manifest_index::{ManifestEntry, ModelNames};
 use crate::deploy::report::StageLog;
+use crate::deploy::stages::fit::{FitError, check_inventory};
 use crate::deploy::verifier::Candidate;
 use crate::state::{ServiceState, lock};
 use crate::version::Version;
@@ -23,6 +26,8 @@ pub struct VersionSummary {
     pub version: String,
     /// Its digest.
     pub digest: Digest,
+    /// The models it declares, as far as they are known.
+    pub models: Vec<ModelNames>,
     /// What it does.
     pub state: VersionState,
 }
@@ -88,6 +93,8 @@ impl ServiceState {
             return Ok(first);
         }
         loaded.insert(*digest, Arc::downgrade(&version));
+        // The configuration may have changed meanwhile; from here on a change finds the version.
+        version.configure(&self.config.load());
         Ok(version)
     }
 
@@ -105,8 +112,10 @@ impl ServiceState {
             }
         };
         let candidate = Candidate { component, digest, bytes: None };
-        let version =
-            self.verifier.verify(&candidate, &self.config, &mut StageLog::default()).map_err(broken)?;
+        let version = self
+            .verifier
+            .verify(&candidate, &self.config.load_full(), &mut StageLog::default())
+            .map_err(broken)?;
         if compiled {
             self.verifier.self_test(&version).map_err(broken)?;
         }
@@ -123,6 +132,30 @@ impl ServiceState {
         let mut loaded = lock(&self.loaded);
         loaded.retain(|_, version| version.strong_count() > 0);
         loaded.insert(version.digest(), Arc::downgrade(version));
+    }
+
+    /// Replaces the configuration, that of every loaded version included.
+    pub(crate) fn configure(&self, config: Config) {
+        self.config.store(Arc::new(config));
+        let loaded = lock(&self.loaded);
+        let config = self.config.load();
+        loaded.values().filter_map(Weak::upgrade).for_each(|version| version.configure(&config));
+    }
+
+    /// What the active versions would lack under `config`.
+    pub(crate) fn lacks_under(&self, config: &Config) -> Vec<String> {
+        let mut lacks = Vec::new();
+        for active in self.registry.load().active() {
+            let (family, digest) = (active.version.family(), active.version.digest());
+            let found = config.inventory.as_ref().map(|all| check_inventory(active.version.about(), all));
+            if let Some(Err(FitError::Lacks { lacks: all, .. })) = found {
+                lacks.extend(all.into_iter().map(|one| format!("family {family}: {one}")));
+            }
+            if let Err(why) = self.check_signature_under(config, &digest) {
+                lacks.push(format!("family {family}: the next start would not load its version: {why}"));
+            }
+        }
+        lacks
     }
 
     /// Deletes a version that neither serves nor finishes a task.
@@ -159,6 +192,7 @@ impl ServiceState {
             family: version.family().to_owned(),
             version: version.about().version.clone(),
             digest: version.digest(),
+            models: ManifestEntry::from(version.about()).model_names(),
             state,
         };
         let mut all: Vec<VersionSummary> = registry
@@ -172,17 +206,22 @@ impl ServiceState {
             family: family.clone(),
             version: kept.get(digest).map_or_else(String::new, |entry| entry.version.clone()),
             digest: *digest,
+            models: kept.get(digest).map_or_else(Vec::new, ManifestEntry::model_names),
             state: VersionState::Broken(why.clone()),
         }));
         let listed: Vec<Digest> = all.iter().map(|one| one.digest).collect();
         let idle = kept.into_iter().filter(|(digest, _)| !listed.contains(digest));
         all.extend(idle.map(|(digest, entry)| VersionSummary {
+            models: entry.model_names(),
             family: entry.family,
             version: entry.version,
             digest,
             state: self.inactive_state(&digest, VersionState::Kept),
         }));
-        all.sort_by(|a, b| (&a.family, a.digest).cmp(&(&b.family, b.digest)));
+        all.sort_by_cached_key(|one| {
+            let version = semver::Version::parse(&one.version).ok();
+            (one.family.clone(), version, one.digest)
+        });
         all
     }
 

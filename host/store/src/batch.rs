@@ -10,11 +10,12 @@ use gatehouse_tasks::{
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, HoldKey, Row};
+use crate::listing::task_index::TaskIndex;
 use crate::row::{decode, encode};
+use crate::tables::find;
 
 type Rows<'txn, K> = Table<'txn, K, Row>;
 
@@ -26,6 +27,7 @@ pub(crate) struct Batch<'txn> {
     keys: Rows<'txn, &'static str>,
     key_digests: Table<'txn, DigestKey, &'static str>,
     live: Rows<'txn, u128>,
+    task_index: TaskIndex<'txn>,
     holds: Rows<'txn, HoldKey>,
     hold_expiry: Table<'txn, (u64, HoldKey), ()>,
     names: Rows<'txn, (&'static str, &'static str)>,
@@ -50,6 +52,7 @@ impl<'txn> Batch<'txn> {
             keys: txn.open_table(layout::KEYS)?,
             key_digests: txn.open_table(layout::KEY_DIGESTS)?,
             live: txn.open_table(layout::LIVE)?,
+            task_index: TaskIndex::new(txn),
             holds: txn.open_table(layout::HOLDS)?,
             hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
             names: txn.open_table(layout::NAMES)?,
@@ -61,15 +64,6 @@ impl<'txn> Batch<'txn> {
             audit: txn.open_table(layout::AUDIT)?,
         })
     }
-}
-
-/// The row of that key.
-pub(crate) fn find<'key, K: RedbKey + 'static, T: DeserializeOwned>(
-    name: &str,
-    table: &impl ReadableTable<K, Row>,
-    key: K::SelfType<'key>,
-) -> Result<Option<T>, StoreError> {
-    table.get(key)?.map(|row| decode(name, row.value())).transpose()
 }
 
 fn keep<'key, K: RedbKey + 'static, T: Serialize>(
@@ -123,16 +117,15 @@ impl LedgerStorage for Batch<'_> {
         Ok(self.live.first()?.map(|(id, _)| TaskId::from_bits(id.value())))
     }
     fn put_live(&mut self, task: &Task) -> Result<(), StoreError> {
-        let fresh = self.live.get(task.id.bits())?.is_none();
-        keep(&mut self.live, task.id.bits(), task)?;
-        if fresh {
-            let day = Day::new(task.id.timestamp().day());
-            self.txn.open_table(day.owners())?.insert((task.customer.0.as_str(), task.id.bits()), ())?;
-        }
-        Ok(())
+        let bytes = encode("live", task)?;
+        let before = self.live.insert(task.id.bits(), bytes.as_slice())?;
+        let before = before.map(|row| decode("live", row.value())).transpose()?;
+        self.task_index.put(task, before)
     }
     fn put_finished(&mut self, task: &Task) -> Result<(), StoreError> {
-        self.live.remove(task.id.bits())?;
+        let before = self.live.remove(task.id.bits())?;
+        let before = before.map(|row| decode("live", row.value())).transpose()?;
+        self.task_index.put(task, before)?;
         let day = task.id.timestamp().day();
         self.days.insert(day);
         keep(&mut self.txn.open_table(Day::new(day).history())?, task.id.bits(), task)
@@ -140,12 +133,7 @@ impl LedgerStorage for Batch<'_> {
     fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
         let kept = self.days.split_off(&day);
         let dropped = std::mem::replace(&mut self.days, kept);
-        // Owners have their own list: a day may hold rows of one kind only.
-        let owners: Vec<u32> =
-            self.txn.list_tables()?.filter_map(|table| layout::owners_day(&table)).collect();
-        for old in owners.into_iter().filter(|old| *old < day) {
-            self.txn.delete_table(Day::new(old).owners())?;
-        }
+        self.task_index.drop_before(day)?;
         for old in &dropped {
             self.txn.delete_table(Day::new(*old).history())?;
         }

@@ -7,13 +7,17 @@ use gatehouse_tasks::HoldId;
 use redb::{TableDefinition, TableHandle};
 
 /// The version of everything in this file.
-pub(crate) const SCHEMA: u64 = 1;
+///
+/// 1: a list of owners a day, by customer and id. 2: an index of tasks a day instead.
+pub(crate) const SCHEMA: u64 = 2;
 /// Where `META` holds it.
 pub(crate) const SCHEMA_KEY: &str = "schema";
 
 pub(crate) type Row = &'static [u8];
 pub(crate) type HoldKey = [u8; 17];
 pub(crate) type DigestKey = [u8; 32];
+/// Customer, status, canonical model and id of a task.
+pub(crate) type IndexKey = (&'static str, &'static str, &'static str, u128);
 
 /// Facts about the file itself.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -48,18 +52,20 @@ pub(crate) const NAME_OWNERS: TableDefinition<'_, &str, &str> = TableDefinition:
 pub(crate) const ADDED: [&str; 2] = ["names", "name-owners"];
 
 const HISTORY_PREFIX: &str = "history-";
+const TASK_INDEX_PREFIX: &str = "task-index-";
+/// Schema 1 only.
 const OWNERS_PREFIX: &str = "owners-";
 
 /// The tables of one day, by the day of a task's creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Day {
     history: String,
-    owners: String,
+    task_index: String,
 }
 
 impl Day {
     pub(crate) fn new(day: u32) -> Self {
-        Self { history: format!("{HISTORY_PREFIX}{day}"), owners: format!("{OWNERS_PREFIX}{day}") }
+        Self { history: format!("{HISTORY_PREFIX}{day}"), task_index: format!("{TASK_INDEX_PREFIX}{day}") }
     }
 
     /// Ended tasks by id.
@@ -67,9 +73,9 @@ impl Day {
         TableDefinition::new(&self.history)
     }
 
-    /// All tasks, live ones too, by customer and id.
-    pub(crate) fn owners(&self) -> TableDefinition<'_, (&'static str, u128), ()> {
-        TableDefinition::new(&self.owners)
+    /// All tasks, live ones too. A row moves when the status of its task changes.
+    pub(crate) fn task_index(&self) -> TableDefinition<'_, IndexKey, ()> {
+        TableDefinition::new(&self.task_index)
     }
 }
 
@@ -78,9 +84,14 @@ pub(crate) fn history_day(table: &impl TableHandle) -> Option<u32> {
     table.name().strip_prefix(HISTORY_PREFIX)?.parse().ok()
 }
 
-/// The day whose owners that table holds.
-pub(crate) fn owners_day(table: &impl TableHandle) -> Option<u32> {
-    table.name().strip_prefix(OWNERS_PREFIX)?.parse().ok()
+/// The day whose tasks that table lists.
+pub(crate) fn task_index_day(table: &impl TableHandle) -> Option<u32> {
+    table.name().strip_prefix(TASK_INDEX_PREFIX)?.parse().ok()
+}
+
+/// Whether schema 2 has no such table any more.
+pub(crate) fn is_owners(table: &impl TableHandle) -> bool {
+    table.name().starts_with(OWNERS_PREFIX)
 }
 
 /// Requests sort before tasks; within a kind, by creation.

@@ -7,22 +7,24 @@
 
 mod batch;
 mod config;
-mod creation;
 mod durability;
 mod error;
+mod examine;
 #[cfg(any(test, feature = "fault-injection"))]
 pub mod fault_injection;
 mod layout;
 mod listing;
+mod open;
 mod read;
 mod row;
 mod store;
+mod tables;
 mod writer;
 
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};
-pub use listing::{MAX_ROWS_PER_PAGE, TaskPage, TaskQuery};
+pub use listing::page::{TaskPage, TaskQuery};
 pub use read::LiveTasks;
 pub use store::Store;
 pub use writer::Writer;

@@ -4,18 +4,14 @@
 use std::collections::VecDeque;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, NameRecord, Report};
-use redb::{
-    Database, Key as RedbKey, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
-    TableDefinition, TableError, TableHandle,
-};
-use serde::de::DeserializeOwned;
+use gatehouse_tasks::{AuditRecord, JournalEntry, NameRecord};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 
-use crate::batch::find;
 use crate::error::StoreError;
-use crate::layout::{self, Day, Row};
+use crate::layout;
 use crate::row::decode;
 use crate::store::Store;
+use crate::tables::{find, rows, task_in};
 
 /// Rows read under one snapshot.
 const PIECE: usize = 512;
@@ -130,14 +126,6 @@ impl Store {
         Ok(found)
     }
 
-    /// Re-sums the whole ledger and checks every hold against its task, in one snapshot.
-    ///
-    /// # Errors
-    /// [`StoreError`]; what merely contradicts itself is in the report.
-    pub fn examine(&self) -> Result<Report, StoreError> {
-        self.read(examine)
-    }
-
     pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
@@ -178,57 +166,4 @@ impl Iterator for LiveTasks {
         }
         self.ready.pop_front().map(Ok)
     }
-}
-
-pub(crate) fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>, StoreError> {
-    if let Some(live) = find("live", &txn.open_table(layout::LIVE)?, id.bits())? {
-        return Ok(Some(live));
-    }
-    match txn.open_table(Day::new(id.timestamp().day()).history()) {
-        Ok(history) => find("history", &history, id.bits()),
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-pub(crate) fn rows<K: RedbKey + 'static, T: DeserializeOwned>(
-    txn: &ReadTransaction,
-    table: TableDefinition<'_, K, Row>,
-) -> Result<Vec<T>, StoreError> {
-    let mut rows = Vec::new();
-    each(txn, table, |row| rows.push(row))?;
-    Ok(rows)
-}
-
-fn each<K: RedbKey + 'static, T: DeserializeOwned>(
-    txn: &ReadTransaction,
-    table: TableDefinition<'_, K, Row>,
-    mut visit: impl FnMut(T),
-) -> Result<(), StoreError> {
-    let name = table.name().to_owned();
-    for row in txn.open_table(table)?.iter()? {
-        visit(decode(&name, row?.1.value())?);
-    }
-    Ok(())
-}
-
-fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
-    let mut examination = Examination::default();
-    each(txn, layout::LEDGER, |entry: JournalEntry| examination.entry(&entry))?;
-    each(txn, layout::CUSTOMERS, |customer: Customer| examination.customer(&customer))?;
-    each(txn, layout::KEYS, |key: Key| examination.key(&key))?;
-    each(txn, layout::HOLDS, |hold: Hold| examination.hold(&hold))?;
-    each(txn, layout::LIVE, |task: Task| examination.live(&task))?;
-    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
-    for day in days {
-        each(txn, Day::new(day).history(), |task: Task| examination.finished(&task))?;
-    }
-    let owners = txn.open_table(layout::NAME_OWNERS)?;
-    for row in txn.open_table(layout::NAMES)?.iter()? {
-        let record: NameRecord = decode("names", row?.1.value())?;
-        let owner = owners.get(record.claim.name.as_str())?;
-        examination.name(&record, owner.map(|customer| CustomerId::from(customer.value())).as_ref());
-    }
-    examination.name_owners(owners.len()?);
-    Ok(examination.report())
 }

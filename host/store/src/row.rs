@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_survives_its_bytes() {
+    fn a_row_reads_back_from_its_bytes() {
         let bytes = encode("numbers", &vec![1_u64, 2, 3]).unwrap();
         assert_eq!(decode::<Vec<u64>>("numbers", &bytes), Ok(vec![1, 2, 3]));
     }

@@ -1,25 +1,22 @@
 //! The handle of the store: open, execute, fail, close.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use gatehouse_tasks::{Applied, Command, Rejection};
-use redb::{Database, DatabaseError, ReadableTable, StorageBackend, TableHandle};
+use redb::{Database, DatabaseError, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::batch::Batch;
 use crate::config::Config;
-use crate::creation;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
-use crate::layout::{ADDED, META, SCHEMA, SCHEMA_KEY};
+use crate::open::{creation, schema};
 use crate::writer::{Failure, Job, Writer};
 
-/// Walks over many rows at the same time; others wait.
-const MAX_WALKS: usize = 2;
+/// Reads of many rows at the same time; others wait.
+const MAX_LONG_READS: usize = 2;
 
 /// The durable storage. Cheap to clone; the file is closed by [`Store::close`] or with the last clone.
 #[derive(Clone)]
@@ -30,8 +27,8 @@ pub struct Store {
 struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
-    /// Permits for walks over many rows; `None` where the caller runs the writer and expects one thread.
-    walks: Option<Semaphore>,
+    /// Permits for reads of many rows; `None` where the caller runs the writer and expects one thread.
+    long_reads: Option<Semaphore>,
 }
 
 struct Open {
@@ -84,7 +81,7 @@ impl Store {
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure, Some(Semaphore::new(MAX_WALKS))))
+        Ok(Self::of(open, failure, Some(Semaphore::new(MAX_LONG_READS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -93,7 +90,7 @@ impl Store {
         path: &Path,
         config: &Config,
     ) -> Result<(Open, Failure, Writer), OpenError> {
-        prepare(&database, path)?;
+        schema::prepare(&database, path)?;
         let database = Arc::new(database);
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
@@ -102,8 +99,8 @@ impl Store {
         Ok((Open { database, queue, writer: None }, failure, writer))
     }
 
-    fn of(open: Open, failure: Failure, walks: Option<Semaphore>) -> Self {
-        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, walks }) }
+    fn of(open: Open, failure: Failure, long_reads: Option<Semaphore>) -> Self {
+        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, long_reads }) }
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
@@ -176,14 +173,14 @@ impl Store {
         })
     }
 
-    /// Runs a walk over many rows on a blocking thread, [`MAX_WALKS`] at a time. A store made by
+    /// Runs a read of many rows on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
     /// [`Store::with_writer`] has no threads: there it runs in place.
     pub(crate) async fn off_worker<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let Some(walks) = &self.shared.walks else { return work() };
-        let _permit = walks.acquire().await.map_err(StoreError::failed)?;
+        let Some(long_reads) = &self.shared.long_reads else { return work() };
+        let _permit = long_reads.acquire().await.map_err(StoreError::failed)?;
         tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
     }
 
@@ -265,33 +262,4 @@ fn builder(config: &Config) -> redb::Builder {
     let mut builder = Database::builder();
     builder.set_cache_size(config.cache_mib.saturating_mul(1024 * 1024));
     builder
-}
-
-/// Checks the schema and makes every fixed table, so that reads find them.
-fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
-    let broken = |error: StoreError| OpenError::Storage { path: path.to_owned(), reason: error.to_string() };
-    let found = schema(database).map_err(broken)?;
-    if found > SCHEMA {
-        return Err(OpenError::Newer { found, supported: SCHEMA });
-    }
-    Ok(())
-}
-
-/// The file's schema; a new file gets the present one, and a file of an earlier release the tables it lacks.
-fn schema(database: &Database) -> Result<u64, StoreError> {
-    let mut txn = database.begin_write()?;
-    txn.set_quick_repair(true);
-    let mut meta = txn.open_table(META)?;
-    let found = meta.get(SCHEMA_KEY)?.map(|schema| schema.value());
-    if found.is_none() {
-        meta.insert(SCHEMA_KEY, SCHEMA)?;
-    }
-    drop(meta);
-    let found = found.unwrap_or(SCHEMA);
-    let present: BTreeSet<String> = txn.list_tables()?.map(|table| table.name().to_owned()).collect();
-    if found <= SCHEMA && ADDED.iter().any(|table| !present.contains(*table)) {
-        drop(Batch::open(&txn)?);
-        txn.commit()?;
-    }
-    Ok(found)
 }

@@ -10,13 +10,15 @@ use tokio::time::Instant;
 use crate::auth::credential::{CallCredential, Proof};
 use crate::auth::token_endpoint::TokenError;
 use crate::client::exchange::{self, ExchangeError};
-use crate::pool::accounts::{CallPermit, HealthSignal};
+use crate::pool::account::HealthSignal;
+use crate::pool::accounts::CallPermit;
+use crate::provider::Provider;
 use crate::request::blobs::Blobs;
 use crate::request::build::{self, RequestError};
 use crate::response::redact::Redactor;
 use crate::response::reply::{self, BodyError};
 use crate::response::retry_after::retry_after;
-use crate::upstream::{Provider, Upstream};
+use crate::upstream::Upstream;
 
 /// An outage with its cause, which goes to the log only.
 pub(crate) struct CallFailure {
@@ -135,11 +137,12 @@ impl Upstream {
     }
 
     /// The provider the permit and the call agree on.
-    fn provider_of(&self, permit: &CallPermit, call: &Call) -> Result<&Provider, CallFailure> {
-        self.provider(permit.provider()).filter(|_| call.provider == permit.provider()).ok_or_else(|| {
-            let detail = format!("a call to {} came with {permit:?}", call.provider);
-            CallFailure { outage: Outage::Refused, detail, signal: None }
-        })
+    fn provider_of<'a>(&self, permit: &'a CallPermit, call: &Call) -> Result<&'a Provider, CallFailure> {
+        if call.provider == permit.provider() {
+            return Ok(permit.origin());
+        }
+        let detail = format!("a call to {} came with {permit:?}", call.provider);
+        Err(CallFailure { outage: Outage::Refused, detail, signal: None })
     }
 
     /// The request, signed where the account signs.

@@ -114,7 +114,7 @@ impl Upstream {
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         for _ in 0..=policy.max_redirects {
             let http = self.client_for(&url, policy.origins)?;
-            let response = exchange::send(http, get(&url)?, deadline).await.map_err(FetchError::from)?;
+            let response = exchange::send(&http, get(&url)?, deadline).await.map_err(FetchError::from)?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
                 None => return self.accept(response, policy, deadline, began),
@@ -124,7 +124,7 @@ impl Upstream {
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
-    fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<&Http, FetchError> {
+    fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
         let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl("it must not hold a user name or password"));
@@ -134,15 +134,16 @@ impl Upstream {
                 let (host, port) = (origin.bare_host(), origin.port());
                 let rules = self.rules();
                 if matches!(port, 80 | 443) || is_private_allowed(&rules.private, host, port) {
-                    Ok(&rules.user)
+                    Ok(rules.user.clone())
                 } else {
                     Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
                 }
             }
             Origins::Results(name) => {
-                let provider = self.provider(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
+                let pool = self.pool(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
+                let provider = pool.provider();
                 if provider.checked.media_origins.iter().any(|pattern| pattern.covers(&origin)) {
-                    Ok(&provider.media)
+                    Ok(provider.media.clone())
                 } else {
                     Err(FetchError::ForeignOrigin(origin.to_string()))
                 }

@@ -1,29 +1,40 @@
 //! The handle of the crate: providers by name, and what they share.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use gatehouse_model::{Clock, Secret, Seed};
 
-use crate::auth::token_endpoint::TokenAccess;
-use crate::client::connect::{Connector, Private};
+use crate::client::connect::Private;
 use crate::client::dial::{Dial, Sockets};
-use crate::client::exchange::{self, Http};
+use crate::client::exchange::Http;
 use crate::client::resolve::Resolve;
 use crate::client::tls;
-use crate::config::check::{self, Checked};
+use crate::config::check;
+use crate::config::credential::Secrets;
 use crate::config::error::ConfigError;
-use crate::config::origin::Pattern;
-use crate::config::settings::{Config, SecretRef};
+use crate::config::settings::{Config, FetchConfig, ProviderConfig, SecretRef};
 use crate::pool::account::NoPermit;
-use crate::pool::accounts::{AccountPermit, CallPermit, Pool};
+use crate::pool::account_permit::AccountPermit;
+use crate::pool::accounts::{CallPermit, Pool};
+use crate::provider::{Network, Provider};
 
 /// Everything that leaves. Cheap to clone.
 #[derive(Clone)]
-pub struct Upstream(Arc<Shared>);
+pub struct Upstream(Arc<Handle>);
 
+struct Handle {
+    /// The providers of this moment, replaced as a whole.
+    providers: ArcSwap<Providers>,
+    shared: Arc<Shared>,
+}
+
+type Providers = HashMap<String, Arc<Pool>>;
+
+/// What stays as long as the process runs.
 struct Shared {
-    providers: HashMap<String, Provider>,
+    network: Network,
     rules: FetchRules,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
@@ -39,16 +50,18 @@ pub(crate) struct FetchRules {
     pub(crate) min_rate: u64,
 }
 
-/// One provider: its rules, its clients, its accounts.
-pub(crate) struct Provider {
-    pub(crate) checked: Checked,
-    /// For calls: may be private where the operator wrote the origin out.
-    pub(crate) calls: Http,
-    /// For results, likewise.
-    pub(crate) media: Http,
-    /// For the tokens of its service accounts, likewise.
-    pub(crate) tokens: TokenAccess,
-    pool: Arc<Pool>,
+/// Providers that were checked and can be switched to; see [`Upstream::prepare`].
+pub struct PreparedProviders(Providers);
+
+/// One account that differs between two configurations.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AccountChange {
+    /// It is new; its configuration key.
+    Added(String),
+    /// It is gone; its configuration key.
+    Removed(String),
+    /// Its secret has another value, or it authenticates in another way; the secret's configuration key.
+    NewSecret(String),
 }
 
 impl Upstream {
@@ -79,27 +92,87 @@ impl Upstream {
         dial: Arc<dyn Dial>,
     ) -> Result<Self, ConfigError> {
         let tls = tls::client(config.fetch.extra_roots_file.as_deref())?;
-        let mut providers = HashMap::new();
-        for (name, settings) in &config.providers {
-            let mut checked = check::provider(name, settings, secrets, clock.now())?;
-            let accounts = std::mem::take(&mut checked.accounts);
-            let client = |private| {
-                let (resolver, dial, tls) = (Arc::clone(&resolver), Arc::clone(&dial), Arc::clone(&tls));
-                exchange::client(Connector::new(resolver, dial, tls, private, checked.connect_timeout))
-            };
-            let calls = client(written_out(&checked.origins));
-            let media = client(written_out(&checked.media_origins));
-            let (http, clock, seed) =
-                (client(written_out(&checked.token_origins)), Arc::clone(&clock), Arc::clone(&seed));
-            let tokens = TokenAccess { http, clock: Arc::clone(&clock), seed: Arc::clone(&seed) };
-            let pool = Pool::new(name, accounts, clock, seed);
-            providers.insert(name.clone(), Provider { checked, calls, media, tokens, pool });
+        let network = Network { resolver, dial, tls };
+        let rules = fetch_rules(&config.fetch, &network);
+        let empty = Providers::new();
+        let providers = build(&config.providers, secrets, &network, &empty, (&clock, &seed));
+        let providers = providers.map_err(|mut errors| errors.swap_remove(0))?;
+        let shared = Arc::new(Shared { network, rules: rules?, clock, seed });
+        Ok(Self(Arc::new(Handle { providers: ArcSwap::from_pointee(providers), shared })))
+    }
+
+    /// Every value of `config` that cannot be used; one for each provider.
+    #[must_use]
+    pub fn check(
+        config: &Config,
+        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+    ) -> Vec<ConfigError> {
+        let providers = config.providers.iter();
+        let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
+        let fetch = tls::client(config.fetch.extra_roots_file.as_deref()).err();
+        let private = check::private_hosts(&config.fetch).err();
+        providers.chain(fetch).chain(private).collect()
+    }
+
+    /// Checks other providers, and resolves their secrets again. Nothing changes. Blocks.
+    ///
+    /// # Errors
+    /// Every value that cannot be used; one for each provider.
+    pub fn prepare(
+        &self,
+        config: &BTreeMap<String, ProviderConfig>,
+        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+    ) -> Result<PreparedProviders, Vec<ConfigError>> {
+        let Shared { network, clock, seed, .. } = &*self.0.shared;
+        build(config, secrets, network, &self.0.providers.load(), (clock, seed)).map(PreparedProviders)
+    }
+
+    /// The accounts that differ in `prepared`, in order.
+    #[must_use]
+    pub fn changes(&self, prepared: &PreparedProviders) -> Vec<AccountChange> {
+        let (old, new) = (self.0.providers.load(), &prepared.0);
+        let mut changes = Vec::new();
+        for (name, pool) in new {
+            for account in pool.accounts() {
+                let key = format!("providers.{name}.accounts.{}", account.name);
+                let known = old.get(name).map(|pool| pool.accounts()).unwrap_or_default();
+                match known.iter().find(|known| known.name == account.name) {
+                    None => changes.push(AccountChange::Added(key)),
+                    Some(known) if !known.credential.is_same(&account.credential) => {
+                        changes.push(AccountChange::NewSecret(format!("{key}.secret")));
+                    }
+                    Some(_) => {}
+                }
+            }
         }
-        let private = check::private_hosts(&config.fetch)?;
-        let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.fetch.connect_timeout_ms)?;
-        let user = exchange::client(Connector::new(resolver, dial, tls, private.clone(), timeout));
-        let rules = FetchRules { user, private, min_rate: config.fetch.min_bytes_per_second };
-        Ok(Self(Arc::new(Shared { providers, rules, clock, seed })))
+        for (name, pool) in old.iter() {
+            let kept = new.get(name).map(|pool| pool.accounts()).unwrap_or_default();
+            let gone = pool.accounts().iter().filter(|old| !kept.iter().any(|kept| kept.name == old.name));
+            changes.extend(gone.map(|account| {
+                AccountChange::Removed(format!("providers.{name}.accounts.{}", account.name))
+            }));
+        }
+        changes.sort();
+        changes
+    }
+
+    /// Switches to `prepared`. A call under way ends as it began; the state of an account that stays is kept.
+    pub fn switch(&self, prepared: PreparedProviders) {
+        let next = Arc::new(prepared.0);
+        let before = self.0.providers.swap(Arc::clone(&next));
+        for (name, old) in before.iter() {
+            match next.get(name) {
+                Some(new) => new.take_over(old),
+                None => old.retire(),
+            }
+        }
+    }
+
+    /// The providers of this moment, which no switch changes.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        let providers = ArcSwap::new(self.0.providers.load_full());
+        Self(Arc::new(Handle { providers, shared: Arc::clone(&self.0.shared) }))
     }
 
     /// Permits for a new job and for its first call. With `pinned` only at that account.
@@ -111,7 +184,7 @@ impl Upstream {
         provider: &str,
         pinned: Option<&str>,
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_account(pinned)
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_account(pinned)
     }
 
     /// The same at an account that was not `tried` yet.
@@ -123,7 +196,7 @@ impl Upstream {
         provider: &str,
         tried: &[String],
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_other_account(tried)
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_other_account(tried)
     }
 
     /// A permit for a further call of a job in flight at `account`.
@@ -131,7 +204,7 @@ impl Upstream {
     /// # Errors
     /// See [`NoPermit`]; never [`NoPermit::Busy`].
     pub fn acquire_call(&self, provider: &str, account: &str) -> Result<CallPermit, NoPermit> {
-        self.provider(provider).ok_or(NoPermit::Unknown)?.pool.acquire_call(account)
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_call(account)
     }
 
     /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
@@ -143,51 +216,81 @@ impl Upstream {
     /// longer configured.
     #[must_use]
     pub fn resume(&self, provider: &str, account: &str) -> Option<AccountPermit> {
-        self.provider(provider)?.pool.resume(account)
+        self.pool(provider)?.resume(account)
     }
 
     /// The name of the account with that affinity; `None` when it is no longer configured.
     #[must_use]
     pub fn account_of(&self, provider: &str, affinity: &str) -> Option<String> {
-        self.provider(provider)?.pool.account_of(affinity)
+        self.pool(provider)?.account_of(affinity)
     }
 
     /// The longest reply a plugin gets of that provider, bytes.
     #[must_use]
     pub fn max_reply(&self, provider: &str) -> Option<u64> {
-        Some(self.provider(provider)?.checked.max_reply)
+        Some(self.pool(provider)?.provider().checked.max_reply)
     }
 
     /// Whether a provider of this name is configured.
     #[must_use]
     pub fn knows(&self, provider: &str) -> bool {
-        self.0.providers.contains_key(provider)
+        self.0.providers.load().contains_key(provider)
     }
 
     /// The names of all configured providers, in no order.
-    pub fn providers(&self) -> impl Iterator<Item = &str> {
-        self.0.providers.keys().map(String::as_str)
+    #[must_use]
+    pub fn providers(&self) -> Vec<String> {
+        self.0.providers.load().keys().cloned().collect()
     }
 
-    pub(crate) fn provider(&self, name: &str) -> Option<&Provider> {
-        self.0.providers.get(name)
+    pub(crate) fn pool(&self, name: &str) -> Option<Arc<Pool>> {
+        self.0.providers.load().get(name).cloned()
     }
 
     pub(crate) fn rules(&self) -> &FetchRules {
-        &self.0.rules
+        &self.0.shared.rules
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.0.clock
+        &*self.0.shared.clock
     }
 
     pub(crate) fn seed(&self) -> &dyn Seed {
-        &*self.0.seed
+        &*self.0.shared.seed
     }
 }
 
-/// Hosts an operator wrote out in full may be private: that is how a provider on the same machine is meant.
-fn written_out(patterns: &[Pattern]) -> Private {
-    let exact = patterns.iter().filter_map(Pattern::exact);
-    exact.map(|origin| (origin.bare_host().to_owned(), Some(origin.port()))).collect::<HashSet<_>>()
+/// Every provider, checked; those that are in `before` too keep connections and states.
+fn build(
+    config: &BTreeMap<String, ProviderConfig>,
+    secrets: Secrets<'_>,
+    network: &Network,
+    before: &Providers,
+    (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
+) -> Result<Providers, Vec<ConfigError>> {
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    for (name, settings) in config {
+        match check::provider(name, settings, secrets) {
+            Ok(checked) => all.push((name, checked)),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let build = |(name, mut checked): (&String, check::Checked)| {
+        let accounts = std::mem::take(&mut checked.accounts);
+        let before = before.get(name).map(|pool| &**pool);
+        let provider = Provider::new(name, checked, network, before.map(Pool::provider), (clock, seed));
+        let pool = Pool::new(provider, accounts, before, Arc::clone(clock), Arc::clone(seed));
+        (name.clone(), pool)
+    };
+    Ok(all.into_iter().map(build).collect())
+}
+
+fn fetch_rules(config: &FetchConfig, network: &Network) -> Result<FetchRules, ConfigError> {
+    let private = check::private_hosts(config)?;
+    let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
+    let user = network.client(private.clone(), timeout);
+    Ok(FetchRules { user, private, min_rate: config.min_bytes_per_second })
 }

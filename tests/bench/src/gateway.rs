@@ -7,7 +7,6 @@ use bytes::Bytes;
 use gatehouse_harness::{Caller, Gateway, Setup};
 use http_body_util::Full;
 use hyper::Request;
-use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::image_provider::{Jobs, Provider};
@@ -99,11 +98,6 @@ pub(crate) fn request() -> String {
     let prompt: String =
         "a lighthouse in fog, seen from the sea at dawn, ".chars().cycle().take(200 - bare.len()).collect();
     bare.replace("\"prompt\":\"\"", &format!("\"prompt\":\"{prompt}\""))
-}
-
-/// The id in a receipt.
-pub(crate) fn task_id(receipt: &Value) -> String {
-    receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("no receipt: {receipt}")).to_owned()
 }
 
 /// Waits in real time.

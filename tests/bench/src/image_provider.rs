@@ -1,18 +1,12 @@
 //! An image provider that only answers: submissions, polls, pictures. Speaks as much of the wire format as the
 //! context-image family reads, and shares no code with a plugin.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-
 use base64::Engine as _;
 use bytes::Bytes;
-use gatehouse_harness::serve_connections;
+use gatehouse_harness::serve_http;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -44,16 +38,7 @@ impl Provider {
     pub(crate) async fn start(jobs: Jobs) -> Self {
         let counts = watch::Sender::default();
         let shared = counts.clone();
-        let address = serve_connections(move |stream| {
-            stream.set_nodelay(true).expect("a fresh socket");
-            let origin = format!("http://{}", stream.local_addr().expect("a bound port"));
-            let provider = Arc::new(Self { origin, counts: shared.clone() });
-            let service = service_fn(move |request| Arc::clone(&provider).answer(jobs, request));
-            let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            // A gateway that stops takes its connections with it.
-            async move { drop(served.await) }
-        })
-        .await;
+        let address = serve_http(move |request| answer(shared.clone(), jobs, request)).await;
         Self { origin: format!("http://{address}"), counts }
     }
 
@@ -72,37 +57,36 @@ impl Provider {
     pub(crate) async fn wait_until(&self, enough: impl FnMut(&Counts) -> bool) {
         self.counts.subscribe().wait_for(enough).await.expect("the provider lives");
     }
+}
 
-    async fn answer(
-        self: Arc<Self>,
-        jobs: Jobs,
-        request: Request<Incoming>,
-    ) -> Result<Response<Full<Bytes>>, Infallible> {
-        let origin = &self.origin;
-        if request.method() == Method::POST {
-            let mut body = request.into_body();
-            while let Some(Ok(_)) = body.frame().await {}
-            let mut number = 0;
-            self.counts.send_modify(|counts| {
-                counts.submissions += 1;
-                number = counts.submissions;
-            });
-            return Ok(text(format!(
-                r#"{{"id":"{number}","polling_url":"{origin}/v1/get_result?id={number}"}}"#
-            )));
-        }
-        if request.uri().path() == "/picture" {
-            self.counts.send_modify(|counts| counts.pictures += 1);
-            return Ok(Response::new(Full::new(png(2048))));
-        }
-        self.counts.send_modify(|counts| counts.polls += 1);
-        Ok(text(match jobs {
-            Jobs::Endless => r#"{"id":"1","status":"Pending","result":null}"#.to_owned(),
-            Jobs::Instant => {
-                format!(r#"{{"id":"1","status":"Ready","result":{{"sample":"{origin}/picture","seed":1}}}}"#)
-            }
-        }))
+async fn answer(
+    counts: watch::Sender<Counts>,
+    jobs: Jobs,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    let host = request.headers().get("host").and_then(|host| host.to_str().ok());
+    let origin = format!("http://{}", host.expect("a host"));
+    if request.method() == Method::POST {
+        let mut body = request.into_body();
+        while let Some(Ok(_)) = body.frame().await {}
+        let mut number = 0;
+        counts.send_modify(|counts| {
+            counts.submissions += 1;
+            number = counts.submissions;
+        });
+        return text(format!(r#"{{"id":"{number}","polling_url":"{origin}/v1/get_result?id={number}"}}"#));
     }
+    if request.uri().path() == "/picture" {
+        counts.send_modify(|counts| counts.pictures += 1);
+        return Response::new(Full::new(png(2048)));
+    }
+    counts.send_modify(|counts| counts.polls += 1);
+    text(match jobs {
+        Jobs::Endless => r#"{"id":"1","status":"Pending","result":null}"#.to_owned(),
+        Jobs::Instant => {
+            format!(r#"{{"id":"1","status":"Ready","result":{{"sample":"{origin}/picture","seed":1}}}}"#)
+        }
+    })
 }
 
 fn text(json: String) -> Response<Full<Bytes>> {

@@ -15,18 +15,11 @@ mod process;
 mod report;
 mod text_provider;
 
-use std::process::ExitCode;
-
 use arguments::{Arguments, Figure};
+use clap::Parser as _;
 
-fn main() -> ExitCode {
-    let arguments = match Arguments::read(std::env::args().skip(1)) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            report::error(&error);
-            return ExitCode::from(2);
-        }
-    };
+fn main() {
+    let arguments = Arguments::parse();
     gatehouse_harness::run(async {
         match arguments.figure {
             Figure::Crowd => figures::crowd::measure(&arguments).await,
@@ -44,5 +37,4 @@ fn main() -> ExitCode {
             Figure::Text => figures::text::whole(&arguments).await,
         }
     });
-    ExitCode::SUCCESS
 }

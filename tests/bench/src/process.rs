@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_knows_itself() {
+    fn a_process_reads_its_own_figures() {
         let process = Process::of(std::process::id());
         // The peak is read last: it only grows.
         let resident = process.resident();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::load::Load;
 use crate::process::Cpu;
 
 /// Prints a figure and its name.
@@ -10,17 +11,19 @@ pub(crate) fn line(what: &str, figure: impl std::fmt::Display) {
     println!("{what:<40} {figure}");
 }
 
-/// Prints why there are no figures.
-#[expect(clippy::print_stderr, reason = "this program's errors")]
-pub(crate) fn error(message: &str) {
-    eprintln!("{message}");
-}
-
 /// CPU of a process for each of `count` things, whole and by the names of its threads.
 pub(crate) fn cpu(what: &str, cpu: &Cpu, count: usize) {
     line(&format!("CPU, {what}"), micros(each(cpu.whole(), count)));
     for (name, span) in cpu.threads() {
         line(&format!("  of it {name}"), micros(each(span, count)));
+    }
+}
+
+/// How fast requests were answered, and how long each took.
+pub(crate) fn load(what: &str, answer: &str, load: &Load) {
+    line(what, load.rate());
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        line(&format!("{answer} {name}"), millis(load.quantile(share)));
     }
 }
 

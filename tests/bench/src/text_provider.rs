@@ -1,21 +1,17 @@
 //! A provider of text that does nothing but answer, in both protocols: one body, or a stream of as many events as
-//! it was told, each written on its own. Only as much of the wire as the text service read, and shares no code
-//! with anything.
+//! it was told, each written on its own. It speaks only as much of the
+//! wire format as the text service reads, and shares no code with anything.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use gatehouse_harness::serve_connections;
-use http_body_util::{BodyExt as _, Either, Full};
-use hyper::body::{Body, Frame, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use futures_util::{Stream, StreamExt as _, stream};
+use gatehouse_harness::serve_http;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
 
 use crate::arguments::Protocol;
@@ -36,15 +32,7 @@ impl TextProvider {
         let gate = watch::Sender::new(!closed);
         let waiting = watch::Sender::new(0);
         let (opened, counted) = (gate.clone(), waiting.clone());
-        let address = serve_connections(move |stream| {
-            stream.set_nodelay(true).expect("a fresh socket");
-            let (opened, counted) = (opened.clone(), counted.clone());
-            let service = service_fn(move |request| answer(Gate::of(&opened, &counted), request));
-            let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            // A gateway that stops takes its connections with it.
-            async move { drop(served.await) }
-        })
-        .await;
+        let address = serve_http(move |request| answer(opened.clone(), counted.clone(), request)).await;
         Self { address, gate, waiting }
     }
 
@@ -61,19 +49,42 @@ impl TextProvider {
 }
 
 async fn answer(
-    gate: Gate,
+    gate: watch::Sender<bool>,
+    waiting: watch::Sender<usize>,
     request: Request<Incoming>,
-) -> Result<Response<Either<Full<Bytes>, EventStream>>, Infallible> {
+) -> Response<BoxBody<Bytes, Infallible>> {
     let protocol = Protocol::of_path(request.uri().path());
     let body = request.into_body().collect().await.expect("a whole request").to_bytes();
     let streamed = body.windows(13).any(|window| window == br#""stream":true"#);
     let (kind, body) = if streamed {
-        let events = EventStream { pieces: pieces(protocol).into(), at: 0, yielded: false, gate };
-        ("text/event-stream; charset=utf-8", Either::Right(events))
+        ("text/event-stream; charset=utf-8", BoxBody::new(StreamBody::new(frames(protocol, gate, waiting))))
     } else {
-        ("application/json", Either::Left(Full::new(whole(protocol).into())))
+        ("application/json", BoxBody::new(Full::new(whole(protocol).into())))
     };
-    Ok(Response::builder().header("content-type", kind).body(body).expect("literal headers"))
+    Response::builder().header("content-type", kind).body(body).expect("literal headers")
+}
+
+/// A stream's frames. It yields before each but the first, so that each is a write of its own, and stops behind the
+/// frame, the beginning of a text and its first word until the gate opens.
+fn frames(
+    protocol: Protocol,
+    gate: watch::Sender<bool>,
+    waiting: watch::Sender<usize>,
+) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    stream::iter(pieces(protocol)).enumerate().then(move |(at, piece)| {
+        let (mut opened, waiting) = (gate.subscribe(), waiting.clone());
+        async move {
+            if at == 3 && !*opened.borrow() {
+                waiting.send_modify(|waiting| *waiting += 1);
+                // The provider outlives its streams.
+                let _ = opened.wait_for(|open| *open).await;
+            }
+            if at > 0 {
+                tokio::task::yield_now().await;
+            }
+            Ok(Frame::data(piece))
+        }
+    })
 }
 
 fn whole(protocol: Protocol) -> &'static str {
@@ -87,7 +98,7 @@ fn whole(protocol: Protocol) -> &'static str {
     }
 }
 
-/// A stream's events as they gateway on the wire.
+/// A stream's events as they are on the wire.
 fn pieces(protocol: Protocol) -> Vec<Bytes> {
     let mut pieces = Vec::with_capacity(EVENTS + 5);
     match protocol {
@@ -136,60 +147,4 @@ fn pieces(protocol: Protocol) -> Vec<Bytes> {
         }
     }
     pieces
-}
-
-/// Holds a stream until the gate opens.
-enum Gate {
-    Open,
-    Closed(Pin<Box<dyn Future<Output = ()> + Send>>),
-}
-
-impl Gate {
-    fn of(opened: &watch::Sender<bool>, waiting: &watch::Sender<usize>) -> Self {
-        if *opened.borrow() {
-            return Self::Open;
-        }
-        let (mut opened, waiting) = (opened.subscribe(), waiting.clone());
-        Self::Closed(Box::pin(async move {
-            waiting.send_modify(|waiting| *waiting += 1);
-            // The provider outlives its streams.
-            let _ = opened.wait_for(|open| *open).await;
-        }))
-    }
-}
-
-/// A streamed body. It yields after each piece, so that each is a write of its own.
-struct EventStream {
-    pieces: Arc<[Bytes]>,
-    at: usize,
-    yielded: bool,
-    gate: Gate,
-}
-
-impl Body for EventStream {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        // The frame, the beginning of a text and its first word.
-        if self.at == 3
-            && let Gate::Closed(opened) = &mut self.gate
-        {
-            if opened.as_mut().poll(cx).is_pending() {
-                return Poll::Pending;
-            }
-            self.gate = Gate::Open;
-        }
-        if !std::mem::replace(&mut self.yielded, true) && self.at > 0 {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        self.yielded = false;
-        let piece = self.pieces.get(self.at).cloned();
-        self.at += 1;
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
-    }
 }

@@ -24,10 +24,10 @@ const client = ({ key = "main", ...more } = {}) =>
 
 const user = (content) => [{ role: "user", content }];
 
-const create = (asked, house = client(), options = undefined) =>
-  house.messages.create({ model: SONNET, max_tokens: 100, ...asked }, options);
+const create = (asked, api = client(), options = undefined) =>
+  api.messages.create({ model: SONNET, max_tokens: 100, ...asked }, options);
 
-const helper = (asked, house = client()) => house.messages.stream({ model: SONNET, max_tokens: 100, ...asked });
+const helper = (asked, api = client()) => api.messages.stream({ model: SONNET, max_tokens: 100, ...asked });
 
 const textOf = (message) => message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
 
@@ -241,8 +241,8 @@ check(7, "retries", async () => {
     [errors.PaymentRequiredError ?? generic, { messages: QUESTION }, "poor", 402],
     [Anthropic.BadRequestError, { messages: [] }, "main", 400],
   ]) {
-    const house = client({ key, maxRetries: 2 });
-    await calls(SURFACE, () => raises(kind, () => create(asked, house)), 1, [status]);
+    const api = client({ key, maxRetries: 2 });
+    await calls(SURFACE, () => raises(kind, () => create(asked, api)), 1, [status]);
   }
 });
 
@@ -382,8 +382,8 @@ check(17, "its answers, streamed", async () => {
 });
 
 check(18, "two hundred calls on one client", async () => {
-  const house = client();
-  await many(() => house.models.retrieve(SONNET));
+  const api = client();
+  await many(() => api.models.retrieve(SONNET));
 });
 
 check(19, "a key that is refused", async () => {

@@ -33,11 +33,11 @@ const client = ({ key = "main", ...more } = {}) =>
 
 const user = (content) => [{ role: "user", content }];
 
-const create = (asked, house = client()) => house.chat.completions.create({ model: "gpt-sim", ...asked });
+const create = (asked, api = client()) => api.chat.completions.create({ model: "gpt-sim", ...asked });
 
 // Version 4 keeps its helpers in the beta namespace.
-const helper = (asked, house = client()) =>
-  (house.chat.completions.stream ? house.chat.completions : house.beta.chat.completions).stream({ model: "gpt-sim", ...asked });
+const helper = (asked, api = client()) =>
+  (api.chat.completions.stream ? api.chat.completions : api.beta.chat.completions).stream({ model: "gpt-sim", ...asked });
 
 const joined = (chunks) => chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("");
 
@@ -144,17 +144,17 @@ check(1, "models", async () => {
 });
 
 check(2, "hybrid is refused by name", async () => {
-  const house = client({ defaultHeaders: { "x-response-format": "hybrid" } });
-  const error = await raises(OpenAI.BadRequestError, () => create({ messages: QUESTION }, house));
+  const api = client({ defaultHeaders: { "x-response-format": "hybrid" } });
+  const error = await raises(OpenAI.BadRequestError, () => create({ messages: QUESTION }, api));
   holds(error.message.includes("expected wrapped or bare"), error.message);
 });
 
 check(3, "wrapped, through the raw response", async () => {
-  const house = client({ defaultHeaders: {} });
-  const raw = await (await create({ messages: QUESTION }, house).asResponse()).json();
+  const api = client({ defaultHeaders: {} });
+  const raw = await (await create({ messages: QUESTION }, api).asResponse()).json();
   equal([Object.keys(raw).sort(), raw.code], [["code", "data"], 200]);
   looksRight(raw.data);
-  const chunks = await all(create({ messages: QUESTION, stream: true }, house));
+  const chunks = await all(create({ messages: QUESTION, stream: true }, api));
   equal(joined(chunks), raw.data.choices[0].message.content, "streams are never wrapped");
 });
 
@@ -212,8 +212,8 @@ check(7, "retries", async () => {
     [OpenAI.APIError, { messages: QUESTION }, "poor", 402],
     [OpenAI.BadRequestError, { messages: [] }, "main", 400],
   ]) {
-    const house = client({ key, maxRetries: 2 });
-    await calls(SURFACE, () => raises(kind, () => create(asked, house)), 1, [status]);
+    const api = client({ key, maxRetries: 2 });
+    await calls(SURFACE, () => raises(kind, () => create(asked, api)), 1, [status]);
   }
 });
 
@@ -319,8 +319,8 @@ check(17, "its answers, streamed", async () => {
 });
 
 check(18, "two hundred calls on one client", async () => {
-  const house = client();
-  await many(() => house.models.retrieve("gpt-sim"));
+  const api = client();
+  await many(() => api.models.retrieve("gpt-sim"));
 });
 
 await main("openai");

@@ -44,9 +44,9 @@ def user(text):
     return [{"role": "user", "content": text}]
 
 
-def create(house=None, **asked):
-    house = house or client()
-    return house.messages.create(**{"model": SONNET, "max_tokens": 100, **asked})
+def create(api=None, **asked):
+    api = api or client()
+    return api.messages.create(**{"model": SONNET, "max_tokens": 100, **asked})
 
 
 def text_of(message):
@@ -244,12 +244,12 @@ def beta():
 @check(4, "asynchronously")
 async def asynchronous():
     asked = {"model": SONNET, "max_tokens": 100, "messages": QUESTION}
-    async with client(AsyncAnthropic) as house:
-        whole = await house.messages.create(**asked)
+    async with client(AsyncAnthropic) as api:
+        whole = await api.messages.create(**asked)
         looks_right(whole)
-        events = [event async for event in await house.messages.create(stream=True, **asked)]
+        events = [event async for event in await api.messages.create(stream=True, **asked)]
         equal("".join(e.delta.text for e in events if e.type == "content_block_delta"), text_of(whole))
-        async with house.messages.stream(**asked) as helper:
+        async with api.messages.stream(**asked) as helper:
             final = await helper.get_final_message()
         equal(text_of(final), text_of(whole))
 
@@ -264,17 +264,17 @@ def models():
 @check(5, "which header counts")
 def headers():
     asked = {"messages": QUESTION}
-    for house in (client(), Anthropic(base_url=GATEWAY, auth_token=KEYS["main"])):
+    for api in (client(), Anthropic(base_url=GATEWAY, auth_token=KEYS["main"])):
         bill = Bill()
-        looks_right(create(house, **asked))
+        looks_right(create(api, **asked))
         holds(bill.charged() > 0, "charged to the key's account")
     both = {"Authorization": f"Bearer {KEYS['main']}", "X-Api-Key": KEYS["other"]}
     bill, other = Bill(), Bill("other")
     looks_right(create(client(default_headers=both), **asked))
     equal((bill.charged(), other.charged() > 0), (0, True), "x-api-key pays")
     for wrong in ("Authorization", "X-Api-Key"):
-        house = client(default_headers={**both, wrong: "Bearer sk-wrong" if wrong == "Authorization" else "sk-wrong"})
-        looks_right(create(house, **asked))
+        api = client(default_headers={**both, wrong: "Bearer sk-wrong" if wrong == "Authorization" else "sk-wrong"})
+        looks_right(create(api, **asked))
 
 
 def name(current, older=None):
@@ -345,12 +345,12 @@ def crowded():
 
 @check(7, "retries")
 def retries():
-    house = client(max_retries=2)
+    api = client(max_retries=2)
     limited = {"model": "lm-lone", "messages": user("[[429]] hello")}
 
     def try_thrice():
         try:
-            create(house, **limited)
+            create(api, **limited)
         except anthropic.APIStatusError as error:
             holds(error.status_code in (429, 503), error)
 
@@ -360,8 +360,8 @@ def retries():
         (("PaymentRequiredError", "APIStatusError"), {"messages": QUESTION}, "poor", 402),
         (("BadRequestError",), {"messages": []}, "main", 400),
     ]:
-        house = client(key=key, max_retries=2)
-        calls(SURFACE, lambda: raises(name(*classes), create, house, **asked), 1, (status,))
+        api = client(key=key, max_retries=2)
+        calls(SURFACE, lambda: raises(name(*classes), create, api, **asked), 1, (status,))
 
 
 @check(8, "an overloaded provider is hidden, and paid once")
@@ -426,8 +426,8 @@ def leaving():
 async def leaving_asynchronously():
     bill = Bill()
     asked = {"model": SONNET, "max_tokens": 100, "messages": user("[[stall:3]] another long story")}
-    async with client(AsyncAnthropic) as house:
-        async with house.messages.stream(**asked) as helper:
+    async with client(AsyncAnthropic) as api:
+        async with api.messages.stream(**asked) as helper:
             async for _ in helper.text_stream:
                 break
     ask("release", held=1)
@@ -452,8 +452,8 @@ async def slow_asynchronously():
     spy = Spy(b'event: ping\ndata: {"type": "ping"}\n\n')
     http = anthropic.DefaultAsyncHttpxClient(event_hooks={"response": [spy.async_hook]})
     asked = user("[[stall:1]] [[words:5]] one two three four")
-    async with client(AsyncAnthropic, http_client=http) as house:
-        async with house.messages.stream(model=SONNET, max_tokens=100, messages=asked) as helper:
+    async with client(AsyncAnthropic, http_client=http) as api:
+        async with api.messages.stream(model=SONNET, max_tokens=100, messages=asked) as helper:
             final = await helper.get_final_message()
     equal(text_of(final), "you wrote: one two three")
     holds(spy.pings, spy.seen)
@@ -584,8 +584,8 @@ def translated_streams():
 
 @check(18, "two hundred calls on one client")
 def many_calls():
-    house = client()
-    many(lambda: house.models.retrieve(SONNET))
+    api = client()
+    many(lambda: api.models.retrieve(SONNET))
 
 
 @check(19, "a key that is refused")

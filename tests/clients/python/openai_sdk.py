@@ -202,12 +202,12 @@ def clone():
 
 @check(1, "asynchronously")
 async def asynchronous():
-    async with client(AsyncOpenAI) as house:
-        whole = await house.chat.completions.create(model="gpt-sim", messages=QUESTION)
+    async with client(AsyncOpenAI) as api:
+        whole = await api.chat.completions.create(model="gpt-sim", messages=QUESTION)
         looks_right(whole)
-        chunks = [c async for c in await house.chat.completions.create(model="gpt-sim", messages=QUESTION, stream=True)]
+        chunks = [c async for c in await api.chat.completions.create(model="gpt-sim", messages=QUESTION, stream=True)]
         equal(joined(chunks), whole.choices[0].message.content)
-        async with house.chat.completions.stream(model="gpt-sim", messages=QUESTION) as events:
+        async with api.chat.completions.stream(model="gpt-sim", messages=QUESTION) as events:
             final = await events.get_final_completion()
         equal(final.choices[0].message.content, whole.choices[0].message.content)
 
@@ -221,25 +221,25 @@ def models():
 
 @check(2, "hybrid is refused by name")
 def hybrid():
-    house = client(default_headers={"x-response-format": "hybrid"})
-    error = raises(openai.BadRequestError, house.chat.completions.create, model="gpt-sim", messages=QUESTION)
+    api = client(default_headers={"x-response-format": "hybrid"})
+    error = raises(openai.BadRequestError, api.chat.completions.create, model="gpt-sim", messages=QUESTION)
     holds("expected wrapped or bare" in error.message, error.message)
 
 
 @check(3, "wrapped, through the raw response")
 def wrapped():
-    house = client(default_headers={})
-    raw = json.loads(house.chat.completions.with_raw_response.create(model="gpt-sim", messages=QUESTION).text)
+    api = client(default_headers={})
+    raw = json.loads(api.chat.completions.with_raw_response.create(model="gpt-sim", messages=QUESTION).text)
     equal((sorted(raw), raw["code"]), (["code", "data"], 200))
     looks_right(ChatCompletion.model_validate(raw["data"]))
-    chunks = list(house.chat.completions.create(model="gpt-sim", messages=QUESTION, stream=True))
+    chunks = list(api.chat.completions.create(model="gpt-sim", messages=QUESTION, stream=True))
     equal(joined(chunks), raw["data"]["choices"][0]["message"]["content"], "streams are never wrapped")
 
 
 @check(3, "bare, by the key's setting")
 def bare_by_key():
-    house = client(key="bare", default_headers={})
-    looks_right(house.chat.completions.create(model="gpt-sim", messages=QUESTION))
+    api = client(key="bare", default_headers={})
+    looks_right(api.chat.completions.create(model="gpt-sim", messages=QUESTION))
 
 
 ERRORS = [
@@ -293,12 +293,12 @@ def crowded():
 
 @check(7, "retries")
 def retries():
-    house = client(max_retries=2)
+    api = client(max_retries=2)
     limited = {"model": "gpt-lone", "messages": user("[[429]] hello")}
 
     def try_thrice():
         try:
-            house.chat.completions.create(**limited)
+            api.chat.completions.create(**limited)
         except openai.APIStatusError as error:
             holds(error.status_code in (429, 503), error)
 
@@ -308,8 +308,8 @@ def retries():
         (openai.APIStatusError, {"model": "gpt-sim", "messages": QUESTION}, "poor", 402),
         (openai.BadRequestError, {"model": "gpt-sim", "messages": []}, "main", 400),
     ]:
-        house = client(key=key, max_retries=2)
-        calls(SURFACE, lambda: raises(kind, house.chat.completions.create, **asked), 1, (status,))
+        api = client(key=key, max_retries=2)
+        calls(SURFACE, lambda: raises(kind, api.chat.completions.create, **asked), 1, (status,))
 
 
 @check(8, "an overloaded provider is hidden, and paid once")
@@ -350,8 +350,8 @@ def no_end():
 @check(9, "a stream without words is free")
 def nothing_said():
     bill = Bill()
-    house = client()
-    stream = house.chat.completions.create(model="gpt-cut", messages=user("[[cut:0]] hello"), stream=True)
+    api = client()
+    stream = api.chat.completions.create(model="gpt-cut", messages=user("[[cut:0]] hello"), stream=True)
     raises(openai.APIError, lambda: list(stream))
     equal(bill.charged(), 0)
 
@@ -371,9 +371,9 @@ def leaving():
 @check(10, "the same, asynchronously")
 async def leaving_asynchronously():
     bill = Bill()
-    async with client(AsyncOpenAI) as house:
+    async with client(AsyncOpenAI) as api:
         asked = user("[[stall:3]] another long story")
-        stream = await house.chat.completions.create(model="gpt-sim", messages=asked, stream=True)
+        stream = await api.chat.completions.create(model="gpt-sim", messages=asked, stream=True)
         async for _ in stream:
             break
         await stream.close()
@@ -396,9 +396,9 @@ def slow():
 async def slow_asynchronously():
     spy = Spy(b": ping\n\n")
     http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [spy.async_hook]})
-    async with client(AsyncOpenAI, http_client=http) as house:
+    async with client(AsyncOpenAI, http_client=http) as api:
         asked = user("[[stall:1]] [[words:5]] one two three four")
-        chunks = [c async for c in await house.chat.completions.create(model="gpt-sim", messages=asked, stream=True)]
+        chunks = [c async for c in await api.chat.completions.create(model="gpt-sim", messages=asked, stream=True)]
     equal(joined(chunks), "you wrote: one two three")
     holds(spy.pings, spy.seen)
 
@@ -407,8 +407,8 @@ async def slow_asynchronously():
 def base_urls():
     looks_right(client(base_url=f"{GATEWAY}/v1/").chat.completions.create(model="gpt-sim", messages=QUESTION))
     for wrong in (GATEWAY, f"{GATEWAY}/v1/v1", f"{GATEWAY}/v1/chat/completions"):
-        house = client(base_url=wrong)
-        error = raises(openai.NotFoundError, house.chat.completions.create, model="gpt-sim", messages=QUESTION)
+        api = client(base_url=wrong)
+        error = raises(openai.NotFoundError, api.chat.completions.create, model="gpt-sim", messages=QUESTION)
         holds(f"the base URL is {GATEWAY}/v1" in error.message, f"{wrong}: {error.message}")
 
 
@@ -491,8 +491,8 @@ def translated_streams():
 
 @check(18, "two hundred calls on one client")
 def many_calls():
-    house = client()
-    many(lambda: house.models.retrieve("gpt-sim"))
+    api = client()
+    many(lambda: api.models.retrieve("gpt-sim"))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ enum Mode {
 struct State {
     now: UnixMs,
     pending: Vec<PendingPause>,
+    /// Pauses of this length panic.
+    panics: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -60,7 +62,7 @@ impl TestClock {
     }
 
     fn new(mode: Mode, ms: u64) -> Arc<Self> {
-        let state = State { now: UnixMs(ms), pending: Vec::new() };
+        let state = State { now: UnixMs(ms), pending: Vec::new(), panics: None };
         Arc::new(Self { mode, state: Mutex::new(state), changed: watch::Sender::new(()) })
     }
 
@@ -81,6 +83,11 @@ impl TestClock {
     pub async fn end_pauses(&self, span: Duration) {
         self.armed(span).await;
         end(self.state().pending.extract_if(.., |pause| pause.span == span));
+    }
+
+    /// From now on a pause of this length panics, as a bug beside it would.
+    pub fn panic_in_pauses(&self, span: Option<Duration>) {
+        self.state().panics = span;
     }
 
     /// How many pauses of this length are under way.
@@ -124,6 +131,8 @@ impl Clock for TestClock {
 
     #[expect(clippy::disallowed_methods, reason = "the clock of tests")]
     fn pause(&self, span: Duration) -> Pause {
+        let panics = self.state().panics == Some(span);
+        assert!(!panics, "a bug where a pause of {span:?} begins");
         match &self.mode {
             Mode::SkipPauses => return Box::pin(std::future::ready(())),
             Mode::Real(held) if !held.contains(&span) => return Box::pin(tokio::time::sleep(span)),

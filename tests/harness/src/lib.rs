@@ -17,6 +17,6 @@ pub use clock::TestClock;
 pub use fixture::{component, puppet, puppet_claiming};
 pub use gateway::{Caller, Gateway, Setup};
 pub use http::{Connection, End, Error, PersistentClient, Response, send, send_to, try_send};
-pub use provider::{Provider, Received, Reply, reply, serve_connections};
+pub use provider::{Provider, Received, Reply, reply, serve_connections, serve_http};
 pub use seed::TestSeed;
 pub use wait::{run, until};

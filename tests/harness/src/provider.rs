@@ -7,9 +7,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{HeaderMap, Method, Version};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
@@ -140,6 +142,25 @@ impl Script {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).push(received.clone());
         Ok((self.answer)(&received))
     }
+}
+
+/// A server that gives each HTTP/1.1 request to `answer`; nothing is kept of it. Returns its address.
+pub async fn serve_http<F, B>(
+    answer: impl Fn(http::Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+) -> SocketAddr
+where
+    F: Future<Output = http::Response<B>> + Send + 'static,
+    B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+{
+    serve_connections(move |stream| {
+        stream.set_nodelay(true).expect("a fresh socket");
+        let answer = answer.clone();
+        let service = service_fn(move |request| answer(request).map(Ok::<_, Infallible>));
+        let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        // A client that stops takes its connections with it.
+        async move { drop(served.await) }
+    })
+    .await
 }
 
 /// A server for tests that speak bytes: gives each connection to `act`. Returns its address.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 /// How long a condition may take to become true before the test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a test on a multi-threaded runtime of its own.
 pub fn run<T>(test: impl Future<Output = T>) -> T {

@@ -81,7 +81,7 @@ impl Scene {
     pub(crate) async fn finish(&self, script: &Value) -> Value {
         let answer = self.submit(script).await;
         assert_eq!(answer.status, 200, "{script}: {}", answer.json());
-        end_of(&self.caller, &answer.json()).await
+        self.caller.end_of(&answer.task_id()).await
     }
 }
 
@@ -93,17 +93,3 @@ const PROVIDERS: [(&str, &str); 4] = [
     ("trap-query", "{ query = \"key\" }"),
     ("bfl", ""),
 ];
-
-/// The end of the task a receipt names.
-pub(crate) async fn end_of(caller: &Caller, receipt: &Value) -> Value {
-    let task = receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("no receipt: {receipt}"));
-    for _ in 0..4 {
-        let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
-        assert_eq!(answer.status, 200, "{}", answer.json());
-        let task = answer.json()["data"].clone();
-        if task["status"] == "completed" || task["status"] == "failed" {
-            return task;
-        }
-    }
-    panic!("task {task} does not end");
-}

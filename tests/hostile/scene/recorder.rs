@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use gatehouse_harness::serve_connections;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::secret_forms;
@@ -29,20 +30,17 @@ struct Shared {
 impl Recorder {
     /// A provider that knows these secrets and echoes those it receives.
     pub(crate) async fn start(secrets: &[String]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
             seen: Mutex::default(),
             secrets: secrets.to_vec(),
             open: watch::Sender::new(false),
         });
         let serving = Arc::clone(&shared);
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let shared = Arc::clone(&serving);
-                tokio::spawn(async move { shared.serve(stream).await });
-            }
-        });
+        let address = serve_connections(move |stream| {
+            let shared = Arc::clone(&serving);
+            async move { shared.serve(stream).await.unwrap_or_default() }
+        })
+        .await;
         Self { address, shared }
     }
 

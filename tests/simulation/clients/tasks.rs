@@ -161,12 +161,18 @@ pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> R
 pub(crate) async fn list(system: &System, key: usize) -> Result<(), String> {
     let filter = TaskFilter { limit: 100, ..TaskFilter::default() };
     let page = system.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
-    let (tasks, more) = (page.tasks, page.next.is_some());
-    let oracle = system.simulation.oracle();
+    let (tasks, more) = (page.tasks, page.more);
     let mine = |seen: &&Seen| seen.task.customer == keys()[key].customer;
-    let expected = oracle.seen.values().filter(mine).count();
+    let expected = system.simulation.oracle().seen.values().filter(mine).count();
     if more || tasks.len() != expected || tasks.iter().any(|task| task.customer != keys()[key].customer) {
         return Err(format!("I9: key {key} lists {} tasks of {expected}", tasks.len()));
+    }
+    for status in Status::ALL {
+        let filter = TaskFilter { status: Some(status), ..filter.clone() };
+        let page = system.driver.tasks(&keys()[key], &filter).await.map_err(|error| error.to_string())?;
+        if !page.tasks.iter().eq(tasks.iter().filter(|task| task.status == status)) {
+            return Err(format!("I9: key {key} lists other tasks when asked for those {}", status.as_str()));
+        }
     }
     Ok(())
 }

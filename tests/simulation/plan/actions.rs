@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     /// How the provider answers each text request, by prompt.
     pub(crate) text_outcomes: BTreeMap<String, VecDeque<TextOutcome>>,
     pub(crate) outages: Outages,
-    /// Whether the dice inject faults.
+    /// Whether faults are injected at random.
     pub(crate) faults: bool,
     /// The seed of the system's own randomness.
     pub(crate) seed: u64,

@@ -15,30 +15,30 @@ use crate::random::Random;
 impl Plan {
     /// The plan of a seed.
     pub(crate) fn from_seed(seed: u64) -> Self {
-        let dice = Random::new(seed ^ 0x0070_6c61_6e00);
-        let limit_s = [60, 120, 120, 300, 300, 1800][dice.below(6)];
+        let random = Random::new(seed ^ 0x0070_6c61_6e00);
+        let limit_s = [60, 120, 120, 300, 300, 1800][random.below(6)];
         let mut plan = Self {
             actions: Vec::new(),
             task_outcomes: BTreeMap::new(),
             text_outcomes: BTreeMap::new(),
-            outages: outages(&dice),
+            outages: outages(&random),
             faults: true,
             seed: !seed,
             limit_s,
         };
-        let tasks = 3 + dice.below(8);
+        let tasks = 3 + random.below(8);
         for number in 0..tasks {
-            plan.add_task(&dice, number);
+            plan.add_task(&random, number);
         }
-        for _ in 0..dice.below(4) {
-            let at = dice.below(90_000) as u64;
-            let action = match dice.below(12) {
-                0..=3 => Action::Activate(dice.below(plugins::WITH_TASKS)),
-                4 | 5 => Action::RollBack(plugins::FAMILIES[dice.below(plugins::WITH_TASKS)]),
-                6 => Action::Revoke(1 + dice.below(KEY_COUNT - 1)),
-                7 => Action::SetClock(dice.below(400_000) as i64),
-                8 => Action::SetClock(-(dice.below(30_000) as i64)),
-                _ => Action::Restart(dice.below(5) as i64 - 2),
+        for _ in 0..random.below(4) {
+            let at = random.below(90_000) as u64;
+            let action = match random.below(12) {
+                0..=3 => Action::Activate(random.below(plugins::WITH_TASKS)),
+                4 | 5 => Action::RollBack(plugins::FAMILIES[random.below(plugins::WITH_TASKS)]),
+                6 => Action::Revoke(1 + random.below(KEY_COUNT - 1)),
+                7 => Action::SetClock(random.below(400_000) as i64),
+                8 => Action::SetClock(-(random.below(30_000) as i64)),
+                _ => Action::Restart(random.below(5) as i64 - 2),
             };
             plan = plan.with(at, action);
         }
@@ -46,24 +46,24 @@ impl Plan {
         plan
     }
 
-    fn add_texts(&mut self, dice: &Random) {
-        for number in 0..dice.below(7) {
-            let text = TextCall::any(dice, number);
-            self.text_outcomes.insert(text.prompt.clone(), TextOutcome::any(dice));
-            self.actions.push((dice.below(90_000) as u64, Action::Text(text)));
+    fn add_texts(&mut self, random: &Random) {
+        for number in 0..random.below(7) {
+            let text = TextCall::any(random, number);
+            self.text_outcomes.insert(text.prompt.clone(), TextOutcome::any(random));
+            self.actions.push((random.below(90_000) as u64, Action::Text(text)));
         }
-        if dice.once_in(3) {
-            let version = plugins::WITH_TASKS + dice.below(plugins::FAMILIES.len() - plugins::WITH_TASKS);
-            self.actions.push((dice.below(90_000) as u64, Action::Activate(version)));
+        if random.once_in(3) {
+            let version = plugins::WITH_TASKS + random.below(plugins::FAMILIES.len() - plugins::WITH_TASKS);
+            self.actions.push((random.below(90_000) as u64, Action::Activate(version)));
         }
         self.actions.sort_by_key(|(at, _)| *at);
     }
 
-    fn add_task(&mut self, dice: &Random, number: usize) {
+    fn add_task(&mut self, random: &Random, number: usize) {
         let prompt = format!("picture {number}");
-        let at = dice.below(60_000) as u64;
-        let key = dice.below(KEY_COUNT);
-        let kind = match dice.below(16) {
+        let at = random.below(60_000) as u64;
+        let key = random.below(KEY_COUNT);
+        let kind = match random.below(16) {
             0 => SubmissionKind::Doomed,
             1 => SubmissionKind::Invalid,
             2 => SubmissionKind::Unknown,
@@ -71,19 +71,19 @@ impl Plan {
             6..=9 => SubmissionKind::Good("scribe-1"),
             _ => SubmissionKind::Good("ctx-pro"),
         };
-        let token = dice.once_in(3).then(|| format!("token {}", dice.below(3)));
+        let token = random.once_in(3).then(|| format!("token {}", random.below(3)));
         let submission = Submission { key, kind, prompt: prompt.clone(), token: token.clone() };
-        self.task_outcomes.insert(prompt.clone(), task_outcome(dice));
+        self.task_outcomes.insert(prompt.clone(), task_outcome(random));
         self.actions.push((at, Action::Submit(submission.clone())));
         if token.is_some() {
             // Clients without an answer send it again, and some that had one.
-            self.actions.push((at + 1 + dice.below(20_000) as u64, Action::Submit(submission)));
+            self.actions.push((at + 1 + random.below(20_000) as u64, Action::Submit(submission)));
         }
-        for _ in 0..dice.below(4) {
-            let then = at + dice.below(80_000) as u64;
-            let action = match dice.below(8) {
+        for _ in 0..random.below(4) {
+            let then = at + random.below(80_000) as u64;
+            let action = match random.below(8) {
                 0..=2 => Action::Read(prompt.clone()),
-                3 => Action::Await(prompt.clone(), dice.below(60_000) as u64),
+                3 => Action::Await(prompt.clone(), random.below(60_000) as u64),
                 4 => Action::List(key),
                 _ => Action::Cancel(prompt.clone()),
             };
@@ -94,36 +94,38 @@ impl Plan {
 }
 
 impl TextCall {
-    fn any(dice: &Random, number: usize) -> Self {
+    fn any(random: &Random, number: usize) -> Self {
         Self {
-            key: dice.below(KEY_COUNT),
+            key: random.below(KEY_COUNT),
             prompt: format!("prompt {number}"),
-            client: CLIENTS[dice.below(2)],
-            protocol: [Protocol::Messages, Protocol::Chat][dice.below(2)],
-            streaming: !dice.once_in(3),
-            leaves: dice.once_in(4).then(|| [10, 1_000, 20_000][dice.below(3)] * dice.below(10) as u64 / 5),
+            client: CLIENTS[random.below(2)],
+            protocol: [Protocol::Messages, Protocol::Chat][random.below(2)],
+            streaming: !random.once_in(3),
+            leaves: random
+                .once_in(4)
+                .then(|| [10, 1_000, 20_000][random.below(3)] * random.below(10) as u64 / 5),
         }
     }
 }
 
-fn task_outcome(dice: &Random) -> TaskOutcome {
+fn task_outcome(random: &Random) -> TaskOutcome {
     let mut answers = VecDeque::new();
-    while dice.once_in(3) && answers.len() < 3 {
-        answers.push_back(Answer::TooMany([None, Some(1), Some(20), Some(240)][dice.below(4)]));
+    while random.once_in(3) && answers.len() < 3 {
+        answers.push_back(Answer::TooMany([None, Some(1), Some(20), Some(240)][random.below(4)]));
     }
-    answers.push_back(match dice.below(16) {
+    answers.push_back(match random.below(16) {
         0 | 1 => Answer::TakeAndHangUp,
         2 => Answer::TakeAndAnswerGarbage,
         // The system waits two minutes for an answer to a submission.
-        3 | 4 => Answer::TakeSlowly(dice.below(180_000) as u64),
+        3 | 4 => Answer::TakeSlowly(random.below(180_000) as u64),
         5 => Answer::HangUp,
-        6 => Answer::Error([400, 402, 422, 500, 503][dice.below(5)]),
+        6 => Answer::Error([400, 402, 422, 500, 503][random.below(5)]),
         _ => Answer::Take,
     });
     TaskOutcome {
         answers,
-        works: [1_000, 10_000, 30_000, 110_000][dice.below(4)] + dice.below(10_000) as u64,
-        end: match dice.below(16) {
+        works: [1_000, 10_000, 30_000, 110_000][random.below(4)] + random.below(10_000) as u64,
+        end: match random.below(16) {
             0 => JobEnd::Empty,
             1 => JobEnd::Moderated,
             2 => JobEnd::Error,
@@ -131,22 +133,22 @@ fn task_outcome(dice: &Random) -> TaskOutcome {
             5 => JobEnd::Lost,
             _ => JobEnd::Ready,
         },
-        broken_fetches: if dice.once_in(6) { dice.below(12) as u32 } else { 0 },
+        broken_fetches: if random.once_in(6) { random.below(12) as u32 } else { 0 },
     }
 }
 
-fn outages(dice: &Random) -> Outages {
+fn outages(random: &Random) -> Outages {
     let span = || {
-        let from = dice.below(90_000) as u64;
-        (from, from + dice.below(60_000) as u64)
+        let from = random.below(90_000) as u64;
+        (from, from + random.below(60_000) as u64)
     };
     let mut outages = Outages::default();
-    if dice.once_in(4) {
+    if random.once_in(4) {
         outages.unreachable.push(span());
     }
-    if dice.once_in(4) {
+    if random.once_in(4) {
         let (from, to) = span();
-        outages.rate_limits.push((from, to, [None, Some(3), Some(30)][dice.below(3)]));
+        outages.rate_limits.push((from, to, [None, Some(3), Some(30)][random.below(3)]));
     }
     outages
 }

@@ -1,5 +1,5 @@
 //! The provider's image endpoints: the context image API. Its record decides each answer; while faults are injected,
-//! the dice do too. The record outlives every process of the system.
+//! the random faults do too. The record outlives every process of the system.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,8 +97,8 @@ async fn poll(simulation: &Simulation, query: &str) -> Result<Page, HungUp> {
     let status =
         |word: &str, result: Value| page(200, &json!({"id": query, "status": word, "result": result}));
     if now < job.done {
-        // It may be less than it was before.
-        let progress = json!(simulation.dice.below(100) as f64 / 100.0);
+        // It may be less than it was before. Not random: until its first crash a run is as any other of its plan.
+        let progress = json!((now % 100) as f64 / 100.0);
         return Ok(page(200, &json!({"id": query, "status": "Pending", "progress": progress})));
     }
     Ok(match simulation.provider().outcome(&job.prompt).end {
@@ -116,7 +116,7 @@ async fn poll(simulation: &Simulation, query: &str) -> Result<Page, HungUp> {
 
 /// How else a poll may be answered.
 async fn poll_fault(simulation: &Simulation) -> Option<Result<Page, HungUp>> {
-    Some(match simulation.dice.below(24) {
+    Some(match simulation.fault_random.below(24) {
         0 => Err(HungUp),
         1 => Ok(page(503, &json!({"detail": "try later"}))),
         2 => Ok(text(200, "{\"status\": \"Rea")),
@@ -126,7 +126,7 @@ async fn poll_fault(simulation: &Simulation) -> Option<Result<Page, HungUp>> {
         6 => Ok(page(200, &json!({"status": "Pending", "progress": null}))),
         7 => {
             // Longer than the system waits, or a little less.
-            VirtualClock::pause(simulation.dice.millis(500..40_000)).await;
+            VirtualClock::pause(simulation.fault_random.millis(500..40_000)).await;
             return None;
         }
         _ => return None,
@@ -139,10 +139,10 @@ async fn deliver(simulation: &Simulation, path: &str) -> Result<Page, HungUp> {
         return Ok(text(403, "<Error>AuthenticationFailed</Error>"));
     };
     if simulation.injects_faults() {
-        match simulation.dice.below(16) {
+        match simulation.fault_random.below(16) {
             0 => return Err(HungUp),
             1 => return Ok(text(200, "<html>busy</html>")),
-            2 => VirtualClock::pause(simulation.dice.millis(1_000..30_000)).await,
+            2 => VirtualClock::pause(simulation.fault_random.millis(1_000..30_000)).await,
             _ => {}
         }
     }

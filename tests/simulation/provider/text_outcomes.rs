@@ -29,22 +29,22 @@ pub(crate) enum TextOutcome {
 }
 
 impl TextOutcome {
-    pub(crate) fn any(dice: &Random) -> VecDeque<Self> {
+    pub(crate) fn any(random: &Random) -> VecDeque<Self> {
         let mut all = VecDeque::new();
-        while dice.once_in(3) && all.len() < 3 {
-            all.push_back(match dice.below(3) {
+        while random.once_in(3) && all.len() < 3 {
+            all.push_back(match random.below(3) {
                 0 => Self::Error(503),
-                _ => Self::TooMany([None, Some(1), Some(30)][dice.below(3)]),
+                _ => Self::TooMany([None, Some(1), Some(30)][random.below(3)]),
             });
         }
-        all.push_back(match dice.below(12) {
-            0 | 1 => Self::Cut(dice.below(8)),
-            2 => Self::Close(dice.below(8)),
-            3 => Self::Stall(dice.below(8)),
+        all.push_back(match random.below(12) {
+            0 | 1 => Self::Cut(random.below(8)),
+            2 => Self::Close(random.below(8)),
+            3 => Self::Stall(random.below(8)),
             4 => Self::Lost,
             5 => Self::Garbage,
-            6 => Self::Error([400, 401, 500][dice.below(3)]),
-            7 | 8 => Self::Slowly(dice.below(30_000) as u64),
+            6 => Self::Error([400, 401, 500][random.below(3)]),
+            7 | 8 => Self::Slowly(random.below(30_000) as u64),
             _ => Self::Whole,
         });
         all

@@ -27,8 +27,8 @@ fn answered(answers: impl IntoIterator<Item = Answer>) -> TaskOutcome {
 /// Runs a scenario with crashes at those operations.
 fn run(plan: &Plan, crashes: Vec<usize>, plugins: &mut Plugins) -> (Arc<Simulation>, Result<(), String>) {
     // What a crash leaves on the disk differs from one to the next; until then the system does the same.
-    let luck = crashes.iter().fold(1, |luck: u64, crash| luck * 10_007 + *crash as u64);
-    let simulation = Simulation::new(luck, plan.clone(), crashes);
+    let fault_seed = crashes.iter().fold(1, |fault_seed: u64, crash| fault_seed * 10_007 + *crash as u64);
+    let simulation = Simulation::new(fault_seed, plan.clone(), crashes);
     let outcome = system::run::run(&simulation, plugins);
     (simulation, outcome)
 }

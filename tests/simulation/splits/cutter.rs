@@ -35,12 +35,12 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
-    pub(crate) fn any(dice: &Random) -> Self {
-        match dice.below(6) {
+    pub(crate) fn any(random: &Random) -> Self {
+        match random.below(6) {
             0 => Self::Whole,
             1 => Self::Length,
             _ => Self::Chunks(
-                (0..=dice.below(5)).map(|_| 1 + dice.below([3, 40, 900][dice.below(3)])).collect(),
+                (0..=random.below(5)).map(|_| 1 + random.below([3, 40, 900][random.below(3)])).collect(),
             ),
         }
     }
@@ -102,23 +102,23 @@ pub(crate) enum Cuts {
 }
 
 impl Cuts {
-    /// Those that need no dice.
+    /// Those that need no randomness.
     pub(crate) const HARD: [Self; 5] =
         [Self::Nowhere, Self::EveryByte, Self::Lines, Self::Traps, Self::BeforeEnds];
     const RANDOM: [Self; 4] = [Self::SomeTraps, Self::Few, Self::Small, Self::Mixed];
 
-    pub(crate) fn any(dice: &Random) -> Self {
-        Self::RANDOM[dice.below(Self::RANDOM.len())]
+    pub(crate) fn any(random: &Random) -> Self {
+        Self::RANDOM[random.below(Self::RANDOM.len())]
     }
 
-    pub(crate) fn pieces(self, bytes: &[u8], dice: &Random) -> Vec<Vec<u8>> {
+    pub(crate) fn pieces(self, bytes: &[u8], random: &Random) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         let (mut from, mut at) = (0, 0);
-        let few = (0..=dice.below(4)).map(|_| dice.below(bytes.len())).collect::<Vec<_>>();
+        let few = (0..=random.below(4)).map(|_| random.below(bytes.len())).collect::<Vec<_>>();
         while from < bytes.len() {
             at = match self {
-                Self::Small => from + 1 + dice.below(9),
-                Self::Mixed => from + 1 + dice.below([2, 16, 500, 4_000][dice.below(4)]),
+                Self::Small => from + 1 + random.below(9),
+                Self::Mixed => from + 1 + random.below([2, 16, 500, 4_000][random.below(4)]),
                 _ => at + 1,
             };
             let cut = at >= bytes.len()
@@ -128,7 +128,7 @@ impl Cuts {
                     Self::Lines => bytes[at - 1] == b'\n',
                     Self::Traps => is_trap(bytes, at),
                     Self::BeforeEnds => matches!(bytes[at], b'\r' | b'\n'),
-                    Self::SomeTraps => is_trap(bytes, at) && dice.once_in(3),
+                    Self::SomeTraps => is_trap(bytes, at) && random.once_in(3),
                     Self::Few => few.contains(&at),
                 };
             if cut {

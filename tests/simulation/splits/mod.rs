@@ -92,12 +92,12 @@ fn every_hard_split_gives_the_same_events_and_the_same_bill() {
         .collect();
     each(&cases, |runner, &(((place, client), end), cuts)| {
         let transcript = &transcripts[place];
-        let dice = Random::new(7);
+        let random = Random::new(7);
         for framing in
             [Framing::Whole, Framing::Length, Framing::Chunks(vec![1]), Framing::Chunks(vec![13, 4, 90])]
         {
             let bytes = wire(&transcript.bytes(end), &framing, Then::Rest);
-            let reply = Reply { pieces: cuts.pieces(&bytes, &dice), then: Then::Rest, apart: true };
+            let reply = Reply { pieces: cuts.pieces(&bytes, &random), then: Then::Rest, apart: true };
             let observed = runner.play(CLIENTS[client], transcript.protocol, reply);
             let what = format!("{}, {end:?}, {:?}, {cuts:?}, {framing:?}", transcript.name, CLIENTS[client]);
             compare(&what, &expected[&(place, client)], &observed)?;
@@ -117,14 +117,14 @@ fn any_split_gives_the_same_events_and_the_same_bill() {
     };
     let (expected, transcripts) = (expected(), all());
     each(&seeds, |runner, &seed| {
-        let dice = Random::new(seed);
-        let (place, client) = (dice.below(transcripts.len()), dice.below(CLIENTS.len()));
-        let (transcript, end) = (&transcripts[place], ENDS[dice.below(ENDS.len())]);
-        let framing = Framing::any(&dice);
+        let random = Random::new(seed);
+        let (place, client) = (random.below(transcripts.len()), random.below(CLIENTS.len()));
+        let (transcript, end) = (&transcripts[place], ENDS[random.below(ENDS.len())]);
+        let framing = Framing::any(&random);
         let bytes = wire(&transcript.bytes(end), &framing, Then::Rest);
-        let cuts = Cuts::any(&dice);
-        let apart = !dice.once_in(4);
-        let reply = Reply { pieces: cuts.pieces(&bytes, &dice), then: Then::Rest, apart };
+        let cuts = Cuts::any(&random);
+        let apart = !random.once_in(4);
+        let reply = Reply { pieces: cuts.pieces(&bytes, &random), then: Then::Rest, apart };
         let observed = runner.play(CLIENTS[client], transcript.protocol, reply);
         let seed_named = format!("seed {seed} (again: GATEHOUSE_SEED={seed})");
         let what = format!(
@@ -147,8 +147,8 @@ fn a_stream_cut_anywhere_ends_and_costs_what_it_delivered() {
     each(&cases, |runner, &(((place, client), then), end)| {
         let transcript = &transcripts[place];
         let bytes = transcript.bytes(end);
-        let dice = Random::new(place as u64);
-        let samples = (0..SAMPLES).map(|_| dice.below(bytes.len()));
+        let random = Random::new(place as u64);
+        let samples = (0..SAMPLES).map(|_| random.below(bytes.len()));
         for at in transcript.boundaries(end).into_iter().chain(samples) {
             let body = &bytes[..at];
             let what = format!("{}, {end:?}, {client:?}, {then:?} after {at} bytes", transcript.name);
@@ -157,9 +157,9 @@ fn a_stream_cut_anywhere_ends_and_costs_what_it_delivered() {
             played.fetch_add(1, Ordering::SeqCst);
             whole.fetch_add(usize::from(first.error.is_none()), Ordering::SeqCst);
             for cuts in [Cuts::EveryByte, Cuts::Lines, Cuts::Traps, Cuts::Few] {
-                let framing = Framing::any(&dice);
+                let framing = Framing::any(&random);
                 let bytes = wire(body, &framing, then);
-                let reply = Reply { pieces: cuts.pieces(&bytes, &dice), then, apart: cuts != Cuts::Few };
+                let reply = Reply { pieces: cuts.pieces(&bytes, &random), then, apart: cuts != Cuts::Few };
                 let observed = runner.play(client, transcript.protocol, reply);
                 compare(&format!("{what}, {cuts:?}, {framing:?}"), &first, &observed)?;
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -22,7 +22,7 @@ pub(crate) struct MediaObjects {
 
 impl MediaObjects {
     fn allow(&self, operation: &'static str) -> Result<()> {
-        let is_full = self.simulation.injects_faults() && self.simulation.dice.once_in(8);
+        let is_full = self.simulation.injects_faults() && self.simulation.fault_random.once_in(8);
         if is_full {
             self.simulation.count("the media store was full");
         }
@@ -45,48 +45,24 @@ impl fmt::Display for MediaObjects {
     }
 }
 
-// The trait's methods are futures in boxes, written out for want of its macro.
+#[async_trait]
 impl ObjectStore for MediaObjects {
-    fn put_opts<'a, 'b, 'c>(
-        &'a self,
-        to: &'b Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> BoxFuture<'c, Result<PutResult>>
-    where
-        Self: 'c,
-        'a: 'c,
-        'b: 'c,
-    {
-        Box::pin(async move {
-            self.allow("an object is written")?;
-            self.kept.put_opts(to, payload, options).await
-        })
+    async fn put_opts(&self, to: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        self.allow("an object is written")?;
+        self.kept.put_opts(to, payload, options).await
     }
 
-    fn put_multipart_opts<'a, 'b, 'c>(
-        &'a self,
-        to: &'b Path,
+    async fn put_multipart_opts(
+        &self,
+        to: &Path,
         options: PutMultipartOptions,
-    ) -> BoxFuture<'c, Result<Box<dyn MultipartUpload>>>
-    where
-        Self: 'c,
-        'a: 'c,
-        'b: 'c,
-    {
-        Box::pin(async move {
-            self.allow("an object is begun")?;
-            self.kept.put_multipart_opts(to, options).await
-        })
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.allow("an object is begun")?;
+        self.kept.put_multipart_opts(to, options).await
     }
 
-    fn get_opts<'a, 'b, 'c>(&'a self, from: &'b Path, options: GetOptions) -> BoxFuture<'c, Result<GetResult>>
-    where
-        Self: 'c,
-        'a: 'c,
-        'b: 'c,
-    {
-        self.kept.get_opts(from, options)
+    async fn get_opts(&self, from: &Path, options: GetOptions) -> Result<GetResult> {
+        self.kept.get_opts(from, options).await
     }
 
     fn delete_stream(&self, of: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
@@ -97,30 +73,11 @@ impl ObjectStore for MediaObjects {
         self.kept.list(prefix)
     }
 
-    fn list_with_delimiter<'a, 'b, 'c>(
-        &'a self,
-        prefix: Option<&'b Path>,
-    ) -> BoxFuture<'c, Result<ListResult>>
-    where
-        Self: 'c,
-        'a: 'c,
-        'b: 'c,
-    {
-        self.kept.list_with_delimiter(prefix)
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.kept.list_with_delimiter(prefix).await
     }
 
-    fn copy_opts<'a, 'b, 'c, 'd>(
-        &'a self,
-        from: &'b Path,
-        to: &'c Path,
-        options: CopyOptions,
-    ) -> BoxFuture<'d, Result<()>>
-    where
-        Self: 'd,
-        'a: 'd,
-        'b: 'd,
-        'c: 'd,
-    {
-        self.kept.copy_opts(from, to, options)
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.kept.copy_opts(from, to, options).await
     }
 }

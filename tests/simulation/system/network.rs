@@ -48,7 +48,7 @@ impl Dial for Network {
             }
             if simulation.provider().outages.is_unreachable(simulation.clock.elapsed()) {
                 simulation.count("the provider was unreachable");
-                if simulation.dice.once_in(2) {
+                if simulation.fault_random.once_in(2) {
                     // The attempt is not even refused.
                     VirtualClock::pause(Duration::from_secs(3600)).await;
                 }

@@ -54,7 +54,7 @@ pub(crate) fn run(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result
                 simulation.count("the process crashed");
                 simulation.switch.restart(simulation.next_crash());
                 simulation.set_disk(disk_after_crash(simulation, first, &disk));
-                if simulation.dice.once_in(8) {
+                if simulation.fault_random.once_in(8) {
                     plugins.reopen();
                 }
             }
@@ -67,7 +67,7 @@ pub(crate) fn run(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result
 fn disk_after_crash(simulation: &Simulation, mut first: Vec<u8>, disk: &Disk) -> Vec<u8> {
     let log = disk.log();
     let cut = Cut::at_end(&mut first, &log);
-    let image = simulation.dice.with(|dice| cut.images(1, dice).pop());
+    let image = simulation.fault_random.with(|random| cut.images(1, random).pop());
     image.expect("one image was asked for")
 }
 
@@ -157,7 +157,7 @@ async fn settle(system: &System) -> Result<(), String> {
     tasks::read_everything(system)
 }
 
-/// The operations at which the processes of a simulation crash, from the dice.
-pub(crate) fn crashes(dice: &Random) -> VecDeque<usize> {
-    (0..dice.below(4)).map(|_| [40, 300, 1200][dice.below(3)]).map(|end| dice.below(end)).collect()
+/// The operations at which the processes of a simulation crash, chosen at random.
+pub(crate) fn crashes(random: &Random) -> VecDeque<usize> {
+    (0..random.below(4)).map(|_| [40, 300, 1200][random.below(3)]).map(|end| random.below(end)).collect()
 }

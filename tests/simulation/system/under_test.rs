@@ -156,9 +156,9 @@ impl System {
 /// Writes batch after batch, and checks every invariant after each.
 async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, driver: Arc<OnceLock<Driver>>) {
     loop {
-        if simulation.injects_faults() && simulation.dice.once_in(4) {
+        if simulation.injects_faults() && simulation.fault_random.once_in(4) {
             // A slow disk: several commands share a commit.
-            VirtualClock::pause(simulation.dice.millis(1..40)).await;
+            VirtualClock::pause(simulation.fault_random.millis(1..40)).await;
         }
         if !writer.run_batch().await {
             break;

@@ -26,6 +26,9 @@ pub enum OperationError {
         /// Every stage up to that one.
         stages: Vec<StageView>,
     },
+    /// The configuration has errors: each with its line and remedy.
+    #[error("{0}")]
+    Misconfigured(String),
     /// Too much load; try again.
     #[error("{0}")]
     Busy(String),

@@ -2,10 +2,12 @@
 //!
 //! Never performs anything; `service` does.
 
+pub(crate) mod configuration;
 pub(crate) mod error;
 pub(crate) mod operation;
 pub(crate) mod result;
 
+pub use configuration::{DefaultEffect, DefaultView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
 pub use operation::{Component, NewKey, Operation};
 pub use result::{

@@ -8,6 +8,8 @@ use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, KeyId, TaskId, Un
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::api::configuration::FamilyDefaultsFile;
+
 /// One operation. A command performs it on a store that it opened itself, or sends the same value to the
 /// gateway that has the store open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +74,7 @@ pub enum Operation {
         /// Its id.
         key: KeyId,
     },
-    /// Sums up the ledger again and checks every hold against its task.
+    /// Sums up the ledger again and checks every hold and every index row against its task.
     Doctor,
     /// Reads the audit record, newest lines first.
     Audit {
@@ -81,6 +83,8 @@ pub enum Operation {
         /// At most this many.
         limit: u32,
     },
+    /// Reads the configuration again and switches to it, or changes nothing.
+    Reload,
     /// Lists plugin versions.
     PluginList,
     /// Deploys a component: every stage, the switch of its family included.
@@ -95,6 +99,9 @@ pub enum Operation {
         /// Whether it may leave out a model, alias or surface that its predecessor serves.
         #[serde(default)]
         allow_removal: bool,
+        /// Prices, providers and models that come with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        defaults: Option<FamilyDefaultsFile>,
     },
     /// Switches a family to a version in the plugin store.
     PluginActivate {
@@ -124,10 +131,22 @@ pub enum Operation {
         /// Whether it may leave out a model, alias or surface that its predecessor serves.
         #[serde(default)]
         allow_removal: bool,
+        /// As for an installation; what they would change is part of the result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        defaults: Option<FamilyDefaultsFile>,
     },
 }
 
 impl Operation {
+    /// The defaults that a plugin brings.
+    #[must_use]
+    pub fn defaults(&self) -> Option<&FamilyDefaultsFile> {
+        match self {
+            Self::PluginInstall { defaults, .. } | Self::PluginCheck { defaults, .. } => defaults.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Whether it may write. An operation that only reads never creates a store.
     #[must_use]
     pub fn writes(&self) -> bool {

@@ -9,6 +9,8 @@ use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, Digest, Key, Ke
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use super::configuration::{DefaultView, ReloadView};
+
 /// The result of an operation that was performed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
@@ -50,7 +52,12 @@ pub enum OperationResult {
         plugin: PluginView,
         /// Every stage in order.
         stages: Vec<StageView>,
+        /// What would become of the defaults that it brings.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        defaults: Vec<DefaultView>,
     },
+    /// The configuration was read again and is in effect.
+    Reloaded(ReloadView),
     /// A version was deleted.
     PluginRemoved {
         /// Its digest.
@@ -64,6 +71,9 @@ pub enum OperationResult {
         replaced: Option<Digest>,
         /// Every stage in order.
         stages: Vec<StageView>,
+        /// What became of the defaults that it brought.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        defaults: Vec<DefaultView>,
     },
     /// Plugin versions by family.
     Plugins {
@@ -193,8 +203,11 @@ pub struct PluginView {
     pub version: String,
     /// The sha256 of the component.
     pub digest: Digest,
-    /// Models it serves, aliases not counted; unknown while it is not active.
+    /// Models it serves.
     pub models: Vec<String>,
+    /// Other names of its models, by model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<String, Vec<String>>,
     /// Its state on this gateway.
     pub state: PluginState,
 }

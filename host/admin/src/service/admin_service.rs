@@ -11,6 +11,7 @@ use gatehouse_tasks::{Applied, Command, Rejection};
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
+use crate::service::configuration::Configuration;
 
 /// What operations work on.
 pub struct AdminService {
@@ -18,6 +19,8 @@ pub struct AdminService {
     pub store: Store,
     /// What runs beside the store.
     pub backend: Backend,
+    /// The operator's configuration.
+    pub configuration: Arc<dyn Configuration>,
     /// The secret under which keys are digested.
     pub pepper: Pepper,
     /// Time.
@@ -73,11 +76,12 @@ impl AdminService {
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
             Operation::PluginList => self.list_plugins().await,
-            Operation::PluginCheck { component, signature, allow_removal } => {
-                self.check_plugin(component, signature, allow_removal).await
+            Operation::Reload => self.reload().await,
+            Operation::PluginCheck { component, signature, allow_removal, defaults } => {
+                self.check_plugin(component, signature, allow_removal, defaults).await
             }
-            Operation::PluginInstall { component, sha256, signature, allow_removal } => {
-                self.install_plugin(component, sha256, signature, allow_removal).await
+            Operation::PluginInstall { component, sha256, signature, allow_removal, defaults } => {
+                self.install_plugin(component, sha256, signature, allow_removal, defaults).await
             }
             Operation::PluginActivate { version, allow_removal } => {
                 self.activate_plugin(&version, allow_removal).await
@@ -85,6 +89,11 @@ impl AdminService {
             Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
             Operation::PluginRemove { version } => self.remove_plugin(&version).await,
         }
+    }
+
+    async fn reload(&self) -> Result<OperationResult, OperationError> {
+        let configuration = Arc::clone(&self.configuration);
+        on_blocking_thread(move || configuration.reload()).await?.map(OperationResult::Reloaded)
     }
 
     pub(super) async fn send(&self, command: Command) -> Result<Applied, OperationError> {

@@ -5,6 +5,7 @@
 //! this sends its commands to the store.
 
 mod admin_service;
+mod configuration;
 mod customers;
 mod doctor;
 mod keys;
@@ -12,4 +13,5 @@ mod live_states;
 mod plugins;
 
 pub use admin_service::{AdminService, Backend};
+pub use configuration::{Configuration, StagedDefaults};
 pub use live_states::StoredStates;

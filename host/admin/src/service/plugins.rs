@@ -1,15 +1,18 @@
 //! Plugin versions: list, check, install, activate, roll back, remove.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployError, DeployReport, PluginService, Registry, Removal, RemoveError, SignedComponent, StageReport,
+    DeployError, DeployReport, PluginService, Removal, RemoveError, SignedComponent, StageReport,
     StageVerdict, VersionState, VersionSummary,
 };
 
 use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use super::configuration::Configuration;
 use super::live_states::StoredStates;
+use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
 use crate::api::error::OperationError;
 use crate::api::operation::Component;
 use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
@@ -17,8 +20,7 @@ use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
 impl AdminService {
     pub(super) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        let registry = plugins.registry();
-        let plugins = plugins.list().into_iter().map(|version| listed(version, &registry)).collect();
+        let plugins = plugins.list().into_iter().map(listed).collect();
         Ok(OperationResult::Plugins { plugins })
     }
 
@@ -27,15 +29,23 @@ impl AdminService {
         component: Component,
         signature: Option<String>,
         allow_removal: bool,
+        defaults: Option<FamilyDefaultsFile>,
     ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
+        let configuration = Arc::clone(&self.configuration);
+        let removal = removal(allow_removal);
         let offered = move || {
             let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
-            plugins.check_with(component, removal(allow_removal))
+            let Some(defaults) = defaults else {
+                return Ok((plugins.check_with(component, removal).map_err(refused)?, Vec::new()));
+            };
+            let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
+            let effects = configuration.stage(&report.about.family, &defaults)?.effects();
+            Ok::<_, OperationError>((report, effects))
         };
-        let report = on_blocking_thread(offered).await?.map_err(refused)?;
+        let (report, defaults) = on_blocking_thread(offered).await??;
         let stages = stages(&report.stages);
-        Ok(OperationResult::PluginChecked { plugin: checked(report), stages })
+        Ok(OperationResult::PluginChecked { plugin: checked(report), stages, defaults })
     }
 
     pub(super) async fn install_plugin(
@@ -44,6 +54,7 @@ impl AdminService {
         sha256: Option<Digest>,
         signature: Option<String>,
         allow_removal: bool,
+        defaults: Option<FamilyDefaultsFile>,
     ) -> Result<OperationResult, OperationError> {
         let digest = Digest::of(&component.0);
         if let Some(expected) = sha256.filter(|expected| *expected != digest) {
@@ -51,11 +62,19 @@ impl AdminService {
             return Err(OperationError::Refused(why));
         }
         let plugins = self.plugin_service().await?;
+        let configuration = Arc::clone(&self.configuration);
+        let removal = removal(allow_removal);
         let offered = move || {
             let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
-            plugins.install_with(component, removal(allow_removal))
+            let Some(defaults) = defaults else {
+                return switched(plugins.install_with(component, removal, None), Vec::new());
+            };
+            // The plugin itself says which family the defaults are of.
+            let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
+            let staged = configuration.stage(&report.about.family, &defaults)?;
+            switched(plugins.install_with(component, removal, Some(&*staged)), staged.effects())
         };
-        switched(on_blocking_thread(offered).await?)
+        on_blocking_thread(offered).await?
     }
 
     pub(super) async fn activate_plugin(
@@ -65,12 +84,13 @@ impl AdminService {
     ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
         let digest = find_version(&plugins, version)?;
-        switched(on_blocking_thread(move || plugins.activate_with(&digest, removal(allow_removal))).await?)
+        let removal = removal(allow_removal);
+        switched(on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?, Vec::new())
     }
 
     pub(super) async fn roll_back_plugin(&self, family: String) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        switched(on_blocking_thread(move || plugins.roll_back(&family)).await?)
+        switched(on_blocking_thread(move || plugins.roll_back(&family)).await?, Vec::new())
     }
 
     /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
@@ -95,8 +115,11 @@ impl AdminService {
             Backend::Running { plugins, .. } => Ok(plugins.clone()),
             Backend::Offline(config) => {
                 let (config, clock) = (config.as_ref().clone(), self.clock.clone());
-                let opened = on_blocking_thread(move || PluginService::open(config, clock)).await?;
-                let plugins = opened.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
+                let opened = on_blocking_thread(move || {
+                    PluginService::open(config, clock).inspect(PluginService::complete_start)
+                });
+                let plugins =
+                    opened.await?.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
                 plugins.rehearse_on(Arc::new(StoredStates(self.store.clone())));
                 Ok(plugins)
             }
@@ -128,11 +151,31 @@ fn find_version(plugins: &PluginService, version: &str) -> Result<Digest, Operat
     }
 }
 
-fn switched(report: Result<DeployReport, DeployError>) -> Result<OperationResult, OperationError> {
+/// Checks a component under the configuration with the defaults it brings.
+fn check_with_defaults(
+    plugins: &PluginService,
+    component: SignedComponent<'_>,
+    removal: Removal,
+    configuration: &dyn Configuration,
+    defaults: &FamilyDefaultsFile,
+) -> Result<DeployReport, OperationError> {
+    let draft = configuration.draft(defaults)?;
+    if !plugins.fits_pool(&draft) {
+        let why = "plugins.limits_by_family: these defaults allow a call more memory than the running gateway has for \
+                   one; add the table to gatehouse.toml, start the gateway again, and install the plugin then";
+        return Err(OperationError::Refused(why.to_owned()));
+    }
+    plugins.check_under(component, removal, &draft).map_err(refused)
+}
+
+fn switched(
+    report: Result<DeployReport, DeployError>,
+    defaults: Vec<DefaultView>,
+) -> Result<OperationResult, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
-    Ok(OperationResult::PluginSwitched { plugin, replaced, stages })
+    Ok(OperationResult::PluginSwitched { plugin, replaced, stages, defaults })
 }
 
 fn refused(refused: DeployError) -> OperationError {
@@ -153,10 +196,10 @@ fn stages(stages: &[StageReport]) -> Vec<StageView> {
     stages.iter().map(view).collect()
 }
 
-fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
-    let serving = registry.family(&version.family).filter(|active| active.digest() == version.digest);
+fn listed(version: VersionSummary) -> PluginView {
     PluginView {
-        models: serving.map_or(vec![], |active| models(active.about())),
+        models: version.models.iter().map(|model| model.id.clone()).collect(),
+        aliases: aliases(version.models.into_iter().map(|model| (model.id, model.aliases))),
         family: version.family,
         version: version.version,
         digest: version.digest,
@@ -172,15 +215,18 @@ fn listed(version: VersionSummary, registry: &Registry) -> PluginView {
 }
 
 fn checked(report: DeployReport) -> PluginView {
+    let About { family, version, models, .. } = report.about;
     PluginView {
-        models: models(&report.about),
-        family: report.about.family,
-        version: report.about.version,
+        family,
+        version,
+        models: models.iter().map(|model| model.id.clone()).collect(),
+        aliases: aliases(models.into_iter().map(|model| (model.id, model.aliases))),
         digest: report.digest,
         state: PluginState::Checked,
     }
 }
 
-fn models(about: &About) -> Vec<String> {
-    about.models.iter().map(|model| model.id.clone()).collect()
+/// Models with other names, and those names.
+fn aliases(models: impl Iterator<Item = (String, Vec<String>)>) -> BTreeMap<String, Vec<String>> {
+    models.filter(|(_, aliases)| !aliases.is_empty()).collect()
 }

@@ -3,7 +3,7 @@
 use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, UnixMs};
 use serde_json::json;
 
-use crate::{Component, NewKey, Operation, OperationResult, PluginState, Revealed};
+use crate::{Component, FamilyDefaultsFile, NewKey, Operation, OperationResult, PluginState, Revealed};
 
 fn new_key() -> NewKey {
     NewKey {
@@ -30,10 +30,12 @@ fn every_operation_reads_back() {
         Operation::KeyList { customer: None, revoked: true },
         Operation::KeyRevoke { key: "k".into() },
         Operation::Doctor,
+        Operation::Reload,
         Operation::PluginCheck {
             component: Component(vec![0, 255]),
             signature: Some("s".to_owned()),
             allow_removal: true,
+            defaults: Some(FamilyDefaultsFile { name: "f.toml".to_owned(), text: "[prices]".to_owned() }),
         },
     ];
     for operation in all {

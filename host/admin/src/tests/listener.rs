@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gatehouse_harness::TestClock;
+use gatehouse_harness::{Connection, Response, TestClock, send};
 use gatehouse_model::{CustomerId, Digest};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::{open, service, token};
 use crate::{
@@ -51,40 +49,29 @@ fn show(customer: &str) -> Operation {
     Operation::CustomerShow { customer: CustomerId::from(customer) }
 }
 
-async fn raw(endpoint: &AdminEndpoint, request: &str) -> String {
-    let mut stream = TcpStream::connect(endpoint.address).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    response
-}
-
-async fn status_line(endpoint: &AdminEndpoint, line: &str, more: &str) -> String {
-    let request = format!("{line} HTTP/1.1\r\nhost: gatehouse\r\nconnection: close\r\n{more}\r\n");
-    raw(endpoint, &request).await.lines().next().unwrap_or_default().to_owned()
+/// Sends a request without a token.
+async fn page(endpoint: &AdminEndpoint, method: &str, path: &str) -> Response {
+    send(endpoint.address, method, path, &[], "").await
 }
 
 #[tokio::test]
 async fn every_page_has_its_status() {
     let Listener { server, endpoint, ready, _folder } = start().await;
-    let cases = [
-        ("GET /livez", "HTTP/1.1 200 OK"),
-        ("HEAD /livez", "HTTP/1.1 200 OK"),
-        ("GET /readyz", "HTTP/1.1 503 Service Unavailable"),
-        ("GET /metrics", "HTTP/1.1 200 OK"),
-        ("POST /metrics", "HTTP/1.1 405 Method Not Allowed"),
-        ("GET /admin/operations", "HTTP/1.1 405 Method Not Allowed"),
-        ("GET /v1/models", "HTTP/1.1 404 Not Found"),
-        ("POST /admin/operations", "HTTP/1.1 401 Unauthorized"),
-    ];
-    for (line, expected) in cases {
-        assert_eq!(status_line(&endpoint, line, "").await, expected, "{line}");
+    for (method, path, expected) in [
+        ("GET", "/livez", 200),
+        ("HEAD", "/livez", 200),
+        ("GET", "/readyz", 503),
+        ("GET", "/metrics", 200),
+        ("POST", "/metrics", 405),
+        ("GET", "/admin/operations", 405),
+        ("GET", "/v1/models", 404),
+        ("POST", "/admin/operations", 401),
+    ] {
+        assert_eq!(page(&endpoint, method, path).await.status, expected, "{method} {path}");
     }
     ready.store(true, Ordering::Relaxed);
-    assert_eq!(status_line(&endpoint, "GET /readyz", "").await, "HTTP/1.1 200 OK");
-    let metrics =
-        raw(&endpoint, "GET /metrics HTTP/1.1\r\nhost: gatehouse\r\nconnection: close\r\n\r\n").await;
-    assert!(metrics.ends_with("gatehouse_up 1\n"), "{metrics}");
+    assert_eq!(page(&endpoint, "GET", "/readyz").await.status, 200);
+    assert_eq!(page(&endpoint, "GET", "/metrics").await.text(), "gatehouse_up 1\n");
     server.stop().await;
 }
 
@@ -95,17 +82,17 @@ async fn an_operation_needs_the_token() {
     let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
     let body = r#"{"operation":"account-show","account":"known"}"#;
     for (authorization, expected) in [
-        (format!("Bearer {right}"), "200"),
-        (format!("bearer {right}"), "200"),
-        (format!("Basic {right}"), "401"),
-        (format!("Bearer {wrong}"), "401"),
-        (format!("Bearer {}", &right[1..]), "401"),
-        ("Bearer ".to_owned(), "401"),
-        (right.clone(), "401"),
+        (format!("Bearer {right}"), 200),
+        (format!("bearer {right}"), 200),
+        (format!("Basic {right}"), 401),
+        (format!("Bearer {wrong}"), 401),
+        (format!("Bearer {}", &right[1..]), 401),
+        ("Bearer ".to_owned(), 401),
+        (right.clone(), 401),
     ] {
-        let more = format!("authorization: {authorization}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        let line = status_line(&endpoint, "POST /admin/operations", &more).await;
-        assert_eq!(line.split(' ').nth(1), Some(expected), "{line}");
+        let headers = [("authorization", authorization.as_str())];
+        let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
+        assert_eq!(answer.status, expected, "{authorization:?}");
     }
     server.stop().await;
 }
@@ -127,6 +114,31 @@ async fn the_client_gets_the_result_or_the_refusal() {
 }
 
 #[tokio::test]
+async fn a_reload_answers_with_its_changes_or_its_errors() {
+    let Listener { server, endpoint, _folder: folder, .. } = start().await;
+    let changed = perform(&endpoint, &Operation::Reload).await.unwrap();
+    assert!(
+        matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
+        "{changed:?}"
+    );
+    std::fs::write(folder.path().join("wrong"), "").unwrap();
+    let wrong = perform(&endpoint, &Operation::Reload).await;
+    assert!(
+        matches!(&wrong, Err(ClientError::Refused(OperationError::Misconfigured(text))) if text.contains(":1:1: ")),
+        "{wrong:?}"
+    );
+    let body = r#"{"operation":"reload"}"#;
+    let more = format!(
+        "authorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
+        endpoint.token.reveal(),
+        body.len()
+    );
+    let line = status_line(&endpoint, "POST /admin/operations", &more).await;
+    assert_eq!(line, "HTTP/1.1 422 Unprocessable Entity");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_large_component_arrives_whole() {
     let Listener { server, endpoint, _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
@@ -136,6 +148,7 @@ async fn a_large_component_arrives_whole() {
         sha256: Some(other),
         signature: None,
         allow_removal: false,
+        defaults: None,
     };
     let refused = perform(&endpoint, &install).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
@@ -154,9 +167,8 @@ async fn a_stopped_listener_and_a_wrong_token_are_told_apart() {
 #[tokio::test]
 async fn stop_does_not_wait_for_an_idle_connection() {
     let Listener { server, endpoint, _folder, .. } = start().await;
-    let mut idle = TcpStream::connect(endpoint.address).await.unwrap();
-    idle.write_all(b"GET /livez HTTP/1.1\r\nhost: gatehouse\r\n\r\n").await.unwrap();
-    let mut some = [0; 16];
-    assert!(idle.read(&mut some).await.unwrap() > 0);
+    let mut idle = Connection::open(endpoint.address).await;
+    idle.request("GET", "/livez", &[], b"").await;
+    assert_eq!(idle.read().await.expect("an answer").status, 200);
     server.stop().await;
 }

@@ -13,7 +13,10 @@ use gatehouse_model::{CustomerId, Pepper};
 use gatehouse_store::Store;
 use tempfile::TempDir;
 
-use crate::{AdminService, Backend, Config, Operation, Token};
+use crate::{
+    AdminService, Backend, Config, Configuration, FamilyDefaultsFile, Operation, OperationError, ReloadView,
+    StagedDefaults, Token,
+};
 
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
 fn service() -> (AdminService, TempDir) {
@@ -23,11 +26,37 @@ fn service() -> (AdminService, TempDir) {
     let service = AdminService {
         store,
         backend: Backend::Offline(Box::new(plugins)),
+        configuration: Arc::new(Fixed(folder.path().to_owned())),
         pepper: Pepper::new([7; 32]),
         clock: TestClock::skipping_pauses_at(1_000),
         seed: Arc::new(TestSeed::constant(3)),
     };
     (service, folder)
+}
+
+/// A configuration with an error, and one without.
+struct Fixed(std::path::PathBuf);
+
+impl Configuration for Fixed {
+    fn reload(&self) -> Result<ReloadView, OperationError> {
+        let changed = vec!["prices.a".to_owned()];
+        match self.0.join("wrong").exists() {
+            true => Err(OperationError::Misconfigured("gatehouse.toml:1:1: wrong".to_owned())),
+            false => Ok(ReloadView { changed, ..ReloadView::default() }),
+        }
+    }
+
+    fn draft(&self, _: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
+        Ok(gatehouse_runtime::Config::new(self.0.clone()))
+    }
+
+    fn stage<'a>(
+        &'a self,
+        family: &str,
+        _: &FamilyDefaultsFile,
+    ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
+        Err(OperationError::Refused(format!("{family} brings nothing")))
+    }
 }
 
 fn token(fill: u8) -> Token {

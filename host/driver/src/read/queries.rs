@@ -44,7 +44,7 @@ impl Driver {
         Ok(self.state.store.task(id)?.filter(|task| task.customer == key.customer))
     }
 
-    /// The same, once it has ended or `patience` is over.
+    /// The same, once it has ended or `max_wait` is over.
     ///
     /// # Errors
     /// A failed store.
@@ -52,7 +52,7 @@ impl Driver {
         &self,
         key: &Key,
         id: TaskId,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Result<Option<Task>, StoreError> {
         // Registered before the read, so that an end in between is not missed.
         let end = self.state.live.wait_for_end(id);
@@ -64,7 +64,7 @@ impl Driver {
         tokio::select! {
             biased;
             _ = end => {}
-            () = self.state.clock.pause(patience) => {}
+            () = self.state.clock.pause(max_wait) => {}
             // A shutdown does not wait for a client that only waits.
             _ = shutdown.wait_for(|shutdown| *shutdown >= ShutdownState::LameDuck) => {}
         }
@@ -103,8 +103,9 @@ impl Driver {
         let surfaces = registry.text_surfaces();
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
-        let texts = self.state.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
-            let family = self.state.models.provider(id);
+        let tables = self.state.tables.load();
+        let texts = tables.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
+            let family = tables.models.provider(id);
             let listing = ModelListing { id: name.to_owned(), family, surfaces: served.clone(), since };
             (listing, id.to_owned())
         });

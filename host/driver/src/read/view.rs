@@ -23,7 +23,7 @@ impl Driver {
         let json = self.state.view(&task, surface).await?;
         let rendered =
             result::fill_in(json.as_bytes(), &task.media, |media| self.state.media.link(base, media));
-        rendered.ok_or_else(|| ViewError::Plugin(task.model))
+        rendered.ok_or(ViewError::Plugin(task.model))
     }
 }
 

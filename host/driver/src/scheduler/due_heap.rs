@@ -129,6 +129,16 @@ impl DueHeap {
         }
     }
 
+    /// Permits may be free at any provider: all tasks that wait for one are due now.
+    pub(crate) fn unpark_all(&mut self, now: UnixMs) {
+        for task in std::mem::take(&mut self.parked).into_values().flatten() {
+            if let Some(timer) = self.timers.get_mut(&task).filter(|timer| timer.parked) {
+                timer.parked = false;
+                self.wake(task, now);
+            }
+        }
+    }
+
     /// Re-arming leaves dead entries behind; rebuild once they are the majority.
     fn prune(&mut self) {
         if self.heap.len() > 64 && self.heap.len() > 3 * self.timers.len() {
@@ -182,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_permit_wakes_the_task_that_waited_longest_and_still_lives() {
+    fn a_free_permit_wakes_the_live_task_that_waited_longest() {
         let mut heap = DueHeap::default();
         for task in [1, 2, 3] {
             heap.arm(id(task), UnixMs(1_000));
@@ -198,6 +208,24 @@ mod tests {
         assert_eq!(heap.take_due(UnixMs(6)), Some((id(3), UnixMs(6))), "parked once, however often it asked");
         heap.unpark("bfl", UnixMs(7));
         assert_eq!(heap.take_due(UnixMs(7)), None);
+    }
+
+    #[test]
+    fn every_parked_task_asks_again_when_permits_change() {
+        let mut heap = DueHeap::default();
+        for (task, provider) in [(1, "bfl"), (2, "bfl"), (3, "other"), (4, "bfl")] {
+            heap.arm(id(task), UnixMs(1_000));
+            heap.park(provider, id(task));
+        }
+        heap.forget(id(2));
+        heap.leave_queue(id(4));
+        heap.unpark_all(UnixMs(5));
+        let mut due: Vec<TaskId> =
+            std::iter::from_fn(|| heap.take_due(UnixMs(5))).map(|(task, _)| task).collect();
+        due.sort();
+        assert_eq!(due, [id(1), id(3)]);
+        heap.unpark("bfl", UnixMs(6));
+        assert_eq!(heap.take_due(UnixMs(6)), None, "the queue is empty");
     }
 
     #[test]
@@ -218,24 +246,24 @@ mod tests {
             moves in proptest::collection::vec((0_u128..20, 0_u64..100, proptest::bool::ANY), 1..400),
         ) {
             let mut heap = DueHeap::default();
-            let mut truth: std::collections::BTreeMap<TaskId, u64> = std::collections::BTreeMap::new();
+            let mut expected_due: std::collections::BTreeMap<TaskId, u64> = std::collections::BTreeMap::new();
             for (at, (task, due, forget)) in moves.into_iter().enumerate() {
                 if forget {
                     heap.forget(id(task));
-                    truth.remove(&id(task));
+                    expected_due.remove(&id(task));
                 } else {
                     heap.arm(id(task), UnixMs(due));
-                    truth.insert(id(task), due);
+                    expected_due.insert(id(task), due);
                 }
                 if at % 7 == 0 {
                     while let Some((task, due)) = heap.take_due(UnixMs(50)) {
-                        proptest::prop_assert_eq!(truth.remove(&task), Some(due.0));
+                        proptest::prop_assert_eq!(expected_due.remove(&task), Some(due.0));
                         proptest::prop_assert!(due.0 <= 50);
                     }
-                    proptest::prop_assert!(truth.values().all(|&due| due > 50));
+                    proptest::prop_assert!(expected_due.values().all(|&due| due > 50));
                 }
             }
-            proptest::prop_assert_eq!(heap.next_due().map(|due| due.0), truth.values().min().copied());
+            proptest::prop_assert_eq!(heap.next_due().map(|due| due.0), expected_due.values().min().copied());
         }
     }
 }

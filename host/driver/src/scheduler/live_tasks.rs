@@ -129,6 +129,12 @@ impl LiveTasks {
         self.lock().due.leave_queue(task);
     }
 
+    /// Every task that waits for a permit asks again.
+    pub(crate) fn unpark_all(&self, now: UnixMs) {
+        self.lock().due.unpark_all(now);
+        self.changed.notify_one();
+    }
+
     /// Forgets an ended task: its version may unload, its permit goes to the task that has waited longest, and
     /// the requests that wait for the end are answered.
     pub(crate) fn end(&self, task: TaskId, now: UnixMs) {

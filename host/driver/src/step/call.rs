@@ -115,7 +115,7 @@ impl DriverState {
             return Ok((as_called(slot, call), Some(borrowed)));
         }
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
-        let account = wanted.as_deref().or(assigned.map(|assigned| assigned.account.as_str()));
+        let account = wanted.as_deref().or_else(|| assigned.map(|assigned| assigned.account.as_str()));
         let (permit, slot) = self.upstream.acquire_account(&call.provider, account)?;
         let permit = Arc::new(permit);
         self.live.keep_account_permit(run.task.id, Arc::clone(&permit));

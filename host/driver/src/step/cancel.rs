@@ -47,6 +47,8 @@ impl Driver {
                     return self.task(key, id)?.ok_or(CancelError::NotFound);
                 }
                 Err(Rejection::Stale { .. }) => {}
+                // Another cancel, or the task's own end, came first.
+                Err(Rejection::Final(status)) => return Err(CancelError::Over(status)),
                 Err(_) => return Err(CancelError::NotFound),
             }
         }

@@ -17,6 +17,7 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
+use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
@@ -44,7 +45,10 @@ impl Driver {
 impl DriverState {
     async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let now = self.now();
-        let fingerprint = request.idempotency.is_some().then(|| fingerprint(&request));
+        let fingerprint = match &request.idempotency {
+            Some(_) => Some(fingerprint(&request).await?),
+            None => None,
+        };
         let idempotency =
             request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
                 key: request.key.id.clone(),
@@ -138,19 +142,19 @@ impl DriverState {
 
     fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
         let registry = self.plugins.registry();
-        let (asked, resolved) = match request.body.model() {
-            Some(asked) => {
-                let resolved = registry.resolve(request.surface, asked);
-                let asked = asked.to_owned();
-                (asked.clone(), resolved.ok_or(SubmitError::UnknownModel(asked))?)
+        let (requested, resolved) = match request.body.model() {
+            Some(requested) => {
+                let resolved = registry.resolve(request.surface, requested);
+                let requested = requested.to_owned();
+                (requested.clone(), resolved.ok_or(SubmitError::UnknownModel(requested))?)
             }
             None => {
                 let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
                 (resolved.model.clone(), resolved)
             }
         };
-        if !may_use(&request.key, &asked, &resolved.model) {
-            return Err(SubmitError::ModelForbidden(asked));
+        if !may_use(&request.key, &requested, &resolved.model) {
+            return Err(SubmitError::ModelForbidden(requested));
         }
         Ok(resolved)
     }
@@ -239,7 +243,7 @@ impl DriverState {
 
     /// The price of an accepted request.
     pub(crate) fn quote(&self, accepted: &Accepted) -> Result<Quote, SubmitError> {
-        self.prices.quote(&accepted.charge).map_err(|error| {
+        self.tables.load().prices.quote(&accepted.charge).map_err(|error| {
             tracing::error!(model = accepted.model, %error, "a model has no usable price");
             SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
         })
@@ -259,8 +263,8 @@ impl DriverState {
 }
 
 /// A key's model list may name a model by its own id or by any alias.
-pub(crate) fn may_use(key: &Key, asked: &str, canonical: &str) -> bool {
-    key.models.is_empty() || key.models.iter().any(|model| model == asked || model == canonical)
+pub(crate) fn may_use(key: &Key, requested: &str, canonical: &str) -> bool {
+    key.models.is_empty() || key.models.iter().any(|model| model == requested || model == canonical)
 }
 
 pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
@@ -283,9 +287,11 @@ pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitErro
 }
 
 /// A digest of everything that makes two submissions the same request.
-fn fingerprint(request: &SubmitRequest) -> Digest {
+async fn fingerprint(request: &SubmitRequest) -> Result<Digest, SubmitError> {
     let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
-    Digest::of_fields(&[request.surface.as_bytes(), parent.as_bytes(), request.body.bytes()])
+    let (surface, body) = (request.surface, request.body.bytes().clone());
+    let length = body.len();
+    off_worker(length, move || Digest::of_fields(&[surface.as_bytes(), parent.as_bytes(), &body])).await
 }
 
 /// Why a submission or a hold is not in the store.

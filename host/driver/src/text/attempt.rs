@@ -8,6 +8,7 @@ use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply
 use gatehouse_runtime::{Fault, Relay, Version};
 use gatehouse_upstream::{AccountPermit, Events, NoPermit, Opening, retry_after};
 
+use crate::config::tables::Tables;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
@@ -24,6 +25,8 @@ pub(super) struct TextRun {
     pub(super) prepared: Prepared,
     pub(super) blobs: RequestBlobs,
     pub(super) model: Arc<TextModel>,
+    /// The configuration of the request; `model` is one of its models.
+    pub(super) tables: Arc<Tables>,
 }
 
 /// What an account answered.
@@ -90,14 +93,14 @@ impl DriverState {
         let mut tried: Vec<String> = vec![];
         let mut last = None;
         loop {
-            let (permit, slot) = match self.upstream.acquire_other_account(provider, &tried) {
+            let (permit, slot) = match run.tables.upstream.acquire_other_account(provider, &tried) {
                 Ok(entered) => entered,
                 Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
             };
             tried.push(permit.account().to_owned());
             let idle = self.config.text.idle();
             let opening =
-                self.upstream.open(slot, &run.prepared.call, &run.blobs, run.cx.deadline, idle).await;
+                run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, run.cx.deadline, idle).await;
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
                 Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)).await,
@@ -136,7 +139,7 @@ impl DriverState {
         };
         let obstacle = failure.obstacle;
         if obstacle == Obstacle::Account {
-            self.upstream.report_failure(&permit);
+            run.tables.upstream.report_failure(&permit);
         }
         let error = TextError::Rejected { obstacle, message: failure.message, retry_after };
         match obstacle {

@@ -8,6 +8,7 @@ use gatehouse_model::{Context, Prepared, TextRequest};
 use gatehouse_runtime::{ServedBy, Version};
 use tokio::sync::mpsc;
 
+use crate::config::tables::Tables;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
@@ -42,7 +43,8 @@ impl DriverState {
         mut request: CompletionRequest,
         in_progress: InProgressGuard,
     ) -> Result<CompletionResponse, TextError> {
-        let (model, version) = self.text_model(&request)?;
+        let tables = self.tables.load_full();
+        let (model, version) = self.text_model(&tables, &request)?;
         let cut = self.cut(request.body.json().clone()).await?;
         let cx = self.text_context(&version, &request);
         let text_request = TextRequest {
@@ -55,7 +57,7 @@ impl DriverState {
         let (version, prepared) = self.prepare(&version, &cx, text_request).await?;
         let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
         let streaming = prepared.streaming;
-        let run = TextRun { version, cx, prepared, blobs: RequestBlobs(cut.blobs), model };
+        let run = TextRun { version, cx, prepared, blobs: RequestBlobs(cut.blobs), model, tables };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = async move {
             if streaming {
@@ -157,18 +159,23 @@ impl DriverState {
     }
 
     /// The model the body names, or the surface's own, and the version that translates for it.
-    fn text_model(&self, request: &CompletionRequest) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
+    fn text_model(
+        &self,
+        tables: &Tables,
+        request: &CompletionRequest,
+    ) -> Result<(Arc<TextModel>, Arc<Version>), SubmitError> {
         let version = self.plugins.registry().text(request.surface);
         let default = || {
             let surfaces = &version.as_ref()?.about().surfaces;
             surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
         };
-        let asked = request.body.model().map(str::to_owned).or_else(default);
-        let asked = asked.ok_or_else(SubmitError::no_model)?;
-        let model = self.models.find(&asked).ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
-        let version = version.ok_or_else(|| SubmitError::UnknownModel(asked.clone()))?;
-        if !may_use(&request.key, &asked, &model.route.model) {
-            return Err(SubmitError::ModelForbidden(asked));
+        let requested = request.body.model().map(str::to_owned).or_else(default);
+        let requested = requested.ok_or_else(SubmitError::no_model)?;
+        let model =
+            tables.models.find(&requested).ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
+        let version = version.ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
+        if !may_use(&request.key, &requested, &model.route.model) {
+            return Err(SubmitError::ModelForbidden(requested));
         }
         Ok((Arc::clone(model), version))
     }

@@ -102,7 +102,7 @@ impl BulkTest {
     async fn seen_by(&self, task: TaskId) -> String {
         let task = self.end_of(task).await;
         assert_eq!(task.status, Status::Completed, "{:?}", task.failure);
-        String::from_utf8(task.public.clone()).expect("text")
+        String::from_utf8(task.public).expect("text")
     }
 
     fn calls(&self, path: &str) -> usize {

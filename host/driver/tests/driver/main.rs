@@ -1,6 +1,7 @@
 //! The driver with its real parts: store, runtime, upstream, media, a real plugin and a simulated provider.
 
 mod bulk_calls;
+mod cancels;
 mod submissions;
 mod support;
 mod text_timeouts;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{CheckedBody, Config, Receipt, SubmitError, SubmitRequest};
-use gatehouse_harness::TestClock;
+use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, FailureKind, Key, Status};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-use crate::support::{Process, STATE_KIB, component, customer, image_provider};
+use crate::support::{Process, STATE_KIB, customer, image_provider};
 
 async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<Receipt, SubmitError> {
     let body = CheckedBody::parse(body.to_string().into(), None)?;
@@ -25,7 +25,7 @@ async fn a_client_that_sends_what_cannot_be_used_is_told_so_and_pays_nothing() {
     let config = Config { prices: [("ctx-pro".to_owned(), Credits(4_000_000))].into(), ..Config::default() };
     let clock = TestClock::real(&[]);
     let process = Process::start(data.path(), image_provider(&sandbox), config, clock.clone()).await;
-    process.plugins.install(&component("context-image")).expect("the plugin");
+    process.plugins.install(&component("plugins/context-image")).expect("the plugin");
     let key = customer(&process.store, clock.now()).await;
 
     // More text than a task's state can hold; the plugin itself knows of the usual limit only.
@@ -41,8 +41,8 @@ async fn a_client_that_sends_what_cannot_be_used_is_told_so_and_pays_nothing() {
     // A reference that looks like a URL and is none.
     let body = json!({"model": "ctx-pro", "prompt": "a kite", "image_urls": ["http://[kite"]});
     let task = submit(&process, &key, &body).await.expect("a receipt").task;
-    let patience = Duration::from_secs(60);
-    let ended = process.driver.task_when_over(&key, task, patience).await.expect("readable").expect("known");
+    let max_wait = Duration::from_secs(60);
+    let ended = process.driver.task_when_over(&key, task, max_wait).await.expect("readable").expect("known");
     let failure = ended.failure.expect("a failure");
     assert_eq!(
         (ended.status, failure.kind, ended.cost),

@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
-use gatehouse_build::{build_plugin, plugins_target_dir};
 use gatehouse_driver::{Config, Driver, Parts};
 use gatehouse_harness::TestSeed;
 use gatehouse_media::MediaStore;
@@ -71,14 +70,6 @@ impl Process {
         let driver = Driver::start(parts).await.expect("a driver");
         Self { store, plugins, driver }
     }
-}
-
-/// The component of one of the repository's plugins.
-pub(crate) fn component(plugin: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(plugin);
-    let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
-    let wasm = build_plugin(&folder, &target).unwrap_or_else(|error| panic!("{error}"));
-    std::fs::read(wasm).expect("a component")
 }
 
 /// The configuration of the simulated image provider.

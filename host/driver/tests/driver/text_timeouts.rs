@@ -4,45 +4,28 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_driver::{
     CheckedBody, CompletionRequest, CompletionResponse, Config, SubmitError, TextError, TextStream,
 };
-use gatehouse_harness::TestClock;
-use gatehouse_model::{Clock, Credits, Key, Pause, RequestId, Sse, UnixMs};
+use gatehouse_harness::{TestClock, component};
+use gatehouse_model::{Clock as _, Credits, Key, RequestId, Sse};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::support::{Process, component, customer};
+use crate::support::{Process, customer};
 
 /// The durations of the configuration that end only when the test says so.
 const HEAD: Duration = Duration::from_secs(1_111);
 const DRAIN: Duration = Duration::from_secs(2_222);
 const STREAM: Duration = Duration::from_secs(3_333);
 
-/// A clock that can panic in the pause that an open stream begins with.
-struct StreamClock {
-    clock: Arc<TestClock>,
-    panics: AtomicBool,
-}
-
-impl Clock for StreamClock {
-    fn now(&self) -> UnixMs {
-        self.clock.now()
-    }
-
-    fn pause(&self, span: Duration) -> Pause {
-        assert!(span != STREAM || !self.panics.load(Ordering::SeqCst), "a bug in an open stream");
-        self.clock.pause(span)
-    }
-}
-
 /// A process with one model, two accounts that serve it, and a customer.
 struct TextTest {
-    clock: Arc<StreamClock>,
+    clock: Arc<TestClock>,
     sandbox: Sandbox,
     process: Process,
     key: Arc<Key>,
@@ -55,7 +38,6 @@ impl TextTest {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let data = tempfile::tempdir().expect("a folder");
         let clock = TestClock::real(&[HEAD, DRAIN, STREAM]);
-        let clock = Arc::new(StreamClock { clock, panics: AtomicBool::new(false) });
         let account = |priority: u32| json!({"secret": {"env": "KEY"}, "priority": priority});
         let providers = json!({"p": {
             "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"},
@@ -73,12 +55,12 @@ impl TextTest {
             ..Config::default()
         };
         let process = Process::start(data.path(), providers, config, clock.clone()).await;
-        process.plugins.install(&component("messages")).expect("the plugin");
+        process.plugins.install(&component("plugins/messages")).expect("the plugin");
         let key = customer(&process.store, clock.now()).await;
         Self { clock, sandbox, process, key, requests: AtomicU64::new(1), _data: data }
     }
 
-    fn ask(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
+    fn send(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
         let messages = json!([{"role": "user", "content": text}]);
         let body = json!({"model": "m", "max_tokens": 100, "stream": streaming, "messages": messages});
         let request = CompletionRequest {
@@ -93,7 +75,7 @@ impl TextTest {
     }
 
     /// Returns once the provider has got so many requests and holds up the last.
-    async fn held_up(&self, requests: u64) {
+    async fn until_held(&self, requests: u64) {
         loop {
             let record = self.sandbox.messages_record();
             if record.count == requests && record.held == 1 {
@@ -127,8 +109,8 @@ impl TextTest {
     }
 }
 
-async fn stream(asked: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
-    match asked.await.expect("no panic") {
+async fn stream(request: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
+    match request.await.expect("no panic") {
         Ok(CompletionResponse::Stream(stream)) => stream,
         other => panic!("{other:?}"),
     }
@@ -147,18 +129,18 @@ async fn rest(stream: &mut TextStream) -> (Vec<String>, Option<TextError>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn before_the_head_time_a_stream_and_a_failure_are_as_ever() {
+async fn before_the_head_time_a_stream_and_a_failure_are_unchanged() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] hello", true);
-    test.held_up(1).await;
-    assert_eq!(test.clock.clock.pauses(HEAD), 1);
+    let request = test.send("[[slow-start]] hello", true);
+    test.until_held(1).await;
+    assert_eq!(test.clock.pauses(HEAD), 1);
     test.sandbox.release();
-    let (names, error) = rest(&mut stream(asked).await).await;
+    let (names, error) = rest(&mut stream(request).await).await;
     assert!(error.is_none() && names.last().is_some_and(|name| name == "message_stop"), "{names:?}");
     let spent = test.spent().await;
     assert!(spent > Credits::ZERO);
     // A failure is a plain answer, and its hold is released before.
-    let failed = test.ask("[[503]] hello", true).await.expect("no panic");
+    let failed = test.send("[[503]] hello", true).await.expect("no panic");
     assert!(matches!(failed, Err(TextError::Rejected { .. })), "{failed:?}");
     assert_eq!(test.money().await, (Credits::ZERO, spent));
 }
@@ -166,13 +148,13 @@ async fn before_the_head_time_a_stream_and_a_failure_are_as_ever() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] [[503:1]] hello", true);
-    test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
-    let mut stream = stream(asked).await;
+    let request = test.send("[[slow-start]] [[503:1]] hello", true);
+    test.until_held(1).await;
+    test.clock.end_pauses(HEAD).await;
+    let mut stream = stream(request).await;
     assert!(test.money().await.0 > Credits::ZERO, "reserved in advance");
     test.sandbox.release();
-    test.held_up(2).await;
+    test.until_held(2).await;
     test.sandbox.release();
     let (names, error) = rest(&mut stream).await;
     assert!(error.is_none(), "{error:?}");
@@ -184,12 +166,12 @@ async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_head_time_a_failure_is_the_last_event() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] [[503]] hello", true);
-    test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
-    let mut stream = stream(asked).await;
+    let request = test.send("[[slow-start]] [[503]] hello", true);
+    test.until_held(1).await;
+    test.clock.end_pauses(HEAD).await;
+    let mut stream = stream(request).await;
     test.sandbox.release();
-    test.held_up(2).await;
+    test.until_held(2).await;
     test.sandbox.release();
     let (names, error) = rest(&mut stream).await;
     assert!(names.is_empty() && matches!(error, Some(TextError::Rejected { .. })), "{names:?} {error:?}");
@@ -201,13 +183,13 @@ async fn after_the_head_time_a_failure_is_the_last_event() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] hello", true);
-    test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
-    drop(stream(asked).await);
+    let request = test.send("[[slow-start]] hello", true);
+    test.until_held(1).await;
+    test.clock.end_pauses(HEAD).await;
+    drop(stream(request).await);
     let driver = test.process.driver.clone();
-    let patience = Duration::from_secs(60);
-    let stopping = tokio::spawn(async move { driver.stop(patience, patience).await });
+    let max_wait = Duration::from_secs(60);
+    let stopping = tokio::spawn(async move { driver.stop(max_wait, max_wait).await });
     test.sandbox.release();
     stopping.await.expect("no panic");
     let (reserved, spent) = test.money().await;
@@ -217,12 +199,12 @@ async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] [[stall:2]] one two three four", true);
-    test.held_up(1).await;
-    test.clock.clock.end_pauses(HEAD).await;
-    drop(stream(asked).await);
+    let request = test.send("[[slow-start]] [[stall:2]] one two three four", true);
+    test.until_held(1).await;
+    test.clock.end_pauses(HEAD).await;
+    drop(stream(request).await);
     test.sandbox.release();
-    test.clock.clock.end_pauses(DRAIN).await;
+    test.clock.end_pauses(DRAIN).await;
     test.spent().await;
     assert!(test.ledger_is_clean());
 }
@@ -230,12 +212,12 @@ async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_stream_time_a_stream_is_cut_and_paid_for() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[stall:2]] one two three four", true);
-    let mut stream = stream(asked).await;
-    test.held_up(1).await;
+    let request = test.send("[[stall:2]] one two three four", true);
+    let mut stream = stream(request).await;
+    test.until_held(1).await;
     let is_text = |event: &Sse| event.event.as_deref() == Some("content_block_delta");
     while !poll_fn(|cx| stream.poll_next(cx)).await.expect("more").expect("in order").iter().any(is_text) {}
-    test.clock.clock.end_pauses(STREAM).await;
+    test.clock.end_pauses(STREAM).await;
     let (_, error) = rest(&mut stream).await;
     assert!(matches!(error, Some(TextError::Timeout)), "{error:?}");
     assert!(test.spent().await > Credits::ZERO, "what was delivered is paid for");
@@ -245,30 +227,30 @@ async fn after_the_stream_time_a_stream_is_cut_and_paid_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_answer_has_no_head_time() {
     let test = TextTest::start().await;
-    let asked = test.ask("[[slow-start]] hello", false);
-    test.held_up(1).await;
-    assert_eq!(test.clock.clock.pauses(HEAD), 0, "no head time");
+    let request = test.send("[[slow-start]] hello", false);
+    test.until_held(1).await;
+    assert_eq!(test.clock.pauses(HEAD), 0, "no head time");
     test.sandbox.release();
-    assert!(matches!(asked.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
+    assert!(matches!(request.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.spent().await > Credits::ZERO);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_in_an_open_stream_ends_it_with_an_error_and_releases_its_hold() {
     let test = TextTest::start().await;
-    test.clock.panics.store(true, Ordering::SeqCst);
+    test.clock.panic_in_pauses(Some(STREAM));
     for waits_for_head in [false, true] {
-        let asked = test.ask(if waits_for_head { "[[slow-start]] hello" } else { "hello" }, true);
+        let request = test.send(if waits_for_head { "[[slow-start]] hello" } else { "hello" }, true);
         if waits_for_head {
-            test.clock.clock.end_pauses(HEAD).await;
+            test.clock.end_pauses(HEAD).await;
             test.sandbox.release();
         }
-        let (names, error) = rest(&mut stream(asked).await).await;
+        let (names, error) = rest(&mut stream(request).await).await;
         assert!(names.is_empty(), "{names:?}");
         assert!(matches!(error, Some(TextError::Refused(SubmitError::Internal(_)))), "{error:?}");
         assert_eq!(test.money().await, (Credits::ZERO, Credits::ZERO), "released before the event");
     }
-    test.clock.panics.store(false, Ordering::SeqCst);
-    assert!(matches!(test.ask("hello", false).await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
+    test.clock.panic_in_pauses(None);
+    assert!(matches!(test.send("hello", false).await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.ledger_is_clean());
 }

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_driver::{CheckedBody, Config, SubmitRequest};
-use gatehouse_harness::TestClock;
+use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, Digest, Key, Status, TaskId};
 use gatehouse_runtime::VersionState;
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 
-use crate::support::{Process, component, customer, image_provider};
+use crate::support::{Process, customer, image_provider};
 
 impl Process {
     async fn with_images(data: &Path, sandbox: &Sandbox) -> Self {
@@ -39,8 +39,8 @@ impl Process {
 
     /// The task's status and version, once it has ended.
     async fn end_of(&self, key: &Key, task: TaskId) -> (Status, Digest) {
-        let patience = Duration::from_secs(60);
-        let task = self.driver.task_when_over(key, task, patience).await.expect("readable").expect("known");
+        let max_wait = Duration::from_secs(60);
+        let task = self.driver.task_when_over(key, task, max_wait).await.expect("readable").expect("known");
         (task.status, task.digest)
     }
 }
@@ -54,7 +54,7 @@ async fn a_task_finishes_on_the_version_that_admitted_it() {
         .await
         .expect("a sandbox");
     let data = tempfile::tempdir().expect("a folder");
-    let old = component("context-image");
+    let old = component("plugins/context-image");
     // A custom section changes the digest and nothing else: the same plugin as another version.
     let new = [old.as_slice(), &[0, 3, 1, b'b', 1]].concat();
 

@@ -3,7 +3,6 @@
 use http::Response;
 use serde_json::json;
 
-use crate::backend::Backend;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::EdgeContext;
 use crate::http::response::{self, ResponseBody};
@@ -15,7 +14,7 @@ pub(super) fn live() -> Response<ResponseBody> {
 }
 
 /// The gateway takes new work.
-pub(super) fn ready<B: Backend>(context: &EdgeContext<B>) -> Result<Response<ResponseBody>, Refusal> {
+pub(super) fn ready(context: &EdgeContext) -> Result<Response<ResponseBody>, Refusal> {
     if *context.shutdown.borrow() == ShutdownPhase::Serving && context.backend.is_ready() {
         return Ok(response::json(&json!({ "status": "ready" })));
     }

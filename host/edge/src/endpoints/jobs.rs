@@ -7,7 +7,7 @@ use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
-use crate::backend::{Backend, store_refusal};
+use crate::backend::store_refusal;
 use crate::endpoints::tasks;
 use crate::errors::{Kind, Refusal};
 use crate::http::body;
@@ -46,8 +46,8 @@ struct AssetTask {
 }
 
 /// Accepts a job.
-pub(super) async fn submit<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn submit(
+    context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
     submission: Submission,
@@ -59,7 +59,8 @@ pub(super) async fn submit<B: Backend>(
         ParentIn::Path => Some(tasks::parse_id(request.param)?),
     };
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
-    let body = CheckedBody::parse(body, submission.model).map_err(|error| submit_refusal(error, None))?;
+    let body =
+        CheckedBody::check(body, submission.model).await.map_err(|error| submit_refusal(error, None))?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency };
     let receipt = context.backend.submit(job).await;
@@ -75,8 +76,8 @@ fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {
     response::json(&Submitted { code: 200, data: [task] })
 }
 
-fn asset_receipt<B: Backend>(
-    context: &EdgeContext<B>,
+fn asset_receipt(
+    context: &EdgeContext,
     key: &Key,
     receipt: Receipt,
 ) -> Result<Response<ResponseBody>, Refusal> {

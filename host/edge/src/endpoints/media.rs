@@ -4,15 +4,14 @@
 use gatehouse_driver::{MediaFile, MediaRefusal};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-use crate::backend::Backend;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
 use crate::http::response::ResponseBody;
 
 /// The file behind a link, or the requested part of it.
-pub(super) async fn read<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn read(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let (name, headers) = (request.param, &request.parts.headers);

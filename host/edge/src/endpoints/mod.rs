@@ -13,15 +13,14 @@ use std::sync::Arc;
 use gatehouse_model::Key;
 use http::Response;
 
-use crate::backend::Backend;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::response::ResponseBody;
 use crate::http::routes::Endpoint;
 
 /// Calls the endpoint of the request's route. `key` is absent on routes that need none.
-pub(crate) async fn respond<B: Backend>(
-    context: &EdgeContext<B>,
+pub(crate) async fn respond(
+    context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Option<Arc<Key>>,
 ) -> Result<Response<ResponseBody>, Refusal> {

@@ -9,7 +9,6 @@ use http::Response;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
-use crate::backend::Backend;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
@@ -37,14 +36,14 @@ impl From<ModelListing> for Model {
 }
 
 /// Every model the key may use.
-pub(super) fn list<B: Backend>(context: &EdgeContext<B>, key: &Key) -> Response<ResponseBody> {
+pub(super) fn list(context: &EdgeContext, key: &Key) -> Response<ResponseBody> {
     let data = context.backend.models(key).into_iter().map(Model::from).collect();
     response::json(&Models { object: "list", data })
 }
 
 /// One of them.
-pub(super) fn read<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) fn read(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {

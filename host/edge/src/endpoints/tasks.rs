@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::backend::{Backend, store_refusal};
+use crate::backend::store_refusal;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
@@ -69,8 +69,8 @@ struct TaskFailureView {
 }
 
 /// One task, now or as soon as it has ended (`Prefer: wait=N`).
-pub(super) async fn read<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn read(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -98,8 +98,8 @@ pub(super) async fn read<B: Backend>(
 }
 
 /// A task as its family renders it, on the family's own path.
-pub(super) async fn view_of_family<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn view_of_family(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -114,25 +114,23 @@ pub(super) async fn view_of_family<B: Backend>(
     Ok(response::json(&raw(body)?))
 }
 
-/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page. One page reads a
-/// limited number of tasks: with a filter it may be short or empty although `has_more` is true.
-pub(super) async fn list<B: Backend>(
-    context: &EdgeContext<B>,
+/// A page of the caller's tasks, newest first. `last_id` is the cursor of the next page.
+pub(super) async fn list(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let filter = filter(&Query::parse(request.parts.uri.query()))?;
-    let TaskPage { tasks, next, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
+    let TaskPage { tasks, more, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
     let data: Vec<TaskView> =
         tasks.into_iter().map(|task| view(context, task, &request.base_url)).collect::<Result<_, _>>()?;
-    let (first_id, last_id) =
-        (data.first().map(|view| view.id), next.or_else(|| data.last().map(|view| view.id)));
-    Ok(response::json(&Page { code: 200, data, has_more: next.is_some(), first_id, last_id }))
+    let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
+    Ok(response::json(&Page { code: 200, data, has_more: more, first_id, last_id }))
 }
 
 /// Ends a task early, where that is still possible.
-pub(super) async fn cancel<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn cancel(
+    context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: Arc<Key>,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -182,7 +180,7 @@ fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
     })
 }
 
-fn view<B: Backend>(context: &EdgeContext<B>, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
+fn view(context: &EdgeContext, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
     let result = context.backend.result(&task, base).map(raw).transpose()?;
     let span = task.finished.map(|end| end.since(task.created));
     Ok(TaskView {

@@ -9,7 +9,6 @@ use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, Submi
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
 use http::{HeaderMap, Response};
 
-use crate::backend::Backend;
 use crate::endpoints::jobs;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::body;
@@ -25,8 +24,8 @@ const FORMAT: &str = "x-response-format";
 const MAX_HEADER_CHARS: usize = 1024;
 
 /// Answers a text request.
-pub(super) async fn respond<B: Backend>(
-    context: &EdgeContext<B>,
+pub(super) async fn respond(
+    context: &EdgeContext,
     request: EndpointRequest<'_>,
     key: Arc<Key>,
 ) -> Result<Response<ResponseBody>, Refusal> {
@@ -35,7 +34,7 @@ pub(super) async fn respond<B: Backend>(
     let form = Form::of(request.parts.uri.path());
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
-    let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
+    let body = CheckedBody::check(body, None).await.map_err(|error| jobs::submit_refusal(error, None))?;
     let id = request.id;
     let completion = CompletionRequest {
         id,

@@ -34,9 +34,9 @@ impl Auth {
     }
 
     /// The caller's key record, or the refusal. `x_api_key`: that header may carry the key too.
-    pub(crate) fn authenticate<B: Backend>(
+    pub(crate) fn authenticate(
         &self,
-        backend: &B,
+        backend: &Backend,
         headers: &HeaderMap,
         x_api_key: bool,
         client: IpAddr,
@@ -56,7 +56,7 @@ impl Auth {
         Err(last.unwrap_or_else(|| missing(x_api_key)))
     }
 
-    fn look_up<B: Backend>(&self, backend: &B, presented: &str) -> Result<Option<Arc<Key>>, Refusal> {
+    fn look_up(&self, backend: &Backend, presented: &str) -> Result<Option<Arc<Key>>, Refusal> {
         let Ok(key) = ApiKey::parse(presented) else { return Ok(None) };
         let digest = key.digest(&self.pepper);
         // Read before the key: a change in between makes the cached entry stale at once.

@@ -7,14 +7,15 @@ use gatehouse_model::{Clock, RequestId, Seed};
 use http::request::Parts;
 use tokio::sync::{Semaphore, watch};
 
+use crate::backend::Backend;
 use crate::config::Config;
 use crate::http::body::RequestBody;
 use crate::http::routes::Route;
 use crate::net::shutdown::ShutdownPhase;
 
 /// What all requests share.
-pub(crate) struct EdgeContext<B> {
-    pub(crate) backend: Arc<B>,
+pub(crate) struct EdgeContext {
+    pub(crate) backend: Arc<Backend>,
     pub(crate) config: Config,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,

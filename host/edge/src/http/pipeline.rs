@@ -34,8 +34,8 @@ use crate::net::shutdown::ShutdownPhase;
 use crate::net::transport::ConnectionFlags;
 
 /// One for all listeners.
-pub(crate) struct Pipeline<B> {
-    pub(crate) context: EdgeContext<B>,
+pub(crate) struct Pipeline {
+    pub(crate) context: EdgeContext,
     auth: Auth,
     per_key: ConcurrencyLimit<KeyId>,
 }
@@ -49,9 +49,9 @@ pub(crate) struct Peer {
     pub(crate) activity: Activity,
 }
 
-impl<B: Backend> Pipeline<B> {
+impl Pipeline {
     pub(crate) fn new(
-        backend: Arc<B>,
+        backend: Arc<Backend>,
         config: Config,
         auth: Auth,
         clock: Arc<dyn Clock>,
@@ -127,7 +127,7 @@ impl<B: Backend> Pipeline<B> {
         let client = client_address::client(peer.address, &parts.headers, &context.config.trusted_proxies);
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
-        let key = self.auth.authenticate(&*context.backend, &parts.headers, x_api_key, client, now)?;
+        let key = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now)?;
         record.key = Some(key.id.clone());
         record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
             let max = context.config.limits.requests_per_key;

@@ -14,7 +14,6 @@ use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use crate::backend::Backend;
 use crate::config::{Limits, count, kib, seconds};
 use crate::http::pipeline::{Peer, Pipeline};
 use crate::net::activity::Activity;
@@ -35,14 +34,14 @@ pub(crate) enum Protocol {
 }
 
 /// Serves connections, each to its end.
-pub(crate) struct ConnectionServer<B> {
-    pub(crate) pipeline: Arc<Pipeline<B>>,
+pub(crate) struct ConnectionServer {
+    pub(crate) pipeline: Arc<Pipeline>,
     shutdown: watch::Receiver<ShutdownPhase>,
     http: Builder<TokioExecutor>,
 }
 
-impl<B: Backend> ConnectionServer<B> {
-    pub(crate) fn new(pipeline: Arc<Pipeline<B>>, shutdown: watch::Receiver<ShutdownPhase>) -> Self {
+impl ConnectionServer {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, shutdown: watch::Receiver<ShutdownPhase>) -> Self {
         let http = builder(&pipeline.context.config.limits);
         Self { pipeline, shutdown, http }
     }

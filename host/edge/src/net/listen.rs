@@ -12,7 +12,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::backend::Backend;
 use crate::config::{count, seconds};
 use crate::http::client_address;
 use crate::http::pipeline::Pipeline;
@@ -24,9 +23,9 @@ use crate::net::shutdown::{ShutdownPhase, reached};
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What all listeners of one edge share.
-pub(crate) struct Listeners<B> {
+pub(crate) struct Listeners {
     pub(crate) permits: Arc<Semaphore>,
-    connections: ConnectionServer<B>,
+    connections: ConnectionServer,
     tls: Option<TlsAcceptor>,
     shutdown: watch::Receiver<ShutdownPhase>,
     per_subnet: ConcurrencyLimit<IpAddr>,
@@ -45,9 +44,9 @@ impl Drop for CountedConnection {
     }
 }
 
-impl<B: Backend> Listeners<B> {
+impl Listeners {
     pub(crate) fn new(
-        pipeline: Arc<Pipeline<B>>,
+        pipeline: Arc<Pipeline>,
         tls: Option<TlsAcceptor>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {

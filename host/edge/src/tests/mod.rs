@@ -4,7 +4,7 @@
 mod endpoints;
 mod http;
 mod net;
-mod support;
+pub(crate) mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,14 +1,14 @@
-//! The grammar of the command line: commands, options, help texts, and the forms of values.
+//! The grammar of the command line: commands, options and help texts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{ChatFormat, Credits, Digest, KeyId, TaskId};
+use gatehouse_model::{ChatFormat, Credits, Digest, TaskId};
 use ipnet::IpNet;
 
 use super::author_args::AuthorCommand;
-use super::expiry::Expiry;
+use super::values::{Expiry, network};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Open customer accounts, deposit and withdraw credits
     #[command(subcommand, name = "account", visible_alias = "customer")]
     Customer(CustomerCommand),
-    /// Sum up the ledger again and check every hold against its task
+    /// Sum up the ledger again and check every hold and index row against its task
     Doctor(OutputArgs),
     /// List decisions taken without all facts, such as a lost provider reply; newest first
     #[command(after_help = "Example:\n  gatehouse audit --task task_01jz3k8m4n5p6q7r8s9t0v1w2x --limit 5")]
@@ -57,6 +57,8 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
+    /// Have a running gateway read its configuration again: prices, providers, models and plugins
+    Reload(OutputArgs),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -208,7 +210,8 @@ pub(crate) enum PluginCommand {
     List(OutputArgs),
     /// Deploy a component: every stage, then the switch of its family
     #[command(after_help = "Example:
-  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)")]
+  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
+  gatehouse plugin install motion.wasm --defaults family.toml")]
     Install {
         /// The component
         file: PathBuf,
@@ -221,6 +224,12 @@ pub(crate) enum PluginCommand {
         /// Let it leave out models, aliases and surfaces that the version before serves
         #[arg(long)]
         allow_removal: bool,
+        /// Prices, providers and models that come with it; shown, and installed once you confirm
+        #[arg(long, value_name = "FILE")]
+        defaults: Option<PathBuf>,
+        /// Confirm the defaults without being asked
+        #[arg(long, requires = "defaults")]
+        yes: bool,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -258,6 +267,9 @@ pub(crate) enum PluginCommand {
         /// Let it leave out models, aliases and surfaces that the version before serves
         #[arg(long)]
         allow_removal: bool,
+        /// Show what the defaults that come with it would change
+        #[arg(long, value_name = "FILE")]
+        defaults: Option<PathBuf>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -290,18 +302,6 @@ pub(crate) struct SandboxArgs {
     pub(crate) link_seconds: u64,
 }
 
-/// A network, or one address as a network.
-fn network(text: &str) -> Result<IpNet, String> {
-    text.parse::<IpNet>()
-        .or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from))
-        .map_err(|_| "expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32".to_owned())
-}
-
-/// A key's id, from the id itself or from a whole key.
-pub(crate) fn key_id(text: &str) -> KeyId {
-    text.strip_prefix("sk-").map_or_else(|| KeyId::from(text), |key| KeyId(key.chars().take(10).collect()))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -309,12 +309,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn commands_read() {
+    fn commands_are_parsed() {
         for (line, fits) in [
             ("gatehouse", true),
             ("gatehouse serve --listen 127.0.0.1:0 --tls-self-signed", true),
@@ -336,16 +336,13 @@ mod tests {
             ("gatehouse plugin new Painter", false),
             ("gatehouse plugin play s.play f.wasm", true),
             ("gatehouse plugin dev", true),
+            ("gatehouse plugin check f.wasm --defaults f.toml", true),
+            ("gatehouse plugin install f.wasm --defaults f.toml --yes", true),
+            ("gatehouse plugin install f.wasm --yes", false),
+            ("gatehouse reload --json", true),
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_pasted_key_names_its_id() {
-        for text in ["0123456789", "sk-0123456789", "sk-0123456789abcdefghijklmnopqrstuvwxyzabcdefghijkl"] {
-            assert_eq!(key_id(text), KeyId::from("0123456789"));
         }
     }
 }

@@ -5,13 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_admin::{
-    AdminEndpoint, AdminService, Backend, ClientError, Operation, OperationError, OperationResult,
+    AdminEndpoint, AdminService, Backend, ClientError, Configuration as _, Operation, OperationError,
+    OperationResult,
 };
 use gatehouse_store::{OpenError, Store};
 
-use crate::config::Config;
+use crate::config::{ConfigErrors, DataConfig, Location, load, load_data};
 use crate::data_folder::{DataError, DataFolder};
+use crate::environment;
 use crate::exit::Exit;
+use crate::plugins::built_in::PLUGINS;
+use crate::reload::OfflineConfiguration;
 use crate::system::{SystemClock, SystemSeed};
 
 /// Why an operation has no result.
@@ -21,6 +25,12 @@ pub(crate) enum ExecuteError {
     /// An operation that only reads found no store.
     #[error("{0}: there is no store yet; start the gateway once, or name its data folder with --data")]
     NoStore(String),
+    /// The configuration has errors.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// A reload found no gateway.
+    #[error("{0}: no gateway runs on this data folder; it reads its configuration when it starts")]
+    NotRunning(String),
     /// The data folder cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -38,7 +48,12 @@ pub(crate) enum ExecuteError {
 impl From<&ExecuteError> for Exit {
     fn from(error: &ExecuteError) -> Self {
         match error {
-            ExecuteError::Open(OpenError::Locked { .. }) | ExecuteError::NoStore(_) => Self::Refused,
+            ExecuteError::Config(_) | ExecuteError::Operation(OperationError::Misconfigured(_)) => {
+                Self::Misconfigured
+            }
+            ExecuteError::Open(OpenError::Locked { .. })
+            | ExecuteError::NoStore(_)
+            | ExecuteError::NotRunning(_) => Self::Refused,
             ExecuteError::Open(_) => Self::Store,
             ExecuteError::Data(_)
             | ExecuteError::Unreachable(_)
@@ -48,47 +63,88 @@ impl From<&ExecuteError> for Exit {
     }
 }
 
-/// Performs `operation` on the data folder `root`.
+/// Performs `operation`. A running gateway does it under its own configuration; without one, the configuration is
+/// read here.
 ///
 /// # Errors
 /// See [`ExecuteError`].
 pub(crate) async fn execute(
-    config: &Config,
-    root: &Path,
+    location: &Location,
     operation: Operation,
 ) -> Result<OperationResult, ExecuteError> {
-    let file = DataFolder::store(root);
+    let data = load_data(location.file.as_deref(), &environment::overrides());
+    let data = match (data, &location.data) {
+        (Ok(data), None) => data,
+        (Ok(data), Some(folder)) => DataConfig { folder: folder.clone(), ..data },
+        // A running gateway needs no configuration of this command, and without one its errors are found below.
+        (Err(_), Some(folder)) => DataConfig { folder: folder.clone(), ..DataConfig::default() },
+        (Err(errors), None) => return Err(errors.into()),
+    };
+    let root = data.folder.clone();
+    let file = DataFolder::store(&root);
+    if operation == Operation::Reload
+        && (!file.exists() || AdminEndpoint::read(&root).ok().flatten().is_none())
+    {
+        return Err(ExecuteError::NotRunning(root.display().to_string()));
+    }
     if !file.exists() && !operation.writes() {
         return match operation {
             // A component can be checked without a gateway.
-            Operation::PluginCheck { .. } => in_temporary_folder(config, operation).await,
-            _ => Err(ExecuteError::NoStore(file.display().to_string())),
+            Operation::PluginCheck { .. } => in_temporary_folder(location, &root, operation).await,
+            _ => {
+                // An error in the configuration may be why it is looked for in the wrong folder.
+                load(location, PLUGINS, environment::overrides())?;
+                Err(ExecuteError::NoStore(file.display().to_string()))
+            }
         };
     }
-    let folder = DataFolder::open(root)?;
-    match Store::open(&file, &config.data.store) {
+    let folder = DataFolder::open(&root)?;
+    match Store::open(&file, &data.store) {
         Ok(store) => {
-            let result = service(config, &folder, store.clone())?.perform(operation).await;
+            let service = service(location, &root, &folder, store.clone(), &operation);
+            let result = match service {
+                Ok(service) => service.perform(operation).await.map_err(ExecuteError::from),
+                Err(error) => Err(error),
+            };
             store.close();
-            Ok(result?)
+            result
         }
-        Err(OpenError::Locked { .. }) => through_admin_api(root, &operation).await,
+        Err(OpenError::Locked { .. }) => through_admin_api(&root, &operation).await,
         Err(other) => Err(other.into()),
     }
 }
 
-async fn in_temporary_folder(config: &Config, operation: Operation) -> Result<OperationResult, ExecuteError> {
+async fn in_temporary_folder(
+    location: &Location,
+    root: &Path,
+    operation: Operation,
+) -> Result<OperationResult, ExecuteError> {
     let failed = |error: std::io::Error| OperationError::Failed(format!("temporary folder: {error}"));
     let temporary = tempfile::tempdir().map_err(failed)?;
     let folder = DataFolder::open(temporary.path())?;
-    let store = Store::open(&DataFolder::store(temporary.path()), &config.data.store)?;
-    Ok(service(config, &folder, store)?.perform(operation).await?)
+    let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
+    Ok(service(location, root, &folder, store, &operation)?.perform(operation).await?)
 }
 
-fn service(config: &Config, folder: &DataFolder, store: Store) -> Result<AdminService, DataError> {
+/// The service on the data folder `folder`, with the configuration for `root`.
+fn service(
+    location: &Location,
+    root: &Path,
+    folder: &DataFolder,
+    store: Store,
+    operation: &Operation,
+) -> Result<AdminService, ExecuteError> {
+    let location = Location { data: Some(root.to_owned()), ..location.clone() };
+    let configuration = OfflineConfiguration::new(&location, folder.root());
+    let plugins = match operation.defaults() {
+        // The operator's part may be complete only with the defaults.
+        Some(defaults) => configuration.draft(defaults)?,
+        None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
+    };
     Ok(AdminService {
         store,
-        backend: Backend::Offline(Box::new(config.runtime(folder.root().to_owned()))),
+        backend: Backend::Offline(Box::new(plugins)),
+        configuration: Arc::new(configuration),
         pepper: folder.pepper(&SystemSeed)?,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),

@@ -3,10 +3,12 @@
 mod author;
 mod author_args;
 mod cli;
+mod confirm;
 mod execute;
-mod expiry;
 mod operation;
 mod print;
+mod print_configuration;
 mod run;
+mod values;
 
 pub(crate) use run::run;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use gatehouse_admin::{Component, NewKey, Operation};
+use gatehouse_admin::{Component, FamilyDefaultsFile, NewKey, Operation};
 use gatehouse_model::{Clock as _, CustomerId};
 
-use super::cli::{Command, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand, key_id};
+use super::cli::{Command, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand};
+use super::values::key_id;
 use crate::plugins::signing;
 use crate::system::SystemClock;
 
@@ -21,6 +22,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Audit(args) => Ok((Operation::Audit { task: args.task, limit: args.limit }, args.output)),
         Command::Key(command) => Ok(key(command)),
         Command::Customer(command) => Ok(customer(command)),
+        Command::Reload(output) => Ok((Operation::Reload, output)),
         Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),
     }
@@ -32,13 +34,17 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
     };
     Ok(match command {
         PluginCommand::List(output) => (Operation::PluginList, output),
-        PluginCommand::Check { file, signature, allow_removal, output } => {
+        PluginCommand::Check { file, signature, allow_removal, defaults, output } => {
             let signature = signing::signature_of(&file, signature.as_deref())?;
-            (Operation::PluginCheck { component: read(&file)?, signature, allow_removal }, output)
+            let defaults = defaults.as_deref().map(read_defaults).transpose()?;
+            let component = read(&file)?;
+            (Operation::PluginCheck { component, signature, allow_removal, defaults }, output)
         }
-        PluginCommand::Install { file, sha256, signature, allow_removal, output } => {
+        PluginCommand::Install { file, sha256, signature, allow_removal, defaults, yes: _, output } => {
             let signature = signing::signature_of(&file, signature.as_deref())?;
-            (Operation::PluginInstall { component: read(&file)?, sha256, signature, allow_removal }, output)
+            let defaults = defaults.as_deref().map(read_defaults).transpose()?;
+            let component = read(&file)?;
+            (Operation::PluginInstall { component, sha256, signature, allow_removal, defaults }, output)
         }
         PluginCommand::Activate { version, allow_removal, output } => {
             (Operation::PluginActivate { version, allow_removal }, output)
@@ -49,6 +55,12 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
             return Err(NO_OPERATION.to_owned());
         }
     })
+}
+
+fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    Ok(FamilyDefaultsFile { name, text })
 }
 
 fn key(command: KeyCommand) -> (Operation, OutputArgs) {

@@ -8,6 +8,8 @@ use gatehouse_admin::{
 };
 use gatehouse_model::{Credits, Customer, UnixMs};
 
+use super::print_configuration as configuration;
+
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
     let text = serde_json::to_string_pretty(result)?;
@@ -27,15 +29,18 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         OperationResult::Keys { keys: all } => keys(out, all),
         OperationResult::Examined(examination) => examined(out, examination),
         OperationResult::Audit { notes } => audit(out, notes),
-        OperationResult::PluginChecked { plugin, stages: all } => {
+        OperationResult::PluginChecked { plugin, stages: all, defaults } => {
             stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
+            configuration::defaults(out, defaults)?;
             writeln!(out, "\nIt passed every stage.")
         }
         OperationResult::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
-        OperationResult::PluginSwitched { plugin, replaced, stages: all } => {
+        OperationResult::Reloaded(view) => configuration::reloaded(out, view),
+        OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults } => {
             stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
+            configuration::defaults(out, defaults)?;
             match replaced {
                 Some(before) => writeln!(out, "\nIt replaces {}.", before.short()),
                 None => writeln!(out, "\nIt serves."),
@@ -129,9 +134,18 @@ fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
             PluginState::RolledBack { at, reason } => format!("rolled back {}: {reason}", rfc3339(*at)),
         };
         let digest = plugin.digest.to_string()[..12].to_owned();
-        vec![plugin.family.clone(), plugin.version.clone(), digest, plugin.models.join(", "), state]
+        vec![plugin.family.clone(), plugin.version.clone(), digest, models(plugin), state]
     };
     table(out, &["FAMILY", "VERSION", "DIGEST", "MODELS", "STATE"], plugins.iter().map(row))
+}
+
+/// Each model, with its other names behind it.
+fn models(plugin: &PluginView) -> String {
+    let named = |model: &String| match plugin.aliases.get(model) {
+        Some(aliases) => format!("{model} ({})", aliases.join(", ")),
+        None => model.clone(),
+    };
+    plugin.models.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 /// The stages a plugin version went through, and an empty line.
@@ -154,7 +168,11 @@ pub(crate) fn stages(out: &mut dyn Write, stages: &[StageView]) -> io::Result<()
 }
 
 /// Columns as wide as their widest cell.
-fn table(out: &mut dyn Write, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> io::Result<()> {
+pub(super) fn table(
+    out: &mut dyn Write,
+    heads: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> io::Result<()> {
     let heads = heads.iter().map(|head| (*head).to_owned()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
     let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -203,6 +221,24 @@ a            1.5        0         0      1.5
 longer-name  0          0         0      0
 ";
         assert_eq!(shown(&OperationResult::Customers { customers: accounts }), expected);
+    }
+
+    #[test]
+    fn a_plugin_is_listed_with_all_names_of_its_models() {
+        let plugin = PluginView {
+            family: "f".to_owned(),
+            version: "1.0.0".to_owned(),
+            digest: gatehouse_model::Digest::of(b"x"),
+            models: vec!["a".to_owned(), "b".to_owned()],
+            aliases: [("a".to_owned(), vec!["a-1".to_owned(), "a-2".to_owned()])].into(),
+            state: PluginState::Active { since: UnixMs(0) },
+        };
+        let digest = plugin.digest.to_string()[..12].to_owned();
+        let expected = format!(
+            "FAMILY  VERSION  DIGEST        MODELS           STATE\n\
+             f       1.0.0    {digest}  a (a-1, a-2), b  serves since 1970-01-01T00:00:00Z\n"
+        );
+        assert_eq!(shown(&OperationResult::Plugins { plugins: vec![plugin] }), expected);
     }
 
     #[test]

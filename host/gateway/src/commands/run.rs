@@ -1,20 +1,21 @@
 //! From the command line to an exit code.
 
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser as _;
-use gatehouse_admin::{OperationError, OperationResult};
+use gatehouse_admin::{Operation, OperationError, OperationResult};
 
 use super::author;
 use super::author_args::AuthorCommand;
 use super::cli::{Cli, Command, OutputArgs, PluginCommand, SandboxArgs, ServeArgs};
+use super::confirm;
 use super::execute::{self, ExecuteError};
 use super::operation::operation;
 use super::print;
-use crate::config::{Loaded, SandboxConfig, load};
+use crate::config::{ConfigErrors, Loaded, Location, SandboxConfig, load};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::signing;
@@ -27,23 +28,24 @@ use crate::{environment, sandbox_mode};
 pub(crate) fn run() -> ExitCode {
     let started = Instant::now();
     let cli = Cli::parse();
+    let location = Location { file: cli.config, data: cli.data };
     let exit = match cli.command {
-        None => serve(cli.config.as_deref(), cli.data, &ServeArgs::default(), started),
-        Some(Command::Serve(args)) => serve(cli.config.as_deref(), cli.data, &args, started),
-        Some(Command::CheckConfig { file }) => check_config(file.or(cli.config).as_deref()),
+        None => serve(location, &ServeArgs::default(), started),
+        Some(Command::Serve(args)) => serve(location, &args, started),
+        Some(Command::CheckConfig { file }) => {
+            check_config(&Location { file: file.or(location.file), ..location })
+        }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
-        Some(Command::Plugin(PluginCommand::Author(command))) => {
-            author(command, cli.config.as_deref(), cli.data.as_deref())
-        }
-        Some(other) => operate(other, cli.config.as_deref(), cli.data),
+        Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
+        Some(other) => operate(other, &location),
     };
     exit.into()
 }
 
 /// What the authors' commands need of the others.
-fn author(command: AuthorCommand, file: Option<&Path>, data: Option<&Path>) -> Exit {
+fn author(command: AuthorCommand, location: &Location) -> Exit {
     let install = |component: PathBuf| {
         let install = PluginCommand::Install {
             // An author takes names away as often as not.
@@ -51,15 +53,19 @@ fn author(command: AuthorCommand, file: Option<&Path>, data: Option<&Path>) -> E
             file: component,
             sha256: None,
             signature: None,
+            // An author takes names away as often as not.
+            allow_removal: true,
+            defaults: None,
+            yes: false,
             output: OutputArgs::default(),
         };
-        operate(Command::Plugin(install), file, data.map(Path::to_owned))
+        operate(Command::Plugin(install), location)
     };
-    author::run(command, &|| configuration(file), &install)
+    author::run(command, &|| configuration(location), &install)
 }
 
-fn serve(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started: Instant) -> Exit {
-    let loaded = match configuration(file) {
+fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
+    let loaded = match configuration(&location) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -71,22 +77,23 @@ fn serve(file: Option<&Path>, data: Option<PathBuf>, args: &ServeArgs, started: 
         }
     };
     let Some(runtime) = runtime() else { return Exit::Broken };
-    let options = Options { data, listen: args.listen, self_signed: args.tls_self_signed, sockets, started };
+    let options =
+        Options { location, listen: args.listen, self_signed: args.tls_self_signed, sockets, started };
     let ended = runtime.block_on(server::serve(&loaded, options));
     // Everything was stopped before, or exceeded its time.
     runtime.shutdown_background();
     ended.unwrap_or_else(|error| print_serve_error(&loaded, &error))
 }
 
-fn check_config(file: Option<&Path>) -> Exit {
-    let loaded = match configuration(file) {
+fn check_config(location: &Location) -> Exit {
+    let loaded = match configuration(location) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
     let Some(runtime) = runtime() else { return Exit::Broken };
     let _inside = runtime.enter();
     match server::check(&loaded.config, false) {
-        Ok(_) => print_text(&loaded.effective),
+        Ok(_) => print_text(&loaded.effective()),
         Err(error) => print_serve_error(&loaded, &error),
     }
 }
@@ -94,7 +101,10 @@ fn check_config(file: Option<&Path>) -> Exit {
 /// An error in the configuration names its line.
 fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
     let text = match error {
-        ServeError::Config(wrong) => loaded.error_at(&wrong.key, &wrong.problem).to_string(),
+        ServeError::Config(wrong) => {
+            let errors: Vec<_> = wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect();
+            ConfigErrors::from(errors).to_string()
+        }
         ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
             loaded.error_at("server.tls", &wrong.to_string()).to_string()
         }
@@ -129,7 +139,8 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
     )
 }
 
-fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit {
+fn operate(command: Command, location: &Location) -> Exit {
+    let is_confirmed = matches!(&command, Command::Plugin(PluginCommand::Install { yes: true, .. }));
     let (operation, output) = match operation(command) {
         Ok(operation) => operation,
         Err(problem) => {
@@ -137,13 +148,32 @@ fn operate(command: Command, file: Option<&Path>, data: Option<PathBuf>) -> Exit
             return Exit::Misconfigured;
         }
     };
-    let loaded = match configuration(file) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
-    let root = data.unwrap_or_else(|| loaded.config.data.folder.clone());
     let Some(runtime) = runtime() else { return Exit::Broken };
-    match runtime.block_on(execute::execute(&loaded.config, &root, operation)) {
+    let perform = |operation| perform(&runtime, location, operation, output);
+    if let Some(preview) = confirm::preview(&operation).filter(|_| !is_confirmed) {
+        let exit = perform(preview);
+        if exit != Exit::Done {
+            return exit;
+        }
+        match confirm::ask() {
+            Ok(true) => {}
+            Ok(false) => return Exit::Refused,
+            Err(problem) => {
+                print_error(&problem);
+                return Exit::Refused;
+            }
+        }
+    }
+    perform(operation)
+}
+
+fn perform(
+    runtime: &tokio::runtime::Runtime,
+    location: &Location,
+    operation: Operation,
+    output: OutputArgs,
+) -> Exit {
+    match runtime.block_on(execute::execute(location, operation)) {
         Ok(result) => show(&result, output),
         Err(error) => {
             if let ExecuteError::Operation(refusal) = &error {
@@ -189,8 +219,8 @@ fn show(result: &OperationResult, output: OutputArgs) -> Exit {
     }
 }
 
-fn configuration(file: Option<&Path>) -> Result<Loaded, Exit> {
-    load(file, PLUGINS, environment::overrides()).map_err(|error| {
+fn configuration(location: &Location) -> Result<Loaded, Exit> {
+    load(location, PLUGINS, environment::overrides()).map_err(|error| {
         print_error(&error.to_string());
         Exit::Misconfigured
     })

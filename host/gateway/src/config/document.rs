@@ -13,12 +13,23 @@ use super::error::{ConfigError, Origin};
 use super::renamed_keys;
 use crate::environment::OVERRIDE;
 
-/// A document, the defaults under it and the overrides on top.
-pub(super) struct Document<'a> {
+/// One text and where its keys are.
+#[derive(Clone)]
+struct Text<'a> {
     name: &'a str,
     text: &'a str,
-    root: DeTable<'a>,
     spans: BTreeMap<String, Range<usize>>,
+}
+
+/// Sections whose entries are independent of each other.
+const ENTRIES: [&str; 3] = ["models", "prices", "providers"];
+
+/// A document, the defaults under it and the overrides on top.
+pub(super) struct Document<'a> {
+    own: Text<'a>,
+    /// The defaults that came with installed families.
+    installed: Vec<Text<'a>>,
+    root: DeTable<'a>,
     variables: BTreeMap<String, String>,
 }
 
@@ -40,16 +51,40 @@ impl<'a> Document<'a> {
             let problem = format!("`{old}` is the earlier name of `{new}`; keep one of the two");
             return Err(ConfigError::from_service(Origin::in_text(name, text, span), &new, &problem));
         }
-        Ok(Self { name, text, root: root.into_inner(), spans, variables: BTreeMap::new() })
+        let own = Text { name, text, spans };
+        Ok(Self { own, installed: Vec::new(), root: root.into_inner(), variables: BTreeMap::new() })
     }
 
     /// Merges `defaults` (a family's own document) under this one. The operator's values win: a price or a provider's
     /// key respans the default whole, because a merged `auth` table would be neither of the two.
     pub(super) fn add_defaults(&mut self, defaults: &DeTable<'a>) {
         for (section, value) in defaults {
-            let depth = if section.get_ref() == "providers" { 2 } else { 1 };
+            let depth = if matches!(section.get_ref().as_ref(), "providers" | "plugins") { 2 } else { 1 };
             fill(&mut self.root, section, value, depth);
         }
+    }
+
+    /// The same for the defaults of an installed family, whose errors name their own file.
+    pub(super) fn add_installed(&mut self, defaults: &Document<'a>) {
+        self.add_defaults(&defaults.root);
+        self.installed.push(defaults.own.clone());
+    }
+
+    /// The tables of the document.
+    pub(super) fn root(&self) -> &DeTable<'a> {
+        &self.root
+    }
+
+    /// `name:line` of a key that the operator set, or the variable.
+    pub(super) fn setter(&self, path: &str) -> Option<String> {
+        if !self.mentions(path) {
+            return None;
+        }
+        Some(match self.origin(path, None) {
+            Origin::Variable(variable) => format!("environment variable {variable}"),
+            Origin::Text { name, line, .. } => format!("{name}:{line}"),
+            Origin::Absent(name) => name,
+        })
     }
 
     /// The same document with every default of `defaults`, at any depth, filled in.
@@ -58,7 +93,12 @@ impl<'a> Document<'a> {
         for (key, value) in defaults {
             fill(&mut root, key, value, u8::MAX);
         }
-        Self { root, spans: self.spans.clone(), variables: self.variables.clone(), ..*self }
+        self.with_root(root)
+    }
+
+    fn with_root(&self, root: DeTable<'a>) -> Self {
+        let (own, installed) = (self.own.clone(), self.installed.clone());
+        Self { own, installed, root, variables: self.variables.clone() }
     }
 
     /// Gives every provider a table of accounts. A family's default provider has none, and is unused until the
@@ -80,7 +120,7 @@ impl<'a> Document<'a> {
         let inside = |known: &String| {
             known == path || known.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
         };
-        self.spans.keys().chain(self.variables.keys()).any(inside)
+        self.own.spans.keys().chain(self.variables.keys()).any(inside)
     }
 
     /// Overrides values from the environment's variables.
@@ -95,9 +135,58 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Reads the whole into `T`, a struct of sections that may each be absent. Where that fails: what could be read, and
+    /// the errors of every other section, or of every other entry of the sections that are lists of entries.
+    pub(super) fn read_parts<T: DeserializeOwned + Default>(&self) -> (T, Vec<ConfigError>) {
+        let whole = match self.read() {
+            Ok(read) => return (read, Vec::new()),
+            Err(error) => error,
+        };
+        let (mut sound, mut errors) = (DeTable::new(), Vec::new());
+        for (section, entry, part) in self.parts() {
+            match part.read::<T>() {
+                Err(error) => errors.push(error),
+                Ok(_) => add_part(&mut sound, section, entry),
+            }
+        }
+        let sound = self.with_root(sound).read();
+        if errors.is_empty() {
+            errors.push(whole);
+        }
+        (sound.unwrap_or_default(), errors)
+    }
+
+    /// Documents with one section each, or with one entry of it: the section, the entry, and the document.
+    fn parts(&self) -> Vec<(Keyed<'a>, Option<Keyed<'a>>, Self)> {
+        let mut parts = Vec::new();
+        for (section, value) in &self.root {
+            let section = (section.clone(), value.clone());
+            let entries = match section.1.get_ref() {
+                DeValue::Table(table) if ENTRIES.contains(&section.0.get_ref().as_ref()) => table,
+                _ => {
+                    let part = self.with_root(DeTable::from_iter([section.clone()]));
+                    parts.push((section, None, part));
+                    continue;
+                }
+            };
+            for (key, entry) in entries {
+                let (mut only, entry) = (DeTable::new(), (key.clone(), entry.clone()));
+                add_part(&mut only, section.clone(), Some(entry.clone()));
+                parts.push((section.clone(), Some(entry), self.with_root(only)));
+            }
+        }
+        parts
+    }
+
+    /// Whether the document, its defaults included, has an entry of that name in a section, be it right or wrong.
+    pub(super) fn has_entry(&self, section: &str, entry: &str) -> bool {
+        let table = self.root.get(section).and_then(|section| section.get_ref().as_table());
+        table.is_some_and(|table| table.contains_key(entry))
+    }
+
     /// Reads the whole into `T`.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        let whole = Spanned::new(0..self.text.len(), self.root.clone());
+        let whole = Spanned::new(0..self.own.text.len(), self.root.clone());
         let reader = toml::Deserializer::from(whole);
         serde_path_to_error::deserialize(reader).map_err(|error| {
             let path = match error.path().to_string() {
@@ -119,19 +208,38 @@ impl<'a> Document<'a> {
         if let Some(variable) = around(path).find_map(|path| self.variables.get(path)) {
             return Origin::Variable(variable.clone());
         }
-        let Some((found, span_of_key)) = around(path).find_map(|path| Some((path, self.spans.get(path)?)))
-        else {
-            return Origin::Absent(self.name.to_owned());
+        let whole = |text: &'_ Text<'a>| text.spans.contains_key(path);
+        // A value that the operator left to the defaults has its line there.
+        let source = self.installed.iter().find(|one| !whole(&self.own) && whole(one)).unwrap_or(&self.own);
+        let Text { name, text, spans } = source;
+        let Some((found, span_of_key)) = around(path).find_map(|path| Some((path, spans.get(path)?))) else {
+            return Origin::Absent((*name).to_owned());
         };
         // A parser's span is finer than a key's, but only valid for a key of the operator's file.
         let span = span.filter(|span| !span.is_empty() && (found == path || span.start >= span_of_key.start));
-        Origin::in_text(self.name, self.text, span.unwrap_or_else(|| span_of_key.clone()))
+        Origin::in_text(name, text, span.unwrap_or_else(|| span_of_key.clone()))
     }
 }
 
 /// `a.b[0]`, `a.b`, `a`.
 fn around(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rfind(['.', '[']).map(|end| &path[..end]))
+}
+
+/// A key with its value.
+type Keyed<'a> = (Spanned<Cow<'a, str>>, Spanned<DeValue<'a>>);
+
+/// Adds a section, or one entry of it.
+fn add_part<'a>(root: &mut DeTable<'a>, (section, value): Keyed<'a>, entry: Option<Keyed<'a>>) {
+    let Some((key, entry)) = entry else {
+        root.insert(section, value);
+        return;
+    };
+    let span = value.span();
+    let table = root.entry(section).or_insert_with(|| Spanned::new(span, DeValue::Table(DeTable::new())));
+    if let DeValue::Table(table) = table.get_mut() {
+        table.insert(key, entry);
+    }
 }
 
 fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: &DeTable<'_>) {

@@ -9,9 +9,13 @@ use super::document::Document;
 pub(super) const EXAMPLE: &str = include_str!("../../../../gatehouse.example.toml");
 
 /// The document over all defaults.
-pub(super) fn render(document: &Document<'_>) -> String {
+pub(super) fn table(document: &Document<'_>) -> Table {
     let defaults = DeTable::parse(EXAMPLE).expect("a test parses the example");
-    let mut table: Table = document.over(defaults.get_ref()).read().expect("any document is a table");
+    document.over(defaults.get_ref()).read().expect("any document is a table")
+}
+
+/// A table as text.
+pub(super) fn render(mut table: Table) -> String {
     hide(&mut table);
     name_auth(&mut table);
     toml::to_string_pretty(&table).expect("tables with text keys are always TOML")

@@ -35,6 +35,43 @@ pub(crate) struct ConfigError {
     remedy: String,
 }
 
+/// Every error found in the configuration, in the order of the file; at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfigErrors(Vec<ConfigError>);
+
+impl ConfigErrors {
+    /// Nothing is wrong without an error.
+    pub(crate) fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
+        if errors.is_empty() { Ok(()) } else { Err(Self::from(errors)) }
+    }
+}
+
+impl From<Vec<ConfigError>> for ConfigErrors {
+    fn from(mut errors: Vec<ConfigError>) -> Self {
+        errors.sort_by_key(ConfigError::line);
+        errors.dedup();
+        Self(errors)
+    }
+}
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(error: ConfigError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, error) in self.0.iter().enumerate() {
+            let gap = if at == 0 { "" } else { "\n" };
+            write!(f, "{gap}{error}")?;
+        }
+        Ok(())
+    }
+}
+
 impl Origin {
     /// The position of a byte range in `text`.
     pub(super) fn in_text(name: &str, text: &str, span: Range<usize>) -> Self {
@@ -81,6 +118,14 @@ impl ConfigError {
             None => (message.to_owned(), format!("correct the value; {}", remedy::GUIDE)),
         };
         Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), problem, remedy }
+    }
+
+    fn line(&self) -> usize {
+        match *self.origin {
+            Origin::Text { line, .. } => line,
+            // After the errors that have a line.
+            Origin::Variable(_) | Origin::Absent(_) => usize::MAX,
+        }
     }
 
     /// About a file as a whole.

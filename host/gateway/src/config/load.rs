@@ -5,34 +5,46 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gatehouse_tasks::PriceTable;
+use toml::Table;
 use toml::de::DeTable;
 
 use super::document::Document;
 use super::effective;
-use super::error::ConfigError;
-use super::sections::Config;
+use super::error::{ConfigError, ConfigErrors};
+use super::family_defaults::{self, FamilyDefaults};
+use super::sections::{Config, DataConfig};
 use crate::plugins::built_in::BuiltInPlugin;
 
 /// The file read by default.
 const DEFAULT_FILE: &str = "gatehouse.toml";
 
+/// Where the configuration of a process comes from, as its command line says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Location {
+    /// The file; otherwise the default one, if it exists.
+    pub(crate) file: Option<PathBuf>,
+    /// The data folder; otherwise the file names it.
+    pub(crate) data: Option<PathBuf>,
+}
+
 /// A configuration that was read and checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     /// The typed sections.
     pub(crate) config: Config,
-    /// Every value in effect, as text without secrets.
-    pub(crate) effective: String,
+    /// Every value in effect, without the secrets: only references to them are in a configuration.
+    pub(crate) table: Table,
     /// Whether there is a file at all.
     pub(crate) from_file: bool,
     source: Source,
 }
 
 /// The texts, kept for error messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Source {
     name: String,
     text: String,
+    installed: Vec<FamilyDefaults>,
     environment: Vec<(String, String)>,
 }
 
@@ -40,62 +52,146 @@ impl Loaded {
     /// The error that a service found in the value at `key`, with its line.
     #[must_use]
     pub(crate) fn error_at(&self, key: &str, problem: &str) -> ConfigError {
-        match Document::parse(&self.source.name, &self.source.text) {
-            Ok(mut document) => {
-                document.override_from(&self.source.environment);
-                document.error_at(key, problem)
-            }
+        match self.source.document() {
+            Ok(document) => document.error_at(key, problem),
             Err(error) => error,
         }
     }
+
+    /// `file:line` of a key that the operator set, or its variable.
+    #[must_use]
+    pub(crate) fn setter(&self, key: &str) -> Option<String> {
+        self.source.document().ok()?.setter(key)
+    }
+
+    /// Every value in effect, as text.
+    #[must_use]
+    pub(crate) fn effective(&self) -> String {
+        effective::render(self.table.clone())
+    }
+
+    /// The defaults that came with installed families.
+    #[must_use]
+    pub(crate) fn installed(&self) -> &[FamilyDefaults] {
+        &self.source.installed
+    }
 }
 
-/// Reads `file` (or the default one, if it exists), merges it over the defaults of the families, and overrides it
-/// from the environment. Without a file the sandbox is on.
+impl Source {
+    /// The operator's document over the defaults of the installed families.
+    fn document(&self) -> Result<Document<'_>, ConfigError> {
+        let mut document = Document::parse(&self.name, &self.text)?;
+        for defaults in &self.installed {
+            // They were read before.
+            if let Ok(defaults) = defaults.document() {
+                document.add_installed(&defaults);
+            }
+        }
+        document.override_from(&self.environment);
+        Ok(document)
+    }
+}
+
+/// Reads the file of `location`, merges it over the defaults of the installed and the built-in families, and overrides
+/// it from the environment. Without a file the sandbox is on.
 ///
 /// # Errors
-/// The first [`ConfigError`], with its line and remedy.
+/// Every [`ConfigError`] found, with line and remedy.
 pub(crate) fn load(
-    file: Option<&Path>,
+    location: &Location,
     families: &[BuiltInPlugin],
     environment: Vec<(String, String)>,
-) -> Result<Loaded, ConfigError> {
-    let found = find(file)?;
-    let from_file = found.is_some();
-    let (name, text) = found
-        .map(|(path, text)| (path.display().to_string(), text))
-        .unwrap_or_else(|| ("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned()));
-    let (config, effective) = read(&name, &text, families, &environment)?;
-    Ok(Loaded { config, effective, from_file, source: Source { name, text, environment } })
+) -> Result<Loaded, ConfigErrors> {
+    load_with(location, families, environment, None)
 }
 
-/// The same from text; `name` is its name in error messages.
-pub(super) fn read(
+/// The same with the defaults that a plugin brings, in place of earlier ones of its family.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_with(
+    location: &Location,
+    families: &[BuiltInPlugin],
+    environment: Vec<(String, String)>,
+    brought: Option<FamilyDefaults>,
+) -> Result<Loaded, ConfigErrors> {
+    let (name, text, from_file) = find(location.file.as_deref())?;
+    let data = read_data(&name, &text, &environment).map(|data| data.folder);
+    // An error in `[data]` is found again with all others.
+    let data = location.data.clone().unwrap_or_else(|| data.unwrap_or_else(|_| DataConfig::default().folder));
+    let mut installed = family_defaults::installed(&data)?;
+    if let Some(brought) = brought {
+        installed.retain(|one| one.family != brought.family);
+        installed.insert(0, brought);
+    }
+    let source = Source { name, text, installed, environment };
+    let (config, table) = read(&source, families)?;
+    Ok(Loaded { config, table, from_file, source })
+}
+
+/// The `[data]` table alone, for a command that needs no more.
+///
+/// # Errors
+/// A file that is not readable, or an error in this table.
+pub(crate) fn load_data(
+    file: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<DataConfig, ConfigErrors> {
+    let (name, text, _) = find(file)?;
+    Ok(read_data(&name, &text, environment)?)
+}
+
+fn read_data(name: &str, text: &str, environment: &[(String, String)]) -> Result<DataConfig, ConfigError> {
+    /// The other tables may be anything.
+    #[derive(serde::Deserialize)]
+    struct OnlyData {
+        #[serde(default)]
+        data: DataConfig,
+    }
+    let mut document = Document::parse(name, text)?;
+    document.override_from(environment);
+    Ok(document.read::<OnlyData>()?.data)
+}
+
+/// The sections of a text; `name` is its name in error messages.
+#[cfg(test)]
+pub(super) fn read_text(
     name: &str,
     text: &str,
     families: &[BuiltInPlugin],
     environment: &[(String, String)],
-) -> Result<(Config, String), ConfigError> {
-    let mut document = Document::parse(name, text)?;
+) -> Result<(Config, String), ConfigErrors> {
+    let (name, text) = (name.to_owned(), text.to_owned());
+    let source = Source { name, text, installed: Vec::new(), environment: environment.to_vec() };
+    read(&source, families).map(|(config, table)| (config, effective::render(table)))
+}
+
+fn read(source: &Source, families: &[BuiltInPlugin]) -> Result<(Config, Table), ConfigErrors> {
+    let mut document = Document::parse(&source.name, &source.text)?;
+    let installed = source.installed.iter().map(FamilyDefaults::document).collect::<Result<Vec<_>, _>>()?;
+    installed.iter().for_each(|defaults| document.add_installed(defaults));
     for family in families {
         let defaults = DeTable::parse(family.family_toml).map_err(|error| {
             ConfigError::of_file(family.name, error.message().to_owned(), "rebuild the gateway")
         })?;
         document.add_defaults(defaults.get_ref());
     }
-    document.override_from(environment);
+    document.override_from(&source.environment);
     document.give_accounts();
-    let config: Config = document.read()?;
-    check(&document, &config)?;
-    let effective = effective::render(&document);
-    Ok((config, effective))
+    let (config, mut errors) = document.read_parts::<Config>();
+    errors.extend(check(&document, &config));
+    ConfigErrors::check(errors)?;
+    Ok((config, effective::table(&document)))
 }
 
-fn find(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
+/// Name, text, and whether there is a file.
+fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
     let path = file.unwrap_or_else(|| Path::new(DEFAULT_FILE));
     match fs::read_to_string(path) {
-        Ok(text) => Ok(Some((path.to_owned(), text))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => Ok(None),
+        Ok(text) => Ok((path.display().to_string(), text, true)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => {
+            Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false))
+        }
         Err(error) => {
             let remedy = "name a readable file with --config, or none to try the gateway out";
             Err(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
@@ -103,33 +199,50 @@ fn find(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
     }
 }
 
-/// The checks that the types cannot do.
-fn check(document: &Document<'_>, config: &Config) -> Result<(), ConfigError> {
+/// The checks that the types cannot do: every error they find.
+fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
+    let mut errors = Vec::new();
+    let mut wrong = |path: &str, message: &str| errors.push(document.error_at(path, message));
     if let Err((key, message)) = config.admin.check() {
-        return Err(document.error_at(&format!("admin.{key}"), &message));
+        wrong(&format!("admin.{key}"), &message);
     }
     if let Err(error) = config.log.filter() {
         let message = format!("expected info, debug or a filter such as info,gatehouse_edge=debug: {error}");
-        return Err(document.error_at("log.level", &message));
+        wrong("log.level", &message);
     }
-    if let Err(error) = PriceTable::new(config.prices.clone()) {
-        return Err(document.error_at(&format!("prices.{}", error.key), &error.to_string()));
-    }
-    if let Err((path, message)) = gatehouse_driver::check_models(&config.models) {
-        return Err(document.error_at(&format!("models.{path}"), &message));
-    }
-    for (id, model) in &config.models {
-        if !config.providers.contains_key(&model.provider) {
-            let message = format!("expected one of [providers], got {:?}", model.provider);
-            return Err(document.error_at(&format!("models.{id}.provider"), &message));
+    for (key, price) in &config.prices {
+        if let Err(error) = PriceTable::new([(key.clone(), *price)].into()) {
+            wrong(&format!("prices.{key}"), &error.to_string());
         }
     }
-    let unusable = config.providers.iter().find(|(name, provider)| {
-        provider.accounts.is_empty() && document.mentions(&format!("providers.{name}"))
-    });
-    if let Some((name, _)) = unusable.filter(|_| !config.sandbox.enabled) {
-        let message = format!("no account; add [providers.{name}.accounts.main] with a secret");
-        return Err(document.error_at(&format!("providers.{name}"), &message));
+    for (path, message) in unusable_models(config) {
+        wrong(&format!("models.{path}"), &message);
     }
-    Ok(())
+    for (id, model) in &config.models {
+        if !document.has_entry("providers", &model.provider) {
+            let message = format!("expected one of [providers], got {:?}", model.provider);
+            wrong(&format!("models.{id}.provider"), &message);
+        }
+    }
+    for (name, provider) in &config.providers {
+        let is_own = document.mentions(&format!("providers.{name}"));
+        if provider.accounts.is_empty() && is_own && !config.sandbox.enabled {
+            let message = format!("no account; add [providers.{name}.accounts.main] with a secret");
+            wrong(&format!("providers.{name}"), &message);
+        }
+    }
+    errors
+}
+
+/// What is wrong with each text model by itself, and otherwise with the first that does not go with the others.
+fn unusable_models(config: &Config) -> Vec<(String, String)> {
+    let alone = config.models.iter().filter_map(|(id, model)| {
+        gatehouse_driver::check_models(&[(id.clone(), model.clone())].into()).err()
+    });
+    let alone: Vec<_> = alone.collect();
+    if alone.is_empty() {
+        gatehouse_driver::check_models(&config.models).err().into_iter().collect()
+    } else {
+        alone
+    }
 }

@@ -1,11 +1,13 @@
 //! `gatehouse.toml`: the whole document as one type; each section is the type of the crate that uses it.
 //!
-//! Owns how the file is found, merged over the defaults of the families, overridden from the environment, checked
-//! and shown. Never reads a secret, only the reference to it.
+//! Owns how the file is found, merged over the defaults of the families, overridden from the environment, checked,
+//! compared with another one and shown. Never reads a secret, only the reference to it.
 
+mod differences;
 mod document;
 mod effective;
 mod error;
+mod family_defaults;
 mod load;
 mod remedy;
 mod renamed_keys;
@@ -14,5 +16,8 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use load::{Loaded, load};
-pub(crate) use sections::{Config, SandboxConfig};
+pub(crate) use differences::{differences, is_limit, is_reloaded};
+pub(crate) use error::{ConfigError, ConfigErrors};
+pub(crate) use family_defaults::{FamilyDefaults, path as family_defaults_path};
+pub(crate) use load::{Loaded, Location, load, load_data, load_with};
+pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

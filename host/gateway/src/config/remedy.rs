@@ -7,7 +7,8 @@ pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml
 pub(super) fn touches_secret(text: &str) -> bool {
     // An address, not a token.
     let text = text.to_lowercase().replace("token_url", "");
-    ["secret", "token", "password", "key_id", ".accounts."].iter().any(|word| text.contains(word))
+    let words = ["secret", "token", "password", "api_key", "apikey", "key_id", ".accounts."];
+    words.iter().any(|word| text.contains(word))
 }
 
 /// The problem with the value at `path`, and its remedy, from a parser's message.

@@ -1,7 +1,7 @@
 //! Golden tests: an empty file, the documented example, a full file, typical errors, the environment.
 
 use super::effective::EXAMPLE;
-use super::load::read;
+use super::load::read_text as read;
 use super::renamed_keys::RENAMED;
 use super::*;
 use crate::plugins::built_in::{BuiltInPlugin, PLUGINS};
@@ -24,6 +24,10 @@ concurrency = 24
 
 fn load_text(text: &str) -> Result<(Config, String), String> {
     read("gatehouse.toml", text, &[FAMILY], &[]).map_err(|error| error.to_string())
+}
+
+fn at(file: &std::path::Path) -> Location {
+    Location { file: Some(file.to_owned()), data: None }
 }
 
 fn plain(text: &str) -> Config {
@@ -201,6 +205,107 @@ fn errors_name_line_and_remedy() {
 }
 
 #[test]
+fn every_error_is_reported_in_the_order_of_the_file() {
+    let text = "[server]\nlisen = 1\n[prices]\na = \"-1\"\nb = 2.5\nc = \"-3\"\n[models.m]\nprovider = \"x\"\n\
+                protocol = \"chat\"\nprices = { input = \"1\", output = \"-2\" }\n[log]\nformat = \"jsn\"\n\
+                [providers.easel]\nconcurrency = \"many\"\n";
+    let errors = load_text(text).unwrap_err();
+    let lines: Vec<&str> = errors
+        .lines()
+        .filter_map(|line| line.strip_prefix("gatehouse.toml:")?.split_once(" ")?.1.split(':').next())
+        .collect();
+    let expected = [
+        "server.lisen",
+        "prices.a",
+        "prices.b",
+        "prices.c",
+        "models.m.provider",
+        "models.m.prices.output",
+        "log.format",
+        "providers.easel.concurrency",
+    ];
+    assert_eq!(lines, expected, "{errors}");
+    assert_eq!(errors.matches("remedy: ").count(), expected.len(), "{errors}");
+}
+
+fn defaults(family: &str, text: &str) -> FamilyDefaults {
+    FamilyDefaults { family: Some(family.to_owned()), name: "family.toml".to_owned(), text: text.to_owned() }
+}
+
+/// Loads `text` over installed defaults.
+fn load_over(text: &str, brought: FamilyDefaults) -> Result<Loaded, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gatehouse.toml");
+    std::fs::write(&path, text).unwrap();
+    let location = Location { file: Some(path), data: Some(folder.path().join("data")) };
+    load_with(&location, &[FAMILY], vec![], Some(brought)).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn installed_defaults_are_below_the_operators_values_and_above_the_built_in_ones() {
+    let brought = "[prices]\npaint = \"7\"\nbrush = \"1\"\nown = \"1\"\n[providers.easel]\nconcurrency = 3\n\
+                   [plugins.settings.f]\na = 1\n[plugins.limits_by_family.f]\nmemory_mib = 40\n";
+    let own = "[prices]\nown = \"2\"\n[plugins.settings.other]\nb = 2\n\
+               [providers.easel.accounts.main]\nsecret = { env = \"EASEL\" }\n";
+    let loaded = load_over(own, defaults("f", brought)).unwrap();
+    let config = &loaded.config;
+    let price = |key: &str| config.prices[key].to_string();
+    assert_eq!((price("paint"), price("brush"), price("own")), ("7".into(), "1".into(), "2".into()));
+    let easel = &config.providers["easel"];
+    assert_eq!((easel.concurrency, easel.base_url.as_str()), (3, "https://easel.example"));
+    assert_eq!(config.plugins.settings.keys().collect::<Vec<_>>(), ["f", "other"]);
+    assert_eq!(config.plugins.limits_by_family["f"].memory_mib.get(), 40);
+    assert!(loaded.setter("prices.own").unwrap().ends_with("gatehouse.toml:2"));
+    assert_eq!(loaded.setter("prices.brush"), None);
+}
+
+#[test]
+fn defaults_with_more_than_a_family_may_bring_are_refused_with_their_line() {
+    for (text, position, remedy) in [
+        ("[server]\nlisten = \"0.0.0.0:1\"", "family.toml:1:2: server", "set this in gatehouse.toml"),
+        (
+            "[plugins]\nrequire_signature = false",
+            "family.toml:2:1: plugins.require",
+            "set this in gatehouse.toml",
+        ),
+        (
+            "[plugins.trusted_keys]\nme = \"x\"",
+            "family.toml:1:10: plugins.trusted",
+            "set this in gatehouse.toml",
+        ),
+        (
+            "[providers.p]\nbase_url = \"https://p\"\n[providers.p.accounts.main]\nsecret = \"hunter2\"",
+            "family.toml:3:14: providers.p.accounts",
+            "remove them here and add [providers.p.accounts.main]",
+        ),
+        (
+            "[plugins.settings.f]\napi_key = \"hunter2\"",
+            "family.toml:2:1: plugins.settings.f.api_key",
+            "remove it here",
+        ),
+        (
+            "[plugins.settings.g]\na = 1",
+            "family.toml:1:19: plugins.settings.g",
+            "a family brings its own only",
+        ),
+        ("[prices]\na = \"-1\"", "family.toml:2:1: prices.a", "correct the value"),
+        (
+            "[providers.p]\nbase_url = 7",
+            "family.toml:2:12: providers.p.base_url",
+            "write it in double quotes",
+        ),
+        ("[prices", "family.toml:1:", "check the quotes, brackets"),
+    ] {
+        let error = load_over("", defaults("f", text)).unwrap_err();
+        assert!(error.starts_with(position), "{text}\n{error}");
+        assert!(error.contains(&format!("remedy: {remedy}")), "{text}\n{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    // A key that only contains such a word.
+    assert!(load_over("", defaults("f", "[plugins.settings.f]\nmax_tokens = 7")).is_ok());
+}
+
+#[test]
 fn an_error_shows_its_line() {
     let error = load_text("[server]\nlisten = \"127.0.0.1:1\"\nport = 3 # no").unwrap_err();
     let expected = "gatehouse.toml:3:1: server";
@@ -272,11 +377,11 @@ fn a_missing_secret_has_its_line() {
     let path = folder.path().join("gatehouse.toml");
     let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
     std::fs::write(&path, text).unwrap();
-    let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
-    let Err(ServeError::Config(error)) = crate::server::check(&loaded.config, false) else {
+    let loaded = load(&at(&path), &[FAMILY], vec![]).unwrap();
+    let Err(ServeError::Config(errors)) = crate::server::check(&loaded.config, false) else {
         panic!("expected an error about the secret");
     };
-    let error = loaded.error_at(&error.key, &error.problem).to_string();
+    let error = loaded.error_at(&errors[0].key, &errors[0].problem).to_string();
     assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
     assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");
 }
@@ -310,11 +415,11 @@ fn an_unusable_key_file_has_its_line_and_remedy() {
         if let Some(content) = content {
             std::fs::write(&key, content).unwrap();
         }
-        let loaded = load(Some(&path), &[FAMILY], vec![]).unwrap();
-        let Err(ServeError::Config(error)) = crate::server::check(&loaded.config, false) else {
+        let loaded = load(&at(&path), &[FAMILY], vec![]).unwrap();
+        let Err(ServeError::Config(errors)) = crate::server::check(&loaded.config, false) else {
             panic!("expected an error about the key file");
         };
-        let error = loaded.error_at(&error.key, &error.problem).to_string();
+        let error = loaded.error_at(&errors[0].key, &errors[0].problem).to_string();
         assert!(error.contains("gatehouse.toml:4:1: providers.easel.accounts.main.secret: "), "{error}");
         assert!(error.contains(problem) && error.contains(&format!("remedy: {remedy}")), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
@@ -348,6 +453,6 @@ fn errors_within_auth_name_line_and_remedy() {
 #[test]
 fn a_named_file_must_exist() {
     let missing =
-        load(Some(std::path::Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
+        load(&at(std::path::Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
     assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");
 }

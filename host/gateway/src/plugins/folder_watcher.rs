@@ -79,6 +79,7 @@ impl FolderWatcher {
         tokio::spawn(async move {
             loop {
                 clock.pause(POLL_INTERVAL).await;
+                self.signed_only = plugins.requires_signature();
                 let polled = tokio::task::spawn_blocking(move || {
                     let complete = self.poll();
                     (self, complete)
@@ -196,8 +197,7 @@ async fn install(
     let failed = |error: io::Error| OperationError::Failed(format!("the file cannot be read: {error}"));
     let read =
         tokio::task::spawn_blocking(move || read(&file)).await.map_err(|error| failed(error.into()))?;
-    let (component, signature) = read.map_err(failed)?;
-    let digest = Digest::of(&component.0);
+    let (component, digest, signature) = read.map_err(failed)?;
     if let Some(reason) = plugins.rollback_reason(&digest) {
         // An automatic rollback is undone by hand only.
         return Err(OperationError::Refused(format!(
@@ -205,9 +205,9 @@ async fn install(
             digest.short()
         )));
     }
-    service
-        .perform(Operation::PluginInstall { component, sha256: None, signature, allow_removal: false })
-        .await
+    let install =
+        Operation::PluginInstall { component, sha256: None, signature, allow_removal: false, defaults: None };
+    service.perform(install).await
 }
 
 /// The metadata of a plain file; `None` for a link.
@@ -215,7 +215,7 @@ fn plain_file(path: &Path) -> Option<Metadata> {
     fs::symlink_metadata(path).ok().filter(Metadata::is_file)
 }
 
-fn read(path: &Path) -> io::Result<(Component, Option<String>)> {
+fn read(path: &Path) -> io::Result<(Component, Digest, Option<String>)> {
     let limited = |path: &Path, max: u64| {
         let mut bytes = Vec::new();
         fs::File::open(path)?.take(max + 1).read_to_end(&mut bytes)?;
@@ -236,12 +236,20 @@ fn read(path: &Path) -> io::Result<(Component, Option<String>)> {
         }
         None => None,
     };
-    Ok((component, signature))
+    let digest = Digest::of(&component.0);
+    Ok((component, digest, signature))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A watcher of a new folder, and that folder.
+    fn watcher(signed_only: bool) -> (FolderWatcher, PathBuf, tempfile::TempDir) {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("in");
+        (FolderWatcher::open(folder.clone(), signed_only).unwrap(), folder, outer)
+    }
 
     fn poll(watcher: &mut FolderWatcher) -> Vec<String> {
         watcher.poll().iter().map(|name| name.display().to_string()).collect()
@@ -249,9 +257,7 @@ mod tests {
 
     #[test]
     fn a_file_is_complete_once_two_polls_agree() {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = outer.path().join("in");
-        let mut watcher = FolderWatcher::open(folder.clone(), false).unwrap();
+        let (mut watcher, folder, _outer) = watcher(false);
         let file = folder.join("a.wasm");
         fs::write(&file, b"half").unwrap();
         assert!(poll(&mut watcher).is_empty());
@@ -264,9 +270,7 @@ mod tests {
 
     #[test]
     fn only_plain_wasm_files_are_read() {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = outer.path().join("in");
-        let mut watcher = FolderWatcher::open(folder.clone(), false).unwrap();
+        let (mut watcher, folder, outer) = watcher(false);
         fs::write(outer.path().join("outside.wasm"), b"x").unwrap();
         std::os::unix::fs::symlink("../outside.wasm", folder.join("link.wasm")).unwrap();
         fs::create_dir(folder.join("folder.wasm")).unwrap();
@@ -281,9 +285,8 @@ mod tests {
 
     #[test]
     fn a_required_signature_is_awaited_for_a_limited_time() {
-        let outer = tempfile::tempdir().unwrap();
-        let mut watcher = FolderWatcher::open(outer.path().join("in"), true).unwrap();
-        fs::write(outer.path().join("in/a.wasm"), b"x").unwrap();
+        let (mut watcher, folder, _outer) = watcher(true);
+        fs::write(folder.join("a.wasm"), b"x").unwrap();
         for _ in 1..SIGNATURE_POLLS {
             assert!(poll(&mut watcher).is_empty());
         }
@@ -301,9 +304,7 @@ mod tests {
 
     #[test]
     fn a_deployed_file_is_archived_with_its_report() {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = outer.path().join("in");
-        let watcher = FolderWatcher::open(folder.clone(), false).unwrap();
+        let (watcher, folder, _outer) = watcher(false);
         fs::write(folder.join("a.wasm"), b"x").unwrap();
         fs::write(folder.join("a.wasm.sig"), b"s").unwrap();
         let refused = Err(OperationError::Refused("no".to_owned()));

@@ -175,7 +175,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Location};
+    use crate::reload::OfflineConfiguration;
     use crate::system::{SystemClock, SystemSeed};
 
     fn service() -> (AdminService, TempDir) {
@@ -185,6 +186,7 @@ mod tests {
         let service = AdminService {
             store,
             backend: Backend::Offline(Box::new(Config::default().runtime(folder.path().to_owned()))),
+            configuration: Arc::new(OfflineConfiguration::new(&Location::default(), folder.path())),
             pepper: Pepper::new([7; 32]),
             clock: Arc::new(SystemClock),
             seed: Arc::new(SystemSeed),

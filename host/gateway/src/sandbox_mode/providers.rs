@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatehouse_driver::ModelConfig;
 use gatehouse_model::Secret;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_upstream::{AccountConfig, SecretRef};
+use gatehouse_upstream::{AccountConfig, ProviderConfig, SecretRef};
 
 use crate::config::{Config, SandboxConfig};
 
@@ -78,6 +78,42 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
     // The sample pictures can then be used as references.
     let samples = context.samples.trim_start_matches("http://").to_owned();
     config.fetch.allow_private.push(samples);
+}
+
+/// What the simulation put into the configuration at the start, for the configurations that follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Simulated {
+    providers: BTreeMap<String, ProviderConfig>,
+    models: BTreeMap<String, ModelConfig>,
+}
+
+impl Simulated {
+    /// From the configuration that [`use_simulated_providers`] changed.
+    pub(crate) fn of(config: &Config) -> Self {
+        let is_simulated = |provider: &ProviderConfig| {
+            let given = |account: &AccountConfig| matches!(account.secret, Some(SecretRef::Given(_)));
+            provider.accounts.values().any(given)
+        };
+        let providers = config.providers.iter().filter(|(_, provider)| is_simulated(provider));
+        Self {
+            providers: providers.map(|(name, provider)| (name.clone(), provider.clone())).collect(),
+            models: toml::from_str(CHAT_MODELS).expect("a test parses it"),
+        }
+    }
+
+    /// Replaces addresses and accounts as at the start.
+    pub(crate) fn put_into(&self, config: &mut Config) {
+        for (name, simulated) in &self.providers {
+            let Some(provider) = config.providers.get_mut(name) else { continue };
+            provider.base_url.clone_from(&simulated.base_url);
+            provider.origins.clone_from(&simulated.origins);
+            provider.media_origins.clone_from(&simulated.media_origins);
+            provider.accounts.clone_from(&simulated.accounts);
+        }
+        for (id, model) in &self.models {
+            config.models.entry(id.clone()).or_insert_with(|| model.clone());
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ use crate::system::{SystemClock, SystemSeed};
 /// replaces the files.
 ///
 /// # Errors
-/// A missing secret or an unusable value, with its key; an unusable certificate.
+/// Every missing secret and unusable value, with its key; an unusable certificate.
 pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, ServeError> {
-    let upstream = open_upstream(config)?;
+    let upstream = open_upstream(config).map_err(ServeError::Config)?;
     match config.server.tls.clone().filter(|_| !self_signed).map(Certificates::from_files) {
         Some(Err(error)) => Err(gatehouse_edge::Error::Tls(error).into()),
         _ => Ok(upstream),
@@ -27,15 +27,15 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
 }
 
 /// The upstream client over every provider that has an account.
-fn open_upstream(config: &Config) -> Result<Upstream, ConfigError> {
+fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
     let mut used =
         gatehouse_upstream::Config { providers: config.providers.clone(), fetch: config.fetch.clone() };
     used.providers.retain(|_, provider| !provider.accounts.is_empty());
-    Upstream::new(
-        &used,
-        &secrets::resolve,
-        Arc::new(SystemClock),
-        Arc::new(SystemSeed),
-        Arc::new(SystemResolver),
-    )
+    let errors = Upstream::check(&used, &secrets::resolve);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let (clock, seed) = (Arc::new(SystemClock), Arc::new(SystemSeed));
+    let opened = Upstream::new(&used, &secrets::resolve, clock, seed, Arc::new(SystemResolver));
+    opened.map_err(|error| vec![error])
 }

@@ -20,8 +20,8 @@ use crate::sandbox_mode::SandboxKeysError;
 pub(crate) enum ServeError {
     #[error("admin.listen {address}: {source}")]
     Admin { address: SocketAddr, source: io::Error },
-    #[error("providers: {0}")]
-    Config(#[from] ConfigError),
+    #[error("providers: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Config(Vec<ConfigError>),
     #[error(transparent)]
     Data(#[from] DataError),
     #[error("admin.json in the data folder: {0}")]

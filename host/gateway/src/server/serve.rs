@@ -2,12 +2,11 @@
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::Probes;
-use gatehouse_edge::{Certificates, Edge};
+use gatehouse_admin::{Configuration as _, Probes};
+use gatehouse_edge::Certificates;
 use gatehouse_model::Clock;
 use gatehouse_sandbox::Sandbox;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -20,9 +19,11 @@ use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::services::Services;
 use super::shutdown::{Gateway, Signals};
-use crate::config::{Config, Loaded};
+use crate::config::{Config, Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
+use crate::reload::RunningConfiguration;
+use crate::sandbox_mode::Simulated;
 use crate::{sandbox_mode, telemetry, terminal};
 
 /// Interval between checks of the certificate files.
@@ -30,8 +31,8 @@ const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The start of this process, apart from its configuration.
 pub(crate) struct Options {
-    /// The data folder; overrides the configuration.
-    pub(crate) data: Option<PathBuf>,
+    /// Where the configuration comes from, for its next reading.
+    pub(crate) location: Location,
     /// The public address; overrides the configuration.
     pub(crate) listen: Option<SocketAddr>,
     /// TLS with a generated certificate.
@@ -64,7 +65,7 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
             tracing::error!("the store failed; the next start recovers");
             return Ok(Exit::Store);
         }
-        never = reload_certificates(&gateway.edge, &*gateway.clock, &mut hangups) => match never {},
+        never = reload(&gateway, &mut hangups) => match never {},
     };
     tokio::select! {
         () = gateway.stop(skip_lame_duck) => Ok(Exit::Done),
@@ -75,19 +76,20 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
     }
 }
 
-/// Reads the certificate files again at every SIGHUP, and after a change; never ends.
-async fn reload_certificates(edge: &Edge, clock: &dyn Clock, hangups: &mut Signal) -> Infallible {
+/// Reads configuration and certificate files again at every SIGHUP, and the certificate files after a change; never
+/// ends. What cannot be used changes nothing but the log.
+async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
+    let certificates = gateway.edge.certificates();
     loop {
         let read = tokio::select! {
-            Some(()) = hangups.recv() => match edge.certificates().map(Certificates::reload) {
-                Some(read) => read.map(|()| true),
-                None => {
-                    tracing::info!("no certificate is configured");
-                    continue;
-                }
-            },
-            () = clock.pause(CERTIFICATE_CHECK_INTERVAL) => {
-                edge.certificates().map_or(Ok(false), Certificates::reload_if_changed)
+            Some(()) = hangups.recv() => {
+                let configuration = Arc::clone(&gateway.configuration);
+                // It logs its own errors.
+                drop(tokio::task::spawn_blocking(move || configuration.reload()).await);
+                certificates.map_or(Ok(false), |certificates| certificates.reload().map(|()| true))
+            }
+            () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => {
+                certificates.map_or(Ok(false), Certificates::reload_if_changed)
             }
         };
         match read {
@@ -103,6 +105,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     let mut config = loaded.config.clone();
     let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
     let sandbox = start_sandbox(&mut config).await?;
+    let simulated = sandbox.as_ref().map(|_| Simulated::of(&config));
     let default_address = config.server.listen == gatehouse_edge::Config::default().listen;
     let any_port = default_address && !loaded.from_file && options.listen.is_none();
     let public = PublicListeners { self_signed: options.self_signed, any_port, sockets: options.sockets };
@@ -112,10 +115,19 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
     let upstream = check(&config, options.self_signed)?;
     let watcher = open_watch_folder(&config)?;
-    let root = options.data.unwrap_or_else(|| config.data.folder.clone());
+    let location = options.location;
+    let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
     let services = Services::open(&config, &root).await?;
     let driver = services.start_driver(&config, upstream).await?;
-    let service = Arc::new(services.admin_service(&driver));
+    let configuration = Arc::new(RunningConfiguration::new(
+        location,
+        services.folder.root(),
+        loaded.clone(),
+        simulated,
+        driver.clone(),
+        services.plugins.clone(),
+    ));
+    let service = Arc::new(services.admin_service(&driver, Arc::clone(&configuration)));
     let keys = match sandbox {
         Some(_) => Some(sandbox_mode::keys(&service, services.folder.root()).await?),
         None => None,
@@ -138,7 +150,10 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     terminal::print(&banner.text());
     let watcher =
         watcher.map(|watcher| watcher.watch(service, services.plugins.clone(), services.clock.clone()));
+    let plugins = services.plugins.clone();
+    drop(tokio::task::spawn_blocking(move || plugins.complete_start()));
     Ok(Gateway {
+        configuration,
         clock: services.clock,
         edge,
         driver,

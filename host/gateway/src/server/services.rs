@@ -16,6 +16,7 @@ use super::error::ServeError;
 use crate::config::Config;
 use crate::data_folder::DataFolder;
 use crate::plugins::built_in::{self, PLUGINS};
+use crate::reload::RunningConfiguration;
 use crate::system::{SystemClock, SystemSeed};
 
 /// Time for another gateway to stop and release the store.
@@ -83,10 +84,15 @@ impl Services {
     }
 
     /// The admin service of the running gateway.
-    pub(super) fn admin_service(&self, driver: &Driver) -> AdminService {
+    pub(super) fn admin_service(
+        &self,
+        driver: &Driver,
+        configuration: Arc<RunningConfiguration>,
+    ) -> AdminService {
         AdminService {
             store: self.store.clone(),
             backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
+            configuration,
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),

@@ -14,6 +14,8 @@ use gatehouse_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
+use crate::reload::RunningConfiguration;
+
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for running steps that the next process can repeat. New connections wait that long for the next process.
@@ -48,6 +50,7 @@ impl Signals {
 
 /// A running gateway: everything that has to be stopped.
 pub(super) struct Gateway {
+    pub(super) configuration: Arc<RunningConfiguration>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) edge: Edge,
     pub(super) driver: Driver,

@@ -65,7 +65,7 @@ impl FamilyPre {
     pub(crate) fn new(instance: InstancePre<Guest>) -> wasmtime::Result<Self> {
         let component = instance.component();
         let path = |interface: &str| format!("{PACKAGE}/{interface}@{}", supported_version());
-        let inside = |interface: &str| component.get_export_index(None, &path(interface));
+        let inside = |interface: &str| component.get_export_index(None, path(interface));
         let find = |interface: &str, name: &str| {
             inside(interface)
                 .and_then(|inside| component.get_export_index(Some(&inside), name))

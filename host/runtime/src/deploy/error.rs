@@ -47,8 +47,17 @@ pub enum StageError {
     #[error("no plugin version {0} is kept here")]
     NotKept(Digest),
     /// The family has no earlier version.
-    #[error("family {0:?} has no earlier version to go back to")]
-    NothingBefore(String),
+    #[error(
+        "family {family:?} has no earlier version to go back to; `gatehouse plugin activate DIGEST` switches to any \
+         version in the plugin store: {}",
+        if kept.is_empty() { "there is no other one of this family".to_owned() } else { kept.join(", ") }
+    )]
+    NothingBefore {
+        /// The family.
+        family: String,
+        /// Its versions that could be activated: digest and semver.
+        kept: Vec<String>,
+    },
     /// It passed every stage, and the plugin store could not be written.
     #[error("switch: {what}: {source}")]
     Switch {

@@ -3,8 +3,19 @@
 //! One file for each component, written when it is kept. The plugin store reads them all at start, so that a list of
 //! versions loads nothing.
 
+use std::collections::BTreeMap;
+
 use gatehouse_model::About;
 use serde::{Deserialize, Serialize};
+
+/// One model of a version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelNames {
+    /// Its own id.
+    pub id: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+}
 
 /// The entry of one version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +25,9 @@ pub(crate) struct ManifestEntry {
     pub(crate) version: String,
     #[serde(default)]
     pub(crate) models: Vec<String>,
+    /// Other names by model; absent in entries of earlier releases.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) aliases: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) surfaces: Vec<String>,
     pub(crate) state_version: u32,
@@ -27,9 +41,26 @@ impl From<&About> for ManifestEntry {
             family: about.family.clone(),
             version: about.version.clone(),
             models: about.models.iter().map(|model| model.id.clone()).collect(),
+            aliases: about
+                .models
+                .iter()
+                .filter(|model| !model.aliases.is_empty())
+                .map(|model| (model.id.clone(), model.aliases.clone()))
+                .collect(),
             surfaces: about.surfaces.iter().map(|surface| surface.name.clone()).collect(),
             state_version: about.state_version,
             reads_state: about.reads_state.clone(),
         }
+    }
+}
+
+impl ManifestEntry {
+    /// Its models with all their names.
+    pub(crate) fn model_names(&self) -> Vec<ModelNames> {
+        let names = |id: &String| ModelNames {
+            id: id.clone(),
+            aliases: self.aliases.get(id).cloned().unwrap_or_default(),
+        };
+        self.models.iter().map(names).collect()
     }
 }

@@ -8,6 +8,7 @@
 //! deployment. Never calls a plugin for a client; that is `service`.
 
 pub(crate) mod canary;
+pub(crate) mod companion;
 pub(crate) mod error;
 pub(crate) mod fallback;
 pub(crate) mod manifest_index;

@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use gatehouse_model::Digest;
 
+use crate::config::Config;
+use crate::deploy::companion::Companion;
 use crate::deploy::error::StageError;
 use crate::deploy::report::{DeployError, DeployReport, StageLog};
 use crate::deploy::stages::admit::{AdmitError, admit};
@@ -77,6 +79,8 @@ struct Passed {
     self_tests: usize,
 }
 
+/// Checked versions whose code is kept until they are installed.
+const CHECKED: usize = 4;
 /// The stages that a loaded version skips.
 const LOADED: &str = "it is loaded, and passed this before";
 
@@ -85,9 +89,24 @@ impl ServiceState {
         &self,
         component: &SignedComponent<'_>,
         order: Order,
+        companion: Option<&dyn Companion>,
+    ) -> Result<DeployReport, DeployError> {
+        match companion {
+            Some(companion) => self.deploy_under(companion.config(), component, order, Some(companion)),
+            None => self.deploy_under(&self.config.load_full(), component, order, None),
+        }
+    }
+
+    /// The same under one configuration, from the first stage to the last.
+    pub(crate) fn deploy_under(
+        &self,
+        config: &Config,
+        component: &SignedComponent<'_>,
+        order: Order,
+        companion: Option<&dyn Companion>,
     ) -> Result<DeployReport, DeployError> {
         let mut log = StageLog::default();
-        match self.run_pipeline(component, order, &mut log) {
+        match self.run_pipeline(config, component, order, companion, &mut log) {
             Ok(report) => Ok(DeployReport { stages: log.stages, ..report }),
             Err(why) => Err(DeployError { stages: log.stages, why: Box::new(why) }),
         }
@@ -95,8 +114,10 @@ impl ServiceState {
 
     fn run_pipeline(
         &self,
+        config: &Config,
         component: &SignedComponent<'_>,
         order: Order,
+        companion: Option<&dyn Companion>,
         log: &mut StageLog,
     ) -> Result<DeployReport, StageError> {
         let goal = order.goal;
@@ -104,25 +125,26 @@ impl ServiceState {
         let _one_at_a_time = lock(&self.deploying);
         let wasm = component.wasm;
         let digest = log.stage("admit", || {
-            let digest = admit(wasm, self.config.largest_limits().component())?;
-            let signed = if self.config.built_in.contains(&digest) {
+            let digest = admit(wasm, config.largest_limits().component())?;
+            let signed = if config.built_in.contains(&digest) {
                 "came with the gateway".to_owned()
             } else {
-                self.config.trust.check(wasm, component.signature).map_err(AdmitError::from)?
+                config.trust.check(wasm, component.signature).map_err(AdmitError::from)?
             };
             Ok((digest, format!("{} bytes, sha256 {digest}, {signed}", wasm.len())))
         })?;
-        let passed = self.run_stages(wasm, digest, order.removal, log);
-        if passed.is_err() || goal == Goal::Check {
-            self.drop_unkept_code(&digest);
-        }
+        let passed = self.run_stages(config, wasm, digest, order.removal, log);
+        self.drop_surplus_code(&digest, passed.as_ref().err());
         let Passed { version, compiled, self_tests } = passed?;
         let active = self.registry.load().is_active(&digest);
         let mut replaced = None;
         match goal {
             Goal::Check => log.skip("switch", "only checked"),
-            _ if active => log.skip("switch", "it serves already"),
-            _ => replaced = log.stage("switch", || self.switch(&version, component, goal))?,
+            _ if active => {
+                log.skip("switch", "it serves already");
+                companion.map_or(Ok(()), |companion| keep_and_apply(companion, version.family()))?;
+            }
+            _ => replaced = log.stage("switch", || self.switch(&version, component, goal, companion))?,
         }
         Ok(DeployReport {
             about: version.about().clone(),
@@ -139,6 +161,7 @@ impl ServiceState {
 
     fn run_stages(
         &self,
+        config: &Config,
         wasm: &[u8],
         digest: Digest,
         removal: Removal,
@@ -147,7 +170,7 @@ impl ServiceState {
         let registry = self.registry.load_full();
         if let Some(version) = self.loaded(&digest) {
             ["compile", "inspect", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
-            self.fit(&version, &registry, removal, log)?;
+            self.fit(config, &version, &registry, removal, log)?;
             log.skip("self-test", LOADED);
             self.rehearse(&version, &registry, log)?;
             return Ok(Passed { version, compiled: false, self_tests: 0 });
@@ -158,8 +181,8 @@ impl ServiceState {
             Ok(((component, compiled), note.to_owned()))
         })?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
-        let version = self.verifier.verify(&candidate, &self.config, log)?;
-        self.fit(&version, &registry, removal, log)?;
+        let version = self.verifier.verify(&candidate, config, log)?;
+        self.fit(config, &version, &registry, removal, log)?;
         let self_tests = log.stage("self-test", || {
             let passed = self.verifier.self_test(&version)?;
             Ok((passed, format!("{passed} passed, each twice with the same answer")))
@@ -170,16 +193,17 @@ impl ServiceState {
 
     fn fit(
         &self,
+        config: &Config,
         version: &Version,
         registry: &Registry,
         removal: Removal,
         log: &mut StageLog,
     ) -> Result<(), StageError> {
         let about = version.about();
-        let built_in = self.config.built_in.contains(&version.digest());
+        let built_in = config.built_in.contains(&version.digest());
         log.stage("fit", || {
             registry.fits(about)?;
-            let inventory = self.config.inventory.as_ref();
+            let inventory = config.inventory.as_ref();
             inventory.map_or(Ok(()), |inventory| check_routes(about, inventory))?;
             let mut notes = Vec::new();
             if let Some(before) = registry.family(version.family()) {
@@ -246,12 +270,26 @@ impl ServiceState {
         })
     }
 
-    /// Drops the code of a component that is not in the plugin store.
-    fn drop_unkept_code(&self, digest: &Digest) {
-        if !self.store.has_component(digest)
-            && let Err(error) = self.store.drop_code(digest)
-        {
-            tracing::warn!(%digest, %error, "code of a refused plugin could not be removed");
+    /// Keeps the code of a version that passed, or that this gateway only cannot serve yet: the next deployment of it then
+    /// compiles nothing. Drops the code of any other version that is not in the plugin store, and of those checked long
+    /// ago.
+    fn drop_surplus_code(&self, digest: &Digest, refused: Option<&StageError>) {
+        let is_sound = refused.is_none_or(|why| matches!(why, StageError::Fit(_)));
+        let dropped = if is_sound || self.store.has_component(digest) {
+            self.store.drop_checked_code(CHECKED)
+        } else {
+            self.store.drop_code(digest)
+        };
+        if let Err(error) = dropped {
+            tracing::warn!(%digest, %error, "code of a plugin could not be removed");
         }
     }
+}
+
+/// The version serves already; only its configuration is new.
+fn keep_and_apply(companion: &dyn Companion, family: &str) -> Result<(), StageError> {
+    let failed = |source| StageError::Switch { what: "the configuration that comes with it", source };
+    companion.keep(family).map_err(failed)?;
+    companion.apply();
+    Ok(())
 }

@@ -25,6 +25,8 @@ use serde::{Deserialize, Serialize};
 use crate::deploy::manifest_index::ManifestEntry;
 
 const ACTIVE: &str = "active.json";
+/// The end of the names of compiled code.
+const CODE: &str = ".cwasm";
 /// Keeps its first name, for the data folders that have it.
 const ROLLED_BACK: &str = "withdrawn.json";
 
@@ -167,6 +169,22 @@ impl PluginStore {
         Ok(())
     }
 
+    /// Removes code without a component, the latest `most` of them excepted: code of versions that were checked.
+    pub(crate) fn drop_checked_code(&self, most: usize) -> io::Result<()> {
+        let mut checked = BTreeMap::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let digest =
+                name.to_str().filter(|name| name.ends_with(CODE)).and_then(|name| name.split('-').next());
+            let Some(Ok(digest)) = digest.map(str::parse::<Digest>) else { continue };
+            if !self.has_component(&digest) {
+                checked.insert((entry.metadata()?.modified()?, digest), digest);
+            }
+        }
+        checked.into_values().rev().skip(most).try_for_each(|digest| self.drop_code(&digest))
+    }
+
     /// The active versions as last written.
     pub(crate) fn active(&self) -> io::Result<BTreeMap<String, ActiveEntry>> {
         read_map(&self.active_path())
@@ -193,7 +211,7 @@ impl PluginStore {
     }
 
     fn code_path(&self, digest: &Digest, engine_hash: &str) -> PathBuf {
-        self.dir.join(format!("{digest}-{engine_hash}.cwasm"))
+        self.dir.join(format!("{digest}-{engine_hash}{CODE}"))
     }
 }
 
@@ -291,6 +309,21 @@ mod tests {
         assert!(again.active().is_err());
     }
 
+    #[test]
+    fn code_of_checked_versions_is_kept_up_to_a_number() {
+        let (_dir, store) = store();
+        let digests = [&b"kept"[..], b"one", b"two", b"three"].map(Digest::of);
+        store.keep_component(&digests[0], b"kept").unwrap();
+        for (age, digest) in (0..).zip(digests) {
+            let path = store.keep_code(&digest, "e", b"code").unwrap();
+            let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(age);
+            fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+        }
+        store.drop_checked_code(2).unwrap();
+        let found = digests.map(|digest| store.code(&digest, "e").is_some());
+        assert_eq!(found, [true, false, true, true], "the component's own, and the latest two");
+    }
+
     #[cfg(unix)]
     #[test]
     fn files_are_readable_by_their_owner_alone() {
@@ -310,6 +343,7 @@ mod tests {
             family: "f".to_owned(),
             version: "1.0.0".to_owned(),
             models: vec!["m".to_owned()],
+            aliases: BTreeMap::from([("m".to_owned(), vec!["n".to_owned()])]),
             surfaces: vec![],
             state_version: 2,
             reads_state: vec![1],

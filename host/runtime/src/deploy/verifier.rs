@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use arc_swap::ArcSwap;
 use gatehouse_model::{About, Digest};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
@@ -78,11 +79,11 @@ impl Verifier {
             let note = format!("{} {}, twice the same manifest", about.family, about.version);
             Ok((about, note))
         })?;
-        let limits = config.limits_of(&about.family);
+        let own = config.of_family(&about.family);
+        let limits = own.limits;
         if let Some(bytes) = candidate.bytes.filter(|bytes| *bytes > limits.component()) {
             return Err(AdmitError::TooLarge { bytes, limit: limits.component() }.into());
         }
-        let settings = config.settings_of(&about.family);
         let source = LogSource {
             family: about.family.as_str().into(),
             version: about.version.as_str().into(),
@@ -91,8 +92,7 @@ impl Verifier {
         Ok(Arc::new(Version {
             about,
             digest: candidate.digest,
-            limits,
-            settings,
+            config: ArcSwap::from_pointee(own),
             pre,
             log_source: source,
             rolled_back: AtomicBool::new(false),
@@ -105,7 +105,7 @@ impl Verifier {
             let pre = pre.clone();
             let described = self.run(move || {
                 let source = LogSource { family: "(unnamed)".into(), version: "".into(), task: None };
-                let setup = CallSetup { limits: &limits, source, budget_ms: limits.load_ms.get() };
+                let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
                 call(&pre, setup, |family, store| {
                     pre.check_types(family, store)?;
                     abi_v1::describe::describe(family, store, pre.offers())

@@ -17,8 +17,8 @@ use crate::exec::wasi_linker::BlockedWait;
 use crate::fault::Fault;
 
 /// The limits and log fields of a call.
-pub(crate) struct CallSetup<'a> {
-    pub(crate) limits: &'a Limits,
+pub(crate) struct CallSetup {
+    pub(crate) limits: Limits,
     pub(crate) source: LogSource,
     /// Processor time it may use, ms.
     pub(crate) budget_ms: u32,
@@ -27,20 +27,20 @@ pub(crate) struct CallSetup<'a> {
 /// Runs `body` on a fresh instance of `pre`.
 pub(crate) fn call<R>(
     pre: &FamilyPre,
-    setup: CallSetup<'_>,
+    setup: CallSetup,
     body: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
 ) -> Result<R, Fault> {
     let (limits, budget_ms) = (setup.limits, setup.budget_ms);
     let mut store = new_store(pre, setup);
     let answer = pre.instantiate(&mut store).and_then(|family| body(&family, &mut store));
     let last_error = store.data().log().close();
-    answer.map_err(|error| explain(&error, limits, budget_ms, last_error))
+    answer.map_err(|error| explain(&error, &limits, budget_ms, last_error))
 }
 
 /// A store with the setup's limits; its deadline runs from now.
-fn new_store(pre: &FamilyPre, setup: CallSetup<'_>) -> Store<Guest> {
+fn new_store(pre: &FamilyPre, setup: CallSetup) -> Store<Guest> {
     let limits = setup.limits;
-    let mut store = Store::new(pre.engine(), Guest::new(setup.source, limits));
+    let mut store = Store::new(pre.engine(), Guest::new(setup.source, &limits));
     store.limiter(|guest| guest);
     store.set_max_component_handles(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
     store.set_hostcall_fuel(limits.crossing());
@@ -57,8 +57,8 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub(crate) fn new(pre: &FamilyPre, setup: CallSetup<'_>) -> Result<Self, Fault> {
-        let (limits, budget_ms) = (*setup.limits, setup.budget_ms);
+    pub(crate) fn new(pre: &FamilyPre, setup: CallSetup) -> Result<Self, Fault> {
+        let (limits, budget_ms) = (setup.limits, setup.budget_ms);
         let mut store = new_store(pre, setup);
         match pre.instantiate(&mut store) {
             Ok(family) => Ok(Self { store, family, limits, budget_ms }),

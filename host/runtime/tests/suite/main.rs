@@ -6,6 +6,7 @@ mod author_mistakes;
 mod calls;
 mod canary;
 mod common;
+mod configuration;
 mod deployment;
 mod optional;
 mod removal;

@@ -87,7 +87,7 @@ fn an_operator_may_take_names_away_and_may_always_go_back() {
     assert!(fit.note.contains("accepted, although the version before (1.2.3) serves"), "{}", fit.note);
     service.activate(&Digest::of(&large)).unwrap();
     let again = SignedComponent { wasm: unruly(), signature: None };
-    assert!(service.install_with(again, Removal::Allowed).unwrap().active);
+    assert!(service.install_with(again, Removal::Allowed, None).unwrap().active);
 }
 
 #[test]

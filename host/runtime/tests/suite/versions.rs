@@ -241,6 +241,8 @@ async fn a_version_of_an_older_data_folder_is_indexed_once() {
     fs::write(dir.path().join(format!("plugins/{}.wasm", kept[1])), b"no component").unwrap();
     files(dir.path(), "cwasm").into_iter().for_each(|path| fs::remove_file(path).unwrap());
     let service = open(dir.path());
+    assert!(!manifest_of(dir.path(), kept[0]).exists(), "a start waits for no kept version");
+    service.complete_start();
     assert!(manifest_of(dir.path(), kept[0]).exists(), "read from the component and written");
     assert!(!manifest_of(dir.path(), kept[1]).exists());
     let listed: Vec<Digest> = service.list().into_iter().map(|row| row.digest).collect();

@@ -1,8 +1,9 @@
 //! What a power cut leaves on a disk: everything up to the last sync, and of what came after it any subset of
 //! 512-byte sectors, the last of them perhaps torn. Lengths are kept in order, as a file system's journal does.
 
+use fastrand::Rng;
+
 use super::disk::{Op, index, redo};
-use super::xorshift::Xorshift;
 
 const SECTOR: usize = 512;
 
@@ -71,7 +72,7 @@ impl<'a> Cut<'a> {
 
     /// At most that many of the disks the cut may leave: all of them if there are no more, or some by chance.
     #[must_use]
-    pub fn images(&self, most: usize, words: &mut Xorshift) -> Vec<Vec<u8>> {
+    pub fn images(&self, most: usize, random: &mut Rng) -> Vec<Vec<u8>> {
         let pieces = self.pieces();
         if let Some(all) =
             1_usize.checked_shl(u32::try_from(pieces).unwrap_or(u32::MAX)).filter(|all| *all <= most)
@@ -81,8 +82,8 @@ impl<'a> Cut<'a> {
         }
         (0..most)
             .map(|_| {
-                let torn = (words.below(8) == 0).then(|| (words.below(pieces), words.below(SECTOR)));
-                self.image(&arrivals(pieces, words), torn)
+                let torn = (random.usize(..8) == 0).then(|| (random.usize(..pieces), random.usize(..SECTOR)));
+                self.image(&arrivals(pieces, random), torn)
             })
             .collect()
     }
@@ -131,9 +132,9 @@ fn sectors(offset: u64, data: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Which pieces arrive: the edges of what is possible as often as the middle.
-fn arrivals(pieces: usize, words: &mut Xorshift) -> Vec<bool> {
-    let chosen = words.below(pieces);
-    let eighths = match words.below(8) {
+fn arrivals(pieces: usize, random: &mut Rng) -> Vec<bool> {
+    let chosen = random.usize(..pieces);
+    let eighths = match random.usize(..8) {
         0 => return vec![false; pieces],
         1 => return vec![true; pieces],
         2 => return (0..pieces).map(|piece| piece == chosen).collect(),
@@ -143,7 +144,7 @@ fn arrivals(pieces: usize, words: &mut Xorshift) -> Vec<bool> {
         6 => 4,
         _ => 7,
     };
-    (0..pieces).map(|_| words.below(8) < eighths).collect()
+    (0..pieces).map(|_| random.usize(..8) < eighths).collect()
 }
 
 #[cfg(test)]

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use fastrand::Rng;
 use gatehouse_model::TaskId;
 use gatehouse_tasks::sample::START;
 use gatehouse_tasks::{Applied, Command};
 
-use super::crash::{Page, recover};
+use super::crash::{Checkpoint, recover};
 use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
-use crate::fault_injection::{Access, Disk, DiskFault, Xorshift, each_cut};
+use crate::fault_injection::{Access, Disk, DiskFault, each_cut};
 use crate::store::Store;
 
 const COMMANDS: usize = 10;
@@ -23,25 +24,25 @@ fn audit(text: &str) -> Command {
 }
 
 /// The states a store goes through, one command a batch, and the commands between them.
-fn story() -> (Vec<Page>, Vec<Command>) {
-    let mut pages = vec![Page::blank(1, 9_000)];
-    let mut commands = pages[0].turn(0).0;
-    pages.extend(commands.iter().scan(pages[0].clone(), |page, command| {
-        *page = page.after(command);
-        Some(page.clone())
+fn scenario() -> (Vec<Checkpoint>, Vec<Command>) {
+    let mut checkpoints = vec![Checkpoint::empty(1, 9_000)];
+    let mut commands = checkpoints[0].next_batch(0).0;
+    checkpoints.extend(commands.iter().scan(checkpoints[0].clone(), |checkpoint, command| {
+        *checkpoint = checkpoint.after(command);
+        Some(checkpoint.clone())
     }));
     for number in 0..COMMANDS {
-        let before = &pages[pages.len() - 1];
-        let (mut batch, mut page) = before.turn(1);
+        let before = &checkpoints[checkpoints.len() - 1];
+        let (mut batch, mut checkpoint) = before.next_batch(1);
         if number == COMMANDS / 2 {
             // A row larger than the whole new file, so that it has to grow.
             batch = vec![audit(&"x".repeat(1_500_000))];
-            page = before.after(&batch[0]);
+            checkpoint = before.after(&batch[0]);
         }
-        pages.push(page);
+        checkpoints.push(checkpoint);
         commands.append(&mut batch);
     }
-    (pages, commands)
+    (checkpoints, commands)
 }
 
 /// Every later call is refused with the same reason, although the disk works again.
@@ -56,8 +57,8 @@ async fn assert_latched(store: &Store, error: &StoreError) {
     assert_eq!(store.examine().as_ref(), Err(error));
 }
 
-/// Breaks the change that many ahead; what it was, or none if the story ended first.
-async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Option<Access> {
+/// Breaks the change that many ahead; what it was, or none if the scenario ended first.
+async fn break_change(number: usize, checkpoints: &[Checkpoint], commands: &[Command]) -> Option<Access> {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     disk.acknowledge(0);
@@ -79,15 +80,15 @@ async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Op
         return None;
     };
     // The queue was idle between the commands, so the fault met one of them, or the clean end.
-    let allowed = acknowledged..(acknowledged + 2).min(pages.len());
-    let found = recover(disk.bytes(), pages, allowed.clone())
+    let allowed = acknowledged..(acknowledged + 2).min(checkpoints.len());
+    let found = recover(disk.bytes(), checkpoints, allowed.clone())
         .unwrap_or_else(|reason| panic!("change {number}, a {tripped:?}: {reason}"));
-    let mut words = Xorshift::new(number as u64);
+    let mut random = Rng::with_seed(number as u64);
     let log = disk.log();
     each_cut(vec![], &log, |cut| {
         let last = cut.at == log.len();
-        let mut images = if last { cut.images(IMAGES, &mut words) } else { vec![] };
-        images.drain(..).try_for_each(|image| recover(image, pages, allowed.clone()).map(drop))
+        let mut images = if last { cut.images(IMAGES, &mut random) } else { vec![] };
+        images.drain(..).try_for_each(|image| recover(image, checkpoints, allowed.clone()).map(drop))
     })
     .unwrap_or_else(|reason| panic!("change {number}, a {tripped:?}, then a power cut: {reason}"));
 
@@ -95,17 +96,17 @@ async fn break_change(number: usize, pages: &[Page], commands: &[Command]) -> Op
     for command in &commands[found..] {
         restarted.execute(command.clone()).await.unwrap().unwrap_or(Applied::Done);
     }
-    assert_eq!(super::Dump::of_store(&restarted), pages[pages.len() - 1].dump);
+    assert_eq!(super::Dump::of_store(&restarted), checkpoints[checkpoints.len() - 1].dump);
     assert!(restarted.examine().unwrap().is_clean());
     Some(tripped)
 }
 
 #[tokio::test]
-async fn whichever_change_fails_the_store_stops_and_a_restart_goes_on() {
-    let (pages, commands) = story();
+async fn any_failed_change_stops_the_store_and_a_restart_recovers() {
+    let (checkpoints, commands) = scenario();
     let mut tripped: BTreeMap<Access, usize> = BTreeMap::new();
     for number in 0.. {
-        match break_change(number, &pages, &commands).await {
+        match break_change(number, &checkpoints, &commands).await {
             Some(access) => *tripped.entry(access).or_default() += 1,
             None => break,
         }
@@ -117,8 +118,8 @@ async fn whichever_change_fails_the_store_stops_and_a_restart_goes_on() {
 }
 
 #[tokio::test]
-async fn whatever_fails_while_opening_the_next_start_recovers() {
-    let (pages, commands) = story();
+async fn a_failure_while_opening_is_recovered_by_the_next_start() {
+    let (checkpoints, commands) = scenario();
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     for command in &commands {
@@ -126,7 +127,7 @@ async fn whatever_fails_while_opening_the_next_start_recovers() {
     }
     // Never closed: the bytes are those a killed process leaves, and opening them repairs.
     let killed = disk.bytes();
-    let last = pages.len() - 1;
+    let last = checkpoints.len() - 1;
     for fault in [DiskFault::Change, DiskFault::Read] {
         let mut broken = 0;
         for number in 0.. {
@@ -138,7 +139,7 @@ async fn whatever_fails_while_opening_the_next_start_recovers() {
                 Err(error) => assert!(matches!(error, OpenError::Storage { .. }), "{error}"),
                 Ok(store) => drop(store),
             }
-            recover(disk.bytes(), &pages, last..last + 1)
+            recover(disk.bytes(), &checkpoints, last..last + 1)
                 .unwrap_or_else(|reason| panic!("{:?} {number}: {reason}", disk.tripped()));
             if disk.tripped().is_none() {
                 break;
@@ -152,7 +153,7 @@ async fn whatever_fails_while_opening_the_next_start_recovers() {
 #[tokio::test]
 async fn a_read_that_fails_stops_the_store() {
     let disk = Disk::default();
-    // No room for pages in memory: every read goes to the disk.
+    // No room for checkpoints in memory: every read goes to the disk.
     let store = Store::with_backend(disk.clone(), &Config { cache_mib: 0, ..Config::default() }).unwrap();
     store.execute(audit("early")).await.unwrap().unwrap();
     disk.break_by(DiskFault::Read(0));

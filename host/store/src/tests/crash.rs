@@ -9,16 +9,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fastrand::Rng;
 use gatehouse_model::{Event, Phase, Task};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{Command, MemoryLedgerStorage, apply};
 use redb::Durability;
 
-use super::mix::Mix;
+use super::workload::Workload;
 use super::{Dump, remember};
 use crate::batch::Batch;
 use crate::config::Config;
-use crate::fault_injection::{Disk, Op, Xorshift, each_cut};
+use crate::fault_injection::{Disk, Op, each_cut};
 use crate::store::Store;
 use crate::writer::commit;
 
@@ -31,53 +32,57 @@ const BATCHES: usize = 6;
 const IMAGES_PER_CUT: usize = 3;
 /// Recovery takes few operations, so each is looked at more closely.
 const IMAGES_PER_CUT_OF_RECOVERY: usize = 16;
-/// Repeats one life: the seed a failure names.
+/// Repeats one run: the seed a failure names.
 const REPLAY: &str = "GATEHOUSE_CRASH_SEED";
 
 /// What the storage were like after a batch, and what comes next from there.
 #[derive(Clone)]
-pub(super) struct Page {
+pub(super) struct Checkpoint {
     pub(super) storage: MemoryLedgerStorage,
     pub(super) dump: Dump,
-    pub(super) mix: Mix,
+    pub(super) workload: Workload,
 }
 
-impl Page {
+impl Checkpoint {
     /// Before the first batch.
-    pub(super) fn blank(seed: u64, fat: usize) -> Self {
+    pub(super) fn empty(seed: u64, longest: usize) -> Self {
         let storage = MemoryLedgerStorage::default();
-        Self { dump: Dump::of_memory(&storage), storage, mix: Mix::new(seed, fat) }
+        Self { dump: Dump::of_memory(&storage), storage, workload: Workload::new(seed, longest) }
     }
 
-    /// The next commands, and the page after them.
-    pub(super) fn turn(&self, commands: usize) -> (Vec<Command>, Self) {
-        let Self { mut storage, mut mix, .. } = self.clone();
+    /// The next commands, and the checkpoint after them.
+    pub(super) fn next_batch(&self, commands: usize) -> (Vec<Command>, Self) {
+        let Self { mut storage, mut workload, .. } = self.clone();
         let mut batch = vec![];
         if storage.customers().next().is_none() {
             batch.extend(beginning().into_iter().map(|template| template.command(&storage, START)));
             batch.iter().for_each(|command| drop(remember(&mut storage, command.clone())));
         }
         for _ in 0..commands {
-            let command = mix.command(&storage);
+            let command = workload.command(&storage);
             drop(remember(&mut storage, command.clone()));
             batch.push(command);
         }
-        (batch, Self { dump: Dump::of_memory(&storage), storage, mix })
+        (batch, Self { dump: Dump::of_memory(&storage), storage, workload })
     }
 
-    /// The page after that command.
+    /// The checkpoint after that command.
     pub(super) fn after(&self, command: &Command) -> Self {
-        let Self { mut storage, mix, .. } = self.clone();
+        let Self { mut storage, workload, .. } = self.clone();
         drop(remember(&mut storage, command.clone()));
-        Self { dump: Dump::of_memory(&storage), storage, mix }
+        Self { dump: Dump::of_memory(&storage), storage, workload }
     }
 }
 
-/// The page the store opens on.
+/// The checkpoint the store opens on.
 ///
 /// # Errors
 /// Why it is none of these.
-pub(super) fn recover(bytes: Vec<u8>, pages: &[Page], allowed: Range<usize>) -> Result<usize, String> {
+pub(super) fn recover(
+    bytes: Vec<u8>,
+    checkpoints: &[Checkpoint],
+    allowed: Range<usize>,
+) -> Result<usize, String> {
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let store =
             Store::with_backend(Disk::of(bytes), &Config::default()).map_err(|error| error.to_string())?;
@@ -88,9 +93,9 @@ pub(super) fn recover(bytes: Vec<u8>, pages: &[Page], allowed: Range<usize>) -> 
     if !report.is_clean() {
         return Err(format!("the doctor finds {:?}", report.findings));
     }
-    let found = allowed.clone().find(|page| pages[*page].dump == dump);
+    let found = allowed.clone().find(|checkpoint| checkpoints[*checkpoint].dump == dump);
     found.ok_or_else(|| {
-        let other = pages.iter().position(|page| page.dump == dump);
+        let other = checkpoints.iter().position(|checkpoint| checkpoint.dump == dump);
         format!("expected the state after batch {allowed:?}, not that of {other:?}")
     })
 }
@@ -121,17 +126,21 @@ fn cases(storage: &MemoryLedgerStorage) -> [bool; 4] {
 }
 
 /// One store from its first start on.
-struct Life {
-    words: Xorshift,
-    pages: Vec<Page>,
+struct CrashRun {
+    random: Rng,
+    checkpoints: Vec<Checkpoint>,
     counts: Counts,
 }
 
-impl Life {
+impl CrashRun {
     fn new(seed: u64) -> Self {
         // Every fourth store has rows that make the file grow.
-        let fat = if seed.is_multiple_of(4) { 200_000 } else { 9_000 };
-        Self { words: Xorshift::new(!seed), pages: vec![Page::blank(seed, fat)], counts: Counts::default() }
+        let longest = if seed.is_multiple_of(4) { 200_000 } else { 9_000 };
+        Self {
+            random: Rng::with_seed(!seed),
+            checkpoints: vec![Checkpoint::empty(seed, longest)],
+            counts: Counts::default(),
+        }
     }
 
     /// Starts again and again on a disk that a power cut left.
@@ -139,10 +148,10 @@ impl Life {
         let mut disk = vec![];
         for start in 0..STARTS {
             let log = self.work(&disk)?;
-            let (left, page) =
+            let (left, checkpoint) =
                 self.cut(disk, &log, start > 0).map_err(|reason| format!("start {start}, {reason}"))?;
             disk = left;
-            self.pages.truncate(page + 1);
+            self.checkpoints.truncate(checkpoint + 1);
         }
         Ok(self.counts)
     }
@@ -152,46 +161,47 @@ impl Life {
         let disk = Disk::of(bytes.to_vec());
         let store =
             Store::with_backend(disk.clone(), &Config::default()).map_err(|error| error.to_string())?;
-        disk.acknowledge(self.pages.len() - 1);
+        disk.acknowledge(self.checkpoints.len() - 1);
         for _ in 0..BATCHES {
-            let (commands, page) = self.pages[self.pages.len() - 1].turn(1 + self.words.below(9));
+            let (commands, checkpoint) =
+                self.checkpoints[self.checkpoints.len() - 1].next_batch(1 + self.random.usize(..9));
             commit(&store.database().unwrap(), commands).map_err(|error| error.to_string())?;
-            self.pages.push(page);
-            disk.acknowledge(self.pages.len() - 1);
+            self.checkpoints.push(checkpoint);
+            disk.acknowledge(self.checkpoints.len() - 1);
         }
-        if self.words.below(2) == 0 {
+        if self.random.usize(..2) == 0 {
             store.close();
         }
         Ok(disk.log())
     }
 
-    /// Plays power cuts at every operation; one of the disks they leave, and its page.
+    /// Plays power cuts at every operation; one of the disks they leave, and its checkpoint.
     fn cut(&mut self, disk: Vec<u8>, log: &[Op], again: bool) -> Result<(Vec<u8>, usize), String> {
         let ready = log.iter().position(|op| matches!(op, Op::Acknowledged(_))).unwrap();
-        let chosen = ready + 1 + self.words.below(log.len() - ready);
-        let before = self.pages.len() - 1 - BATCHES;
+        let chosen = ready + 1 + self.random.usize(..log.len() - ready);
+        let before = self.checkpoints.len() - 1 - BATCHES;
         let mut left = None;
-        let Self { words, pages, counts } = self;
+        let Self { random, checkpoints, counts } = self;
         each_cut(disk, log, |cut| {
             // One batch may have become durable without an acknowledgement; none while recovering.
             let (allowed, most) = match cut.acknowledged {
-                Some(batches) => (batches..(batches + 2).min(pages.len()), IMAGES_PER_CUT),
+                Some(batches) => (batches..(batches + 2).min(checkpoints.len()), IMAGES_PER_CUT),
                 None if again => (before..before + 1, IMAGES_PER_CUT_OF_RECOVERY),
                 // The first start has made no store yet: see the tests of file creation.
                 None => return Ok(()),
             };
-            for (number, image) in cut.images(most, words).into_iter().enumerate() {
+            for (number, image) in cut.images(most, random).into_iter().enumerate() {
                 counts.images += 1;
                 counts.while_recovering += usize::from(cut.acknowledged.is_none());
                 counts.lengths += usize::from(cut.doubts_length());
                 let kept = (cut.at == chosen && left.is_none()).then(|| image.clone());
-                let page = recover(image, pages, allowed.clone())
+                let checkpoint = recover(image, checkpoints, allowed.clone())
                     .map_err(|reason| format!("cut {} of {}, image {number}: {reason}", cut.at, log.len()))?;
-                counts.ahead += usize::from(page > allowed.start);
-                for (count, is) in counts.cases.iter_mut().zip(cases(&pages[page].storage)) {
+                counts.ahead += usize::from(checkpoint > allowed.start);
+                for (count, is) in counts.cases.iter_mut().zip(cases(&checkpoints[checkpoint].storage)) {
                     *count += usize::from(is);
                 }
-                left = left.take().or_else(|| Some((kept?, page)));
+                left = left.take().or_else(|| Some((kept?, checkpoint)));
             }
             Ok(())
         })?;
@@ -211,7 +221,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
             if !seeds.contains(&seed) {
                 return;
             }
-            let counts = Life::new(seed)
+            let counts = CrashRun::new(seed)
                 .live()
                 .unwrap_or_else(|reason| panic!("seed {seed}, {reason}; {REPLAY}={seed} replays it"));
             let mut total = total.lock().unwrap();
@@ -237,14 +247,14 @@ fn no_power_cut_loses_what_was_acknowledged() {
 }
 
 /// How many images of a store's first start lose something, and how many there are.
-fn losses(log: &[Op], pages: &[Page]) -> (usize, usize) {
-    let (mut words, mut lost, mut images) = (Xorshift::new(3), 0, 0);
+fn losses(log: &[Op], checkpoints: &[Checkpoint]) -> (usize, usize) {
+    let (mut random, mut lost, mut images) = (Rng::with_seed(3), 0, 0);
     each_cut(vec![], log, |cut| {
         let Some(batches) = cut.acknowledged.filter(|batches| *batches > 0) else { return Ok(()) };
-        for image in cut.images(2, &mut words) {
-            let allowed = batches..(batches + 2).min(pages.len());
+        for image in cut.images(2, &mut random) {
+            let allowed = batches..(batches + 2).min(checkpoints.len());
             images += 1;
-            lost += usize::from(recover(image, pages, allowed).is_err());
+            lost += usize::from(recover(image, checkpoints, allowed).is_err());
         }
         Ok(())
     })
@@ -253,12 +263,12 @@ fn losses(log: &[Op], pages: &[Page]) -> (usize, usize) {
 }
 
 #[test]
-fn a_disk_that_lies_about_syncs_is_noticed() {
-    let mut life = Life::new(1);
-    let mut log = life.work(&[]).unwrap();
-    assert_eq!(losses(&log, &life.pages).0, 0);
+fn a_disk_that_skips_syncs_is_noticed() {
+    let mut run = CrashRun::new(1);
+    let mut log = run.work(&[]).unwrap();
+    assert_eq!(losses(&log, &run.checkpoints).0, 0);
     log.retain(|op| !matches!(op, Op::Sync));
-    let (lost, images) = losses(&log, &life.pages);
+    let (lost, images) = losses(&log, &run.checkpoints);
     assert!(lost > images / 2, "{lost} of {images}");
 }
 
@@ -266,18 +276,18 @@ fn a_disk_that_lies_about_syncs_is_noticed() {
 fn commits_that_are_not_made_durable_are_noticed() {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    let mut pages = vec![Page::blank(1, 9_000)];
+    let mut checkpoints = vec![Checkpoint::empty(1, 9_000)];
     for number in 0..BATCHES {
-        let (commands, page) = pages[number].turn(5);
+        let (commands, checkpoint) = checkpoints[number].next_batch(5);
         let mut txn = store.database().unwrap().begin_write().unwrap();
         txn.set_durability(Durability::None).unwrap();
         let mut batch = Batch::open(&txn).unwrap();
         commands.into_iter().for_each(|command| drop(apply(&mut batch, command).unwrap()));
         drop(batch);
         txn.commit().unwrap();
-        pages.push(page);
+        checkpoints.push(checkpoint);
         disk.acknowledge(number + 1);
     }
-    let (lost, images) = losses(&disk.log(), &pages);
+    let (lost, images) = losses(&disk.log(), &checkpoints);
     assert!(images >= BATCHES && lost == images, "{lost} of {images}");
 }

@@ -1,10 +1,12 @@
 //! A power cut while the file is made: nothing was kept yet, so the next start begins again.
 
+use fastrand::Rng;
+
 use super::Dump;
-use super::crash::Page;
+use super::crash::Checkpoint;
 use crate::config::Config;
 use crate::error::OpenError;
-use crate::fault_injection::{Disk, Xorshift, each_cut};
+use crate::fault_injection::{Disk, each_cut};
 use crate::store::Store;
 
 #[test]
@@ -13,9 +15,9 @@ fn a_first_start_that_was_cut_short_is_begun_again() {
     drop(Store::with_backend(disk.clone(), &Config::default()).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("core.redb");
-    let (empty, mut words, mut images) = (Page::blank(1, 0).dump, Xorshift::new(5), 0);
+    let (empty, mut random, mut images) = (Checkpoint::empty(1, 0).dump, Rng::with_seed(5), 0);
     each_cut(vec![], &disk.log(), |cut| {
-        for image in cut.images(2, &mut words) {
+        for image in cut.images(2, &mut random) {
             std::fs::write(&path, image).unwrap();
             let store =
                 Store::open(&path, &Config::default()).map_err(|error| format!("cut {}: {error}", cut.at))?;

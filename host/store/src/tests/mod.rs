@@ -4,13 +4,15 @@
 mod broken;
 mod crash;
 mod creation;
+mod deferred;
+mod handle;
 mod joined;
-mod life;
-mod light;
 mod listing;
-mod mix;
 mod old_rows;
 mod same;
+mod schema;
+mod task_index;
+mod workload;
 
 use std::collections::BTreeSet;
 
@@ -24,8 +26,8 @@ use redb::{ReadableDatabase, ReadableTable, TableHandle};
 
 use crate::config::Config;
 use crate::layout::{self, Day};
-use crate::read::rows;
 use crate::store::Store;
+use crate::tables::rows;
 
 /// All rows of a storage, look-up tables included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +37,7 @@ struct Dump {
     key_digests: BTreeSet<([u8; 32], String)>,
     live: Vec<Task>,
     finished: Vec<Task>,
-    owners: BTreeSet<(String, u128)>,
+    task_index: BTreeSet<(String, String, String, u128)>,
     holds: Vec<Hold>,
     hold_expiry: BTreeSet<(u64, [u8; 17])>,
     ledger: Vec<JournalEntry>,
@@ -56,7 +58,7 @@ impl Dump {
             key_digests: storage.keys().map(|key| (key.digest.0.0, key.id.0.clone())).collect(),
             live: storage.live_tasks().cloned().collect(),
             finished: storage.finished_tasks().cloned().collect(),
-            owners: all().map(|task| (task.customer.0.clone(), task.id.bits())).collect(),
+            task_index: all().map(indexed).collect(),
             holds: storage.holds().cloned().collect(),
             hold_expiry: requests.map(|hold| (hold.expires.0, layout::hold_key(hold.id))).collect(),
             ledger: storage.ledger().to_vec(),
@@ -78,15 +80,15 @@ impl Dump {
         let database = store.database().unwrap();
         let txn = database.begin_read().unwrap();
         let mut days: Vec<u32> =
-            txn.list_tables().unwrap().filter_map(|table| layout::owners_day(&table)).collect();
+            txn.list_tables().unwrap().filter_map(|table| layout::task_index_day(&table)).collect();
         days.sort_unstable();
-        let (mut owners, mut finished) = (BTreeSet::new(), vec![]);
+        let (mut task_index, mut finished) = (BTreeSet::new(), vec![]);
         for day in days {
             let day = Day::new(day);
-            for row in txn.open_table(day.owners()).unwrap().iter().unwrap() {
-                let key = row.unwrap().0;
-                owners.insert((key.value().0.to_owned(), key.value().1));
-            }
+            task_index.extend(each(&txn.open_table(day.task_index()).unwrap(), |row| {
+                let (customer, status, model, id) = row.0.value();
+                (customer.to_owned(), status.to_owned(), model.to_owned(), id)
+            }));
             if txn.list_tables().unwrap().any(|table| table.name() == day.history().name()) {
                 finished.extend(rows::<u128, Task>(&txn, day.history()).unwrap());
             }
@@ -100,7 +102,7 @@ impl Dump {
             key_digests: each(&digests, |row| (row.0.value(), row.1.value().to_owned())),
             live: store.live_tasks().collect::<Result<_, _>>().unwrap(),
             finished,
-            owners,
+            task_index,
             holds: rows(&txn, layout::HOLDS).unwrap(),
             hold_expiry: each(&hold_expiry, |row| row.0.value()),
             ledger: rows(&txn, layout::LEDGER).unwrap(),
@@ -116,6 +118,10 @@ impl Dump {
             }),
         }
     }
+}
+
+fn indexed(task: &Task) -> (String, String, String, u128) {
+    (task.customer.0.clone(), task.status.as_str().to_owned(), task.model.clone(), task.id.bits())
 }
 
 type Guards<'a, K, V> = (redb::AccessGuard<'a, K>, redb::AccessGuard<'a, V>);

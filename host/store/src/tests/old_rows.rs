@@ -139,17 +139,20 @@ fn old_rows_are_written_anew_and_read_again() {
 /// A file of the release before names has no tables for them; reading must not fail for that.
 #[tokio::test]
 async fn an_old_file_gets_the_tables_it_lacks() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    assert!(txn.delete_table(layout::NAMES).unwrap() && txn.delete_table(layout::NAME_OWNERS).unwrap());
-    txn.commit().unwrap();
-    drop(database);
-    store.close();
+    for schema in [1, layout::SCHEMA] {
+        let disk = Disk::default();
+        let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+        begin(&store).await;
+        let database = store.database().unwrap();
+        let txn = database.begin_write().unwrap();
+        assert!(txn.delete_table(layout::NAMES).unwrap() && txn.delete_table(layout::NAME_OWNERS).unwrap());
+        txn.open_table(layout::META).unwrap().insert(layout::SCHEMA_KEY, schema).unwrap();
+        txn.commit().unwrap();
+        drop(database);
+        store.close();
 
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
-    assert_eq!(store.owned_names(&customer_id(0), &[name(1)]), Ok(vec![]));
-    assert!(store.examine().unwrap().is_clean());
+        let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+        assert_eq!(store.owned_names(&customer_id(0), &[name(1)]), Ok(vec![]));
+        assert!(store.examine().unwrap().is_clean());
+    }
 }

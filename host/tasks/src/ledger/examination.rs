@@ -222,6 +222,11 @@ impl Examination {
         self.name_owners = count;
     }
 
+    /// What a storage found wrong with its own look-up tables.
+    pub fn look_up(&mut self, finding: String) {
+        self.report.add(finding);
+    }
+
     /// The verdict, once every row was seen.
     #[must_use]
     pub fn report(self) -> Report {

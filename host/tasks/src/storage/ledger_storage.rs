@@ -71,7 +71,7 @@ pub trait LedgerStorage {
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
     /// The live task created first.
     fn oldest_live(&self) -> Result<Option<TaskId>, Self::Error>;
-    /// Keeps a live task, and lists it under its owner.
+    /// Keeps a live task. Its owner finds it by status and model.
     fn put_live(&mut self, task: &Task) -> Result<(), Self::Error>;
     /// Moves a task from the live ones into the history of the day of its creation.
     fn put_finished(&mut self, task: &Task) -> Result<(), Self::Error>;

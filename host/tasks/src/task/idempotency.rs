@@ -15,17 +15,16 @@ pub(crate) enum Known {
     New(Option<IdempotencyRecord>),
 }
 
-/// Looks a request up. A repetition is answered before anything about key or balance is asked: its receipt was given
-/// already.
+/// Looks a request up. A repetition is answered before key and balance are checked: its receipt was given already.
 pub(crate) fn look_up<B: LedgerStorage>(
     storage: &B,
-    asked: Option<&Idempotency>,
+    idempotency: Option<&Idempotency>,
     at: UnixMs,
 ) -> Ruling<Known, B> {
-    let Some(asked) = asked else { return Ok(Known::New(None)) };
-    match storage.idempotency_record(&asked.key, &asked.token)? {
+    let Some(idempotency) = idempotency else { return Ok(Known::New(None)) };
+    match storage.idempotency_record(&idempotency.key, &idempotency.token)? {
         Some(known) if known.expires <= at => Ok(Known::New(Some(known))),
-        Some(known) if known.fingerprint == asked.fingerprint => Ok(Known::Before(known.task)),
+        Some(known) if known.fingerprint == idempotency.fingerprint => Ok(Known::Before(known.task)),
         Some(_) => Err(Stop::Rejected(Rejection::IdempotencyConflict)),
         None => Ok(Known::New(None)),
     }
@@ -35,12 +34,12 @@ pub(crate) fn look_up<B: LedgerStorage>(
 pub(crate) fn remember<B: LedgerStorage>(
     storage: &mut B,
     expired: Option<IdempotencyRecord>,
-    asked: Option<Idempotency>,
+    idempotency: Option<Idempotency>,
     task: TaskId,
 ) -> Result<(), B::Error> {
     if let Some(expired) = expired {
         storage.remove_idempotency_record(&expired)?;
     }
-    let Some(Idempotency { key, token, fingerprint, expires }) = asked else { return Ok(()) };
+    let Some(Idempotency { key, token, fingerprint, expires }) = idempotency else { return Ok(()) };
     storage.put_idempotency_record(&IdempotencyRecord { key, token, fingerprint, task, expires })
 }

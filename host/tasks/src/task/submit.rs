@@ -102,8 +102,8 @@ pub(crate) fn check_scope(
     idempotency: Option<&Idempotency>,
 ) -> Result<(), Rejection> {
     match idempotency {
-        Some(asked) if asked.key != *key => {
-            let problem = format!("expected {whose} {key}, not {}", asked.key);
+        Some(idempotency) if idempotency.key != *key => {
+            let problem = format!("expected {whose} {key}, not {}", idempotency.key);
             Err(Rejection::malformed("idempotency.key", problem))
         }
         _ => Ok(()),

@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, Status, Task};
 
-use super::{advance, begun, finish, run, submit};
+use super::{advance, finish, funded, run, submit};
 use crate::commands::change::Ending;
 use crate::commands::command::Command;
 use crate::ledger::examination::{Examination, Report};
@@ -66,7 +66,7 @@ impl Rows {
 
 /// Two live tasks, one completed, one failed, one request hold.
 fn busy() -> Rows {
-    let mut storage = begun();
+    let mut storage = funded();
     for number in 0..4 {
         run(&mut storage, submit(number, 0, 10)).unwrap();
     }
@@ -100,7 +100,7 @@ fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
 
 /// A live task that two requests joined through two keys, one delivered; and a completed task that one joined.
 fn joined() -> Rows {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(0, 0, 10)).unwrap();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     for (number, key, price) in [(0, 0, 3), (0, 1, 5), (1, 1, 4)] {
@@ -117,7 +117,7 @@ fn joined() -> Rows {
 }
 
 #[test]
-fn books_of_joined_tasks_are_clean_until_they_are_changed() {
+fn a_ledger_of_joined_tasks_is_clean_until_it_is_changed() {
     let report = joined().examine();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!((report.names, report.live, report.finished, report.holds), (2, 1, 1, 1));
@@ -175,7 +175,7 @@ fn a_changed_name_is_found() {
 }
 
 #[test]
-fn untouched_books_are_clean() {
+fn an_unchanged_ledger_is_clean() {
     let report = busy().examine();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!((report.customers, report.keys, report.entries), (2, 3, 9));

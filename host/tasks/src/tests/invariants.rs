@@ -44,7 +44,7 @@ proptest! {
     /// I1 to I4, I7, I10 and I24: both opinions agree on every answer, balance, use, status, progress, result and
     /// cost, on what waits for a task, and on who owns which name; and what is refused changes nothing.
     #[test]
-    fn the_books_agree_with_a_second_opinion(templates in command_sequences(60)) {
+    fn the_ledger_agrees_with_the_reference_model(templates in command_sequences(60)) {
         let mut oracle = Oracle::default();
         play(&templates, |storage, command| {
             let before = storage.clone();
@@ -78,7 +78,7 @@ proptest! {
 
     /// I1, I2, I3, I4, I6 and I8 as the doctor sees them, after every single command.
     #[test]
-    fn the_doctor_never_finds_anything(templates in command_sequences(60)) {
+    fn the_doctor_finds_nothing(templates in command_sequences(60)) {
         let mut submitted = BTreeSet::new();
         play(&templates, |storage, command| {
             // Ids are used once; the pool of the sample is small, and history that was dropped knows no ids.

@@ -5,7 +5,7 @@ use gatehouse_model::{
     BlobId, Call, Credits, Digest, Event, Payload, Phase, Reading, Replay, Status, Target, UnixMs,
 };
 
-use super::{advance, balances, begun, changed, finish, last, refused, run, submit, taken, used};
+use super::{advance, balances, changed, finish, funded, last, refused, run, submit, task_of, used};
 use crate::commands::change::Change;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
@@ -32,7 +32,7 @@ fn live(storage: &MemoryLedgerStorage) -> &gatehouse_model::Task {
 
 #[test]
 fn a_request_that_joins_adds_to_the_hold_and_is_settled_with_the_task() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 1, 40)).unwrap();
     assert_eq!(run(&mut storage, join(1, request(1, 25, 1))), Ok(Applied::Joined(task_id(1))));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((235, 65, 0), 65));
@@ -53,7 +53,7 @@ fn a_request_that_joins_adds_to_the_hold_and_is_settled_with_the_task() {
     assert_eq!(refused(&mut storage, finish(1, 1, completed(24))), short);
     let over = Rejection::OverHold { cost: Credits(66), held: Credits(65) };
     assert_eq!(refused(&mut storage, finish(1, 1, completed(66))), over);
-    let task = taken(run(&mut storage, finish(1, 1, completed(30))));
+    let task = task_of(run(&mut storage, finish(1, 1, completed(30))));
     assert_eq!((task.cost, task.held, task.joined_held), (Some(Credits(30)), Credits(65), Credits(25)));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((270, 0, 30), 30));
     assert!(storage.examine().is_clean());
@@ -61,7 +61,7 @@ fn a_request_that_joins_adds_to_the_hold_and_is_settled_with_the_task() {
 
 #[test]
 fn each_key_pays_for_what_joined_through_it() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 40)).unwrap();
     run(&mut storage, join(1, request(1, 60, 1))).unwrap();
     run(&mut storage, join(1, request(1, 30, 2))).unwrap();
@@ -91,26 +91,26 @@ fn each_key_pays_for_what_joined_through_it() {
 
 #[test]
 fn what_joins_is_delivered_oldest_first_and_once() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
     run(&mut storage, join(1, request(0, 1, 11))).unwrap();
     run(&mut storage, join(1, request(0, 1, 12))).unwrap();
-    let first = taken(run(&mut storage, advance(1, 0, delivery(Status::Processing, 1))));
+    let first = task_of(run(&mut storage, advance(1, 0, delivery(Status::Processing, 1))));
     assert_eq!(first.phase, Phase::Run(Event::Joined(Bytes::new())));
     assert_eq!((first.brief, first.joined.len()), (Bytes::copy_from_slice(&11_u64.to_be_bytes()), 1));
     assert_eq!(first.blobs, [BlobId::from_bits(11)]);
     // The brief stays as long as the phase hands it over, and no change makes another such event.
     let again =
         Change { phase: Phase::Run(Event::Joined(Bytes::from_static(b"x"))), ..change(Status::Pending, 0) };
-    let same = taken(run(&mut storage, advance(1, 1, again.clone())));
+    let same = task_of(run(&mut storage, advance(1, 1, again.clone())));
     assert_eq!((same.phase, same.brief.len()), (Phase::Run(Event::Joined(Bytes::new())), 8));
-    let after = taken(run(&mut storage, advance(1, 2, change(Status::Processing, 2))));
+    let after = task_of(run(&mut storage, advance(1, 2, change(Status::Processing, 2))));
     assert_eq!((after.brief.len(), after.joined.len()), (0, 1));
     assert!(matches!(
         refused(&mut storage, advance(1, 3, again)),
         Rejection::Malformed { field: "change.phase", .. }
     ));
-    let second = taken(run(&mut storage, advance(1, 3, delivery(Status::Processing, 3))));
+    let second = task_of(run(&mut storage, advance(1, 3, delivery(Status::Processing, 3))));
     assert_eq!((second.brief, second.joined.len()), (Bytes::copy_from_slice(&12_u64.to_be_bytes()), 0));
     assert_eq!(second.blobs, [11, 12].map(BlobId::from_bits));
     assert_eq!(
@@ -122,7 +122,7 @@ fn what_joins_is_delivered_oldest_first_and_once() {
 /// A reply in hand is committed at the revision its step knows, whatever joined meanwhile.
 #[test]
 fn a_step_under_way_keeps_its_commit_and_what_joined_meanwhile() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
     let call = Call {
         provider: "sample".into(),
@@ -142,17 +142,17 @@ fn a_step_under_way_keeps_its_commit_and_what_joined_meanwhile() {
     run(&mut storage, join(1, request(0, 7, 1))).unwrap();
     let blobs = Some(vec![BlobId::from_bits(3)]);
     let reply = Change { blobs, ..change(Status::Processing, 10) };
-    let task = taken(run(&mut storage, advance(1, 1, reply)));
+    let task = task_of(run(&mut storage, advance(1, 1, reply)));
     assert_eq!((task.phase, task.revision), (Phase::Run(Event::Timer), 2));
     assert_eq!((task.joined.len(), task.held, task.joined_held), (1, Credits(8), Credits(7)));
     // Its blobs come with its delivery.
-    let task = taken(run(&mut storage, advance(1, 2, delivery(Status::Processing, 10))));
+    let task = task_of(run(&mut storage, advance(1, 2, delivery(Status::Processing, 10))));
     assert_eq!(task.blobs, [3, 1].map(BlobId::from_bits));
 }
 
 #[test]
 fn a_delivery_interrupts_nothing_but_a_wait_or_a_save() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
     run(&mut storage, join(1, request(0, 1, 1))).unwrap();
     for phase in [Phase::Run(Event::Timer), Phase::Run(Event::Start(Bytes::new())), Phase::Probe(vec![])] {
@@ -170,13 +170,13 @@ fn a_delivery_interrupts_nothing_but_a_wait_or_a_save() {
 
 #[test]
 fn a_task_does_not_complete_over_what_joined_but_it_may_fail() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     run(&mut storage, join(1, request(0, 5, 1))).unwrap();
     run(&mut storage, join(1, request(1, 6, 2))).unwrap();
     assert_eq!(refused(&mut storage, finish(1, 0, completed(21))), Rejection::JoinsPending(2));
     assert_eq!(refused(&mut storage, finish(1, 0, completed(10))), Rejection::JoinsPending(2));
-    let task = taken(run(&mut storage, finish(1, 0, failed())));
+    let task = task_of(run(&mut storage, finish(1, 0, failed())));
     assert_eq!((task.cost, task.joined.len()), (Some(Credits::ZERO), 0));
     // So that they are dropped with the blobs of the task.
     assert_eq!(task.blobs, [1, 2].map(BlobId::from_bits));
@@ -187,7 +187,7 @@ fn a_task_does_not_complete_over_what_joined_but_it_may_fail() {
 
 #[test]
 fn joining_is_checked_like_a_submission() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 250)).unwrap();
     run(&mut storage, submit(2, 2, 1)).unwrap();
     let doomed = changed(task(3, 0, 0, 1, START), |task| task.failure = Some(timed_out()));
@@ -237,7 +237,7 @@ fn joining_is_checked_like_a_submission() {
 
 #[test]
 fn no_more_join_than_a_task_can_take_in() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
     for moment in 0..MAX_UNDELIVERED_JOINS as u64 {
         run(&mut storage, join(1, request(0, 0, moment))).unwrap();
@@ -253,7 +253,7 @@ fn no_more_join_than_a_task_can_take_in() {
 
 #[test]
 fn a_repeated_join_is_the_same_join() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
     let asked = |fingerprint: &[u8], key: u8, at: u64| Command::Join {
         parent: task_id(1),

@@ -29,7 +29,7 @@ use crate::storage::memory::MemoryLedgerStorage;
 use crate::task::decide::{AfterCrash, after_crash, is_overdue, timed_out};
 
 /// LedgerStorage with two customers of 300 and 60 credits and three keys (unlimited, 100, 1000).
-fn begun() -> MemoryLedgerStorage {
+fn funded() -> MemoryLedgerStorage {
     let mut storage = MemoryLedgerStorage::default();
     for template in beginning() {
         let command = template.command(&storage, START);
@@ -90,7 +90,7 @@ fn advance(number: u8, revision: u64, change: Change) -> Command {
     Command::Advance { id: task_id(number), revision, change: Box::new(change), at: START }
 }
 
-fn taken(answer: Result<Applied, Rejection>) -> Task {
+fn task_of(answer: Result<Applied, Rejection>) -> Task {
     match answer {
         Ok(Applied::Task(task)) => *task,
         other => panic!("expected a task, not {other:?}"),
@@ -99,12 +99,12 @@ fn taken(answer: Result<Applied, Rejection>) -> Task {
 
 #[test]
 fn a_task_holds_its_price_and_settles_its_cost() {
-    let mut storage = begun();
+    let mut storage = funded();
     assert_eq!(run(&mut storage, submit(1, 1, 40)), Ok(Applied::Submitted(task_id(1))));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((260, 40, 0), 40));
     assert_eq!((last(&storage).kind, last(&storage).hold), (EntryKind::Hold, Some(HoldId::Task(task_id(1)))));
 
-    let over = taken(run(&mut storage, finish(1, 0, completed(30))));
+    let over = task_of(run(&mut storage, finish(1, 0, completed(30))));
     assert_eq!((over.status, over.progress, over.cost), (Status::Completed, 100, Some(Credits(30))));
     assert_eq!((over.phase, over.state, over.revision), (Phase::Over, vec![], 1));
     assert_eq!(over.finished, Some(START.plus(Duration::from_secs(60))));
@@ -118,10 +118,10 @@ fn a_task_holds_its_price_and_settles_its_cost() {
 
 #[test]
 fn a_failed_task_costs_nothing() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 1, 40)).unwrap();
     run(&mut storage, advance(1, 0, change(Status::Processing, 70))).unwrap();
-    let over = taken(run(&mut storage, finish(1, 1, failed())));
+    let over = task_of(run(&mut storage, finish(1, 1, failed())));
     assert_eq!((over.status, over.progress, over.cost), (Status::Failed, 70, Some(Credits::ZERO)));
     assert_eq!(over.failure.unwrap().kind, FailureKind::Upstream);
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((300, 0, 0), 0));
@@ -130,16 +130,16 @@ fn a_failed_task_costs_nothing() {
 
 #[test]
 fn a_doomed_task_keeps_its_fault_until_it_fails() {
-    let mut storage = begun();
+    let mut storage = funded();
     let doomed = changed(task(1, 0, 0, 5, START), |task| task.failure = Some(timed_out()));
     run(&mut storage, doomed).unwrap();
     assert_eq!(storage.live_tasks().next().unwrap().failure, Some(timed_out()));
-    assert_eq!(taken(run(&mut storage, finish(1, 0, failed()))).failure.unwrap().message, "it broke");
+    assert_eq!(task_of(run(&mut storage, finish(1, 0, failed()))).failure.unwrap().message, "it broke");
 }
 
 #[test]
 fn a_submission_is_checked_before_anything_is_written() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(0, 0, 250)).unwrap();
     let credits = Credits;
     let table: Vec<(Command, Rejection)> = vec![
@@ -188,7 +188,7 @@ fn a_submission_is_checked_before_anything_is_written() {
 
 #[test]
 fn a_quota_bounds_its_key_and_a_release_gives_it_back() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 1, 60)).unwrap();
     let short = Rejection::QuotaExceeded { needed: Credits(41), remaining: Credits(40) };
     assert_eq!(refused(&mut storage, submit(2, 1, 41)), short);
@@ -200,7 +200,7 @@ fn a_quota_bounds_its_key_and_a_release_gives_it_back() {
 
 #[test]
 fn a_key_that_ended_admits_nothing_but_its_holds_still_resolve() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 5)).unwrap();
     run(&mut storage, Command::RevokeKey { id: key_id(0), at: START }).unwrap();
     assert_eq!(refused(&mut storage, submit(2, 0, 5)), Rejection::KeyRevoked(key_id(0)));
@@ -225,9 +225,9 @@ fn a_key_that_ended_admits_nothing_but_its_holds_still_resolve() {
 
 #[test]
 fn keys_and_accounts_are_made_once() {
-    let mut storage = begun();
+    let mut storage = funded();
     let add = |key| Command::AddKey { key: Box::new(key) };
-    let twin = gatehouse_model::Key { digest: key(0, 0, None).digest, ..key(5, 0, None) };
+    let same_digest = gatehouse_model::Key { digest: key(0, 0, None).digest, ..key(5, 0, None) };
     let spent = gatehouse_model::Key { used: Credits(1), ..key(5, 0, None) };
     for (command, expected) in [
         (Command::AddCustomer { id: customer_id(0), at: START }, Rejection::CustomerExists(customer_id(0))),
@@ -236,7 +236,7 @@ fn keys_and_accounts_are_made_once() {
             Rejection::malformed("id", "expected a customer's name, not an empty text"),
         ),
         (add(key(0, 0, None)), Rejection::KeyExists(key_id(0))),
-        (add(twin), Rejection::KeyExists(key_id(5))),
+        (add(same_digest), Rejection::KeyExists(key_id(5))),
         (add(key(5, 7, None)), Rejection::NoCustomer(customer_id(7))),
         (add(key(5, 0, Some(-1))), Rejection::malformed("quota", "expected zero or more, not -0.000001")),
         (add(spent), Rejection::malformed("used", "expected a new key, not one that used 0.000001")),
@@ -247,7 +247,7 @@ fn keys_and_accounts_are_made_once() {
 
 #[test]
 fn deposits_move_only_what_is_free() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 100)).unwrap();
     let deposit = |amount| Command::Deposit {
         customer: customer_id(0),
@@ -270,7 +270,7 @@ fn deposits_move_only_what_is_free() {
 
 #[test]
 fn an_idempotency_key_names_one_request() {
-    let mut storage = begun();
+    let mut storage = funded();
     let at = |number, fingerprint: &[u8], minutes: u64| {
         let created = START.plus(Duration::from_secs(60 * minutes));
         Command::Submit {
@@ -298,8 +298,8 @@ fn an_idempotency_key_names_one_request() {
     assert_eq!(run(&mut storage, sweep(20, 1)), Ok(Applied::Swept { removed: 1, more: true }));
     assert_eq!(run(&mut storage, sweep(20, 1)), Ok(Applied::Swept { removed: 0, more: false }));
     let mut foreign = at(3, b"a", 30);
-    if let Command::Submit { idempotency: Some(asked), .. } = &mut foreign {
-        asked.key = key_id(1);
+    if let Command::Submit { idempotency: Some(idempotency), .. } = &mut foreign {
+        idempotency.key = key_id(1);
     }
     assert_eq!(
         refused(&mut storage, foreign),
@@ -309,11 +309,11 @@ fn an_idempotency_key_names_one_request() {
 
 #[test]
 fn a_task_only_moves_forward() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
-    let task = taken(run(&mut storage, advance(1, 0, change(Status::Processing, 250))));
+    let task = task_of(run(&mut storage, advance(1, 0, change(Status::Processing, 250))));
     assert_eq!((task.status, task.progress, task.revision), (Status::Processing, 100, 1));
-    let task = taken(run(&mut storage, advance(1, 1, change(Status::Pending, 20))));
+    let task = task_of(run(&mut storage, advance(1, 1, change(Status::Pending, 20))));
     assert_eq!((task.status, task.progress, task.revision), (Status::Processing, 100, 2));
     assert_eq!(
         refused(&mut storage, advance(1, 1, change(Status::Pending, 20))),
@@ -335,7 +335,7 @@ fn a_task_only_moves_forward() {
 
 #[test]
 fn a_change_keeps_what_it_does_not_name() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let blobs = vec![BlobId::from_bits(9)];
     let assignment = AccountAssignment { provider: "bfl".into(), account: "main".into() };
@@ -348,8 +348,8 @@ fn a_change_keeps_what_it_does_not_name() {
         audit: Some("migrated".into()),
         ..change(Status::Pending, 1)
     };
-    let first = taken(run(&mut storage, advance(1, 0, full)));
-    let second = taken(run(&mut storage, advance(1, 1, change(Status::Pending, 2))));
+    let first = task_of(run(&mut storage, advance(1, 0, full)));
+    let second = task_of(run(&mut storage, advance(1, 1, change(Status::Pending, 2))));
     for task in [&first, &second] {
         assert_eq!((task.state_version, task.state.as_slice()), (3, [1, 2].as_slice()));
         assert_eq!((task.digest, task.assignment.clone()), (Digest::of(b"newer"), Some(assignment.clone())));
@@ -361,7 +361,7 @@ fn a_change_keeps_what_it_does_not_name() {
 
 #[test]
 fn a_task_ends_once() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let over = Rejection::OverHold { cost: Credits(11), held: Credits(10) };
     assert_eq!(refused(&mut storage, finish(1, 0, completed(11))), over);
@@ -382,7 +382,7 @@ fn a_task_ends_once() {
 
 #[test]
 fn a_request_hold_is_settled_released_or_swept() {
-    let mut storage = begun();
+    let mut storage = funded();
     let hold = |number, amount, seconds| Command::Hold {
         id: request_id(number),
         key: key_id(1),
@@ -427,7 +427,7 @@ fn a_request_hold_is_settled_released_or_swept() {
 
 #[test]
 fn the_hold_of_a_task_is_not_swept() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let sweep = Command::SweepHolds { now: UnixMs(u64::MAX), limit: 9 };
     assert_eq!(run(&mut storage, sweep), Ok(Applied::Swept { removed: 0, more: false }));
@@ -436,7 +436,7 @@ fn the_hold_of_a_task_is_not_swept() {
 
 #[test]
 fn history_is_dropped_by_whole_days_but_not_under_a_live_task() {
-    let mut storage = begun();
+    let mut storage = funded();
     // Thirds of a day apart, beginning an hour before midnight: one born on day 0, three on each day after.
     for number in 0..8 {
         run(&mut storage, submit(number, 0, 1)).unwrap();

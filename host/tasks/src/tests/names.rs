@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Claim, Credits, Status};
 
-use super::{begun, finish, last, refused, run, submit, taken};
+use super::{finish, funded, last, refused, run, submit, task_of};
 use crate::commands::change::Ending;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
@@ -18,7 +18,7 @@ fn claiming(mut ending: Ending, claimed: Vec<Claim>) -> Ending {
 
 #[test]
 fn a_name_belongs_to_the_customer_that_claimed_it_first() {
-    let mut storage = begun();
+    let mut storage = funded();
     for (number, key) in [(1, 0), (2, 1), (3, 2)] {
         run(&mut storage, submit(number, key, 10)).unwrap();
     }
@@ -48,7 +48,7 @@ fn a_name_belongs_to_the_customer_that_claimed_it_first() {
 
 #[test]
 fn names_survive_the_history_of_their_task() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     run(&mut storage, finish(1, 0, claiming(completed(10), vec![claim(1, 1)]))).unwrap();
     let drop = Command::DropHistory { before_day: START.day() + 9 };
@@ -60,7 +60,7 @@ fn names_survive_the_history_of_their_task() {
 
 #[test]
 fn claims_are_checked_before_anything_is_written() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let named = |name: &str| Claim { name: name.into(), ..claim(1, 1) };
     let many = |count: u8| (0..count).map(|number| claim(number, 1)).collect::<Vec<_>>();
@@ -87,7 +87,7 @@ fn claims_are_checked_before_anything_is_written() {
     }
     let mut most = many(63);
     most.push(named(&long[1..]));
-    let task = taken(run(&mut storage, finish(1, 0, claiming(completed(4), most))));
+    let task = task_of(run(&mut storage, finish(1, 0, claiming(completed(4), most))));
     assert_eq!(
         (task.status, task.cost, last(&storage).kind),
         (Status::Completed, Some(Credits(4)), EntryKind::Settle)
@@ -97,7 +97,7 @@ fn claims_are_checked_before_anything_is_written() {
 
 #[test]
 fn an_end_that_is_refused_claims_nothing() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let dear = claiming(completed(11), vec![claim(1, 1)]);
     let over = Rejection::OverHold { cost: Credits(11), held: Credits(10) };

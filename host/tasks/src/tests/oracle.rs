@@ -147,15 +147,18 @@ impl Oracle {
     }
 
     /// Whether it came before with the same fingerprint, if it came before.
-    fn repeated(&self, asked: Option<&Idempotency>, at: UnixMs) -> Option<bool> {
-        let asked = asked?;
-        let (fingerprint, until) = self.seen.get(&(asked.key.clone(), asked.token))?;
-        (*until > at).then(|| *fingerprint == asked.fingerprint)
+    fn repeated(&self, idempotency: Option<&Idempotency>, at: UnixMs) -> Option<bool> {
+        let idempotency = idempotency?;
+        let (fingerprint, until) = self.seen.get(&(idempotency.key.clone(), idempotency.token))?;
+        (*until > at).then(|| *fingerprint == idempotency.fingerprint)
     }
 
-    fn remember(&mut self, asked: Option<&Idempotency>) {
-        if let Some(asked) = asked {
-            self.seen.insert((asked.key.clone(), asked.token), (asked.fingerprint, asked.expires));
+    fn remember(&mut self, idempotency: Option<&Idempotency>) {
+        if let Some(idempotency) = idempotency {
+            self.seen.insert(
+                (idempotency.key.clone(), idempotency.token),
+                (idempotency.fingerprint, idempotency.expires),
+            );
         }
     }
 
@@ -163,10 +166,10 @@ impl Oracle {
         &mut self,
         parent: TaskId,
         request: &JoinRequest,
-        asked: Option<&Idempotency>,
+        idempotency: Option<&Idempotency>,
         at: UnixMs,
     ) -> bool {
-        if let Some(same) = self.repeated(asked, at) {
+        if let Some(same) = self.repeated(idempotency, at) {
             return same;
         }
         let Some(customer) = self.keys.get(&request.key).map(|key_state| key_state.customer.clone()) else {
@@ -186,12 +189,12 @@ impl Oracle {
         let task_state = self.tasks.get_mut(&parent).unwrap();
         task_state.waiting.push_back(request.brief.to_vec());
         task_state.joined += request.held.0;
-        self.remember(asked);
+        self.remember(idempotency);
         true
     }
 
-    fn submit(&mut self, task: &gatehouse_model::Task, asked: Option<&Idempotency>) -> bool {
-        if let Some(same) = self.repeated(asked, task.created) {
+    fn submit(&mut self, task: &gatehouse_model::Task, idempotency: Option<&Idempotency>) -> bool {
+        if let Some(same) = self.repeated(idempotency, task.created) {
             return same;
         }
         let foreign = self.keys.get(&task.key).is_none_or(|key_state| key_state.customer != task.customer);
@@ -214,7 +217,7 @@ impl Oracle {
             customer: task.customer.clone(),
         };
         self.tasks.insert(task.id, task_state);
-        self.remember(asked);
+        self.remember(idempotency);
         true
     }
 

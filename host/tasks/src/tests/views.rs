@@ -5,7 +5,7 @@ use gatehouse_model::{
     Action, Event, InterimView, Media, MediaId, Outcome, Phase, Status, TaskFailure, UnixMs,
 };
 
-use super::{advance, begun, changed, finish, refused, run, submit, taken};
+use super::{advance, changed, finish, funded, refused, run, submit, task_of};
 use crate::commands::change::{Change, Ending, ResultRecord};
 use crate::commands::rejection::Rejection;
 use crate::sample::{START, change, completed, failed, result, task};
@@ -29,7 +29,7 @@ fn interim() -> InterimView {
 
 #[test]
 fn a_brief_stays_until_its_event_was_handled() {
-    let mut storage = begun();
+    let mut storage = funded();
     let brief = Bytes::from_static(b"a prompt without limit");
     let start = |brief: &Bytes| Phase::Run(Event::Start(brief.clone()));
     let begin = changed(task(1, 0, 0, 5, START), |task| {
@@ -41,10 +41,11 @@ fn a_brief_stays_until_its_event_was_handled() {
     let task = storage.live_tasks().next().unwrap();
     assert_eq!((&task.brief, &task.phase), (&brief, &start(&Bytes::new())));
     let again = Change { phase: start(&brief), ..change(Status::Pending, 1) };
-    let task = taken(run(&mut storage, advance(1, 0, again.clone())));
+    let task = task_of(run(&mut storage, advance(1, 0, again.clone())));
     assert_eq!((task.brief, task.phase), (brief, start(&Bytes::new())));
     let view = Phase::Publish { view: interim(), next: Box::new(Action::Wait(START)) };
-    let task = taken(run(&mut storage, advance(1, 1, Change { phase: view, ..change(Status::Pending, 1) })));
+    let task =
+        task_of(run(&mut storage, advance(1, 1, Change { phase: view, ..change(Status::Pending, 1) })));
     assert_eq!(task.brief, Bytes::new());
     // A task starts once.
     assert!(matches!(
@@ -56,38 +57,41 @@ fn a_brief_stays_until_its_event_was_handled() {
 #[test]
 fn an_end_leaves_no_brief() {
     for ending in [completed(5), failed()] {
-        let mut storage = begun();
+        let mut storage = funded();
         run(&mut storage, submit(1, 0, 5)).unwrap();
         assert!(!storage.live_tasks().next().unwrap().brief.is_empty());
-        assert!(taken(run(&mut storage, finish(1, 0, ending))).brief.is_empty());
+        assert!(task_of(run(&mut storage, finish(1, 0, ending))).brief.is_empty());
     }
 }
 
 #[test]
 fn an_interim_view_replaces_the_last_one() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let showing = |number| Change { view: Some(with_media(number)), ..change(Status::Processing, 9) };
-    assert_eq!(shown(&taken(run(&mut storage, advance(1, 0, showing(1))))), with_media(1));
+    assert_eq!(shown(&task_of(run(&mut storage, advance(1, 0, showing(1))))), with_media(1));
     // A change without a view leaves it.
-    assert_eq!(shown(&taken(run(&mut storage, advance(1, 1, change(Status::Processing, 9))))), with_media(1));
-    assert_eq!(shown(&taken(run(&mut storage, advance(1, 2, showing(2))))), with_media(2));
+    assert_eq!(
+        shown(&task_of(run(&mut storage, advance(1, 1, change(Status::Processing, 9))))),
+        with_media(1)
+    );
+    assert_eq!(shown(&task_of(run(&mut storage, advance(1, 2, showing(2))))), with_media(2));
     assert_eq!(shown(storage.live_tasks().next().unwrap()), with_media(2));
 
     let mut other = storage.clone();
-    assert_eq!(shown(&taken(run(&mut other, finish(1, 3, completed(10))))), result(0));
+    assert_eq!(shown(&task_of(run(&mut other, finish(1, 3, completed(10))))), result(0));
     let mut other = storage.clone();
-    assert_eq!(shown(&taken(run(&mut other, finish(1, 3, failed())))), with_media(2));
+    assert_eq!(shown(&task_of(run(&mut other, finish(1, 3, failed())))), with_media(2));
     let failure = TaskFailure { message: "half of it".into(), ..timed_out() };
     let partly = Ending::Failed { failure: failure.clone(), result: Some(with_media(3)), claims: vec![] };
-    let task = taken(run(&mut storage, finish(1, 3, partly)));
+    let task = task_of(run(&mut storage, finish(1, 3, partly)));
     assert_eq!((shown(&task), task.status, task.failure), (with_media(3), Status::Failed, Some(failure)));
     assert!(storage.examine().is_clean());
 }
 
 #[test]
 fn views_and_failures_are_saved_before_they_are_shown() {
-    let mut storage = begun();
+    let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     let outcome =
         Outcome { public: "{}".into(), private: "{}".into(), products: vec![], claims: vec![], settle: None };
@@ -99,13 +103,13 @@ fn views_and_failures_are_saved_before_they_are_shown() {
     ];
     for (revision, phase) in phases.into_iter().enumerate() {
         let moved = Change { phase: phase.clone(), ..change(Status::Processing, 9) };
-        assert_eq!(taken(run(&mut storage, advance(1, revision as u64, moved))).phase, phase);
+        assert_eq!(task_of(run(&mut storage, advance(1, revision as u64, moved))).phase, phase);
     }
 }
 
 #[test]
 fn nothing_joined_before_the_beginning() {
-    let mut storage = begun();
+    let mut storage = funded();
     let joined = changed(task(1, 0, 0, 1, START), |task| task.joined_held = gatehouse_model::Credits(1));
     let handed =
         changed(task(1, 0, 0, 1, START), |task| task.phase = Phase::Run(Event::Joined(Bytes::new())));

@@ -70,6 +70,23 @@ impl Credential {
         &self.redactor
     }
 
+    /// Whether both are the same account's, used in the same way.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::None, Kind::None) => true,
+            (Kind::Fixed(slot, secret), Kind::Fixed(other_slot, other_secret)) => {
+                (slot, secret) == (other_slot, other_secret)
+            }
+            (
+                Kind::Jwt { key_id, secret, lifetime_s },
+                Kind::Jwt { key_id: other_id, secret: other_secret, lifetime_s: other_lifetime_s },
+            ) => (key_id, secret, lifetime_s) == (other_id, other_secret, other_lifetime_s),
+            (Kind::Hmac(key), Kind::Hmac(other)) => key == other,
+            (Kind::ServiceAccount(cache), Kind::ServiceAccount(other)) => cache.is_same(other),
+            _ => false,
+        }
+    }
+
     /// Whether a header of this lower-case name is the credential's, so that a plugin may not set it.
     pub(crate) fn owns(&self, name: &str) -> bool {
         match &self.kind {

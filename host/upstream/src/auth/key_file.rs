@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use ring::digest::{SHA256, digest};
 use ring::signature::RsaKeyPair;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -17,7 +18,17 @@ pub(crate) struct ServiceAccountKey {
     pub(crate) key_id: Option<String>,
     pub(crate) token_uri: Option<String>,
     pub(crate) key: RsaKeyPair,
+    /// Of the whole file: two keys are the same when their files are.
+    digest: Vec<u8>,
 }
+
+impl PartialEq for ServiceAccountKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl Eq for ServiceAccountKey {}
 
 impl fmt::Debug for ServiceAccountKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,6 +39,7 @@ impl fmt::Debug for ServiceAccountKey {
 impl ServiceAccountKey {
     /// Reads a key file's text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let digest = digest(&SHA256, text.as_bytes()).as_ref().to_vec();
         let file: Value = serde_json::from_str(text).map_err(|error| {
             // The parser's own message may quote the text.
             format!(
@@ -48,6 +60,7 @@ impl ServiceAccountKey {
             key_id: text("private_key_id").map(str::to_owned),
             token_uri: text("token_uri").map(str::to_owned),
             key: rsa(pem)?,
+            digest,
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::auth::canonical::{self, Dialect};
 use crate::auth::slot;
 
 /// Key id, secret and scope of one account.
+#[derive(PartialEq, Eq)]
 pub(crate) struct SigningKey {
     pub(crate) dialect: &'static Dialect,
     pub(crate) key_id: Secret<String>,

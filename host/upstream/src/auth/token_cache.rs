@@ -80,6 +80,11 @@ impl TokenCache {
         Arc::new(Self { provider, account, grant, state: Mutex::default() })
     }
 
+    /// Whether both ask for the same tokens with the same key.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.grant == other.grant
+    }
+
     /// A valid token: the one in hand, or the next one, awaited until `deadline`.
     pub(crate) async fn token(
         self: &Arc<Self>,

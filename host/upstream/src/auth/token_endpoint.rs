@@ -41,6 +41,7 @@ const DEFAULT_S: u64 = 300;
 const LONGEST_S: u64 = 86_400;
 
 /// What an account asks for, and of whom.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) key: ServiceAccountKey,
     pub(crate) endpoint: Url,

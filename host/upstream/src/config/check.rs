@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use gatehouse_model::UnixMs;
 use url::Url;
 
+use crate::auth::scheme::Auth;
 use crate::config::credential::{self, Secrets};
 use crate::config::error::{ConfigError, error};
 use crate::config::origin::{Origin, Pattern};
@@ -17,6 +17,8 @@ use crate::pool::account::Account;
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) base: Url,
+    /// How accounts authenticate that do not say otherwise.
+    pub(crate) auth: Auth,
     /// Where credentials may go; the base's own origin is the first.
     pub(crate) origins: Vec<Pattern>,
     pub(crate) media_origins: Vec<Pattern>,
@@ -36,7 +38,6 @@ pub(crate) fn provider(
     name: &str,
     config: &ProviderConfig,
     secrets: Secrets<'_>,
-    now: UnixMs,
 ) -> Result<Checked, ConfigError> {
     let key = |field: &str| format!("providers.{name}.{field}");
     let (base, own) = base(&config.base_url).map_err(|problem| error(key("base_url"), problem))?;
@@ -52,12 +53,13 @@ pub(crate) fn provider(
     }
     let (mut accounts, mut token_origins) = (vec![], vec![]);
     for (account, own) in &config.accounts {
-        let (account, token_origin) = self::account(name, config, account, own, secrets, now)?;
+        let (account, token_origin) = self::account(name, config, account, own, secrets)?;
         accounts.push(account);
         token_origins.extend(token_origin.map(Pattern::Exact));
     }
     Ok(Checked {
         base,
+        auth: config.auth.clone(),
         origins,
         media_origins,
         token_origins,
@@ -121,7 +123,6 @@ fn account(
     name: &str,
     own: &AccountConfig,
     secrets: Secrets<'_>,
-    now: UnixMs,
 ) -> Result<(Account, Option<Origin>), ConfigError> {
     let key = |field: &str| format!("providers.{provider}.accounts.{name}.{field}");
     let (credential, token_origin) = credential::check(provider, name, all, own, secrets)?;
@@ -131,7 +132,7 @@ fn account(
     }
     let concurrency = at_least_one(key("concurrency"), own.concurrency.unwrap_or(all.concurrency))?;
     let weight = at_least_one(key("weight"), own.weight.unwrap_or(1))?;
-    Ok((Account::new(name, credential, own.priority, weight, concurrency, rate, now), token_origin))
+    Ok((Account::new(name, credential, own.priority, weight, concurrency, rate), token_origin))
 }
 
 fn at_least_one(key: String, value: u32) -> Result<u64, ConfigError> {

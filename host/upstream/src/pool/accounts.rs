@@ -11,8 +11,10 @@ use std::time::Duration;
 use gatehouse_model::{Affinity, Clock, Digest, Seed, UnixMs, metric};
 
 use crate::auth::credential::Credential;
-use crate::pool::account::{Account, NoPermit};
-use crate::pool::breaker::backoff;
+use crate::pool::account::{Account, AccountState, HealthSignal, NoPermit};
+use crate::pool::account_permit::AccountPermit;
+use crate::pool::breaker::{Breaker, backoff};
+use crate::provider::Provider;
 use crate::response::redact::Redactor;
 
 /// How long an account is passed over after a 401, 402 or 403.
@@ -22,38 +24,84 @@ const AFFINITY_CHARACTERS: usize = 24;
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 
-/// What an answer, or its lack, says about the account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HealthSignal {
-    /// It works.
-    Healthy,
-    /// Too many calls: a pause of so many seconds, when the provider named them.
-    RateLimited(Option<Duration>),
-    /// Its credentials or credit were refused.
-    AccountRefused,
-    /// No answer, or a server error.
-    Failing,
-}
+/// What is known of the accounts of one API, by name. A name that is not configured any more stays, because permits
+/// and earlier configurations still count there.
+type States = Mutex<Vec<(String, AccountState)>>;
 
-/// The accounts of one provider.
+/// The accounts of one provider, as one configuration has them.
 pub(crate) struct Pool {
-    provider: String,
-    accounts: Mutex<Vec<Account>>,
+    provider: Provider,
+    accounts: Vec<Account>,
+    /// Where the state of each account is.
+    positions: Vec<usize>,
+    states: Arc<States>,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
 }
 
 impl Pool {
+    /// Accounts that the configuration `before` has at the same API keep their state: permits, rate, pauses, breaker. One
+    /// with the same credential keeps its token too.
     pub(crate) fn new(
-        provider: &str,
+        provider: Provider,
         mut accounts: Vec<Account>,
+        before: Option<&Self>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Arc<Self> {
+        let before = before.filter(|before| before.provider.is_same_api(&provider));
+        let known = before.map(|before| &before.accounts[..]).unwrap_or_default();
         for account in &mut accounts {
-            account.affinity = affinity(provider, &account.name);
+            account.keep_credential(known);
+            account.affinity = affinity(&provider.name, &account.name);
         }
-        Arc::new(Self { provider: provider.to_owned(), accounts: Mutex::new(accounts), clock, seed })
+        let states = before.map_or_else(Arc::default, |before| Arc::clone(&before.states));
+        let mut all = lock(&states);
+        let mut position = |account: &Account| {
+            all.iter().position(|(name, _)| *name == account.name).unwrap_or_else(|| {
+                all.push((account.name.clone(), AccountState::default()));
+                all.len() - 1
+            })
+        };
+        let positions = accounts.iter().map(&mut position).collect();
+        drop(all);
+        Arc::new(Self { provider, accounts, positions, states, clock, seed })
+    }
+
+    /// Takes over from the configuration `before`: an account with other credentials gets another try.
+    pub(crate) fn take_over(&self, before: &Self) {
+        for gone in before.accounts.iter().filter(|old| before.is_dropped_by(self, old)) {
+            before.publish(gone, &Breaker::default());
+        }
+        if !Arc::ptr_eq(&self.states, &before.states) {
+            return;
+        }
+        let mut states = self.lock();
+        for (index, account) in self.accounts.iter().enumerate() {
+            let old = before.accounts.iter().find(|old| old.name == account.name);
+            if old.is_some_and(|old| !old.credential.is_same(&account.credential)) {
+                self.state(&mut states, index).refused_until = UnixMs(0);
+            }
+        }
+    }
+
+    /// Nothing is known of that account any more.
+    fn is_dropped_by(&self, next: &Self, account: &Account) -> bool {
+        !Arc::ptr_eq(&self.states, &next.states)
+            || !next.accounts.iter().any(|kept| kept.name == account.name)
+    }
+
+    /// The accounts are gone with their provider.
+    pub(crate) fn retire(&self) {
+        self.accounts.iter().for_each(|account| self.publish(account, &Breaker::default()));
+    }
+
+    pub(crate) fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    pub(crate) fn accounts(&self) -> &[Account] {
+        &self.accounts
     }
 
     /// An account permit and a first call permit at the best account, or at the one `pinned`.
@@ -78,15 +126,14 @@ impl Pool {
         wanted: Wanted<'_>,
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
         let permit = self.call_permit(wanted, false)?;
-        self.lock()[permit.index].in_flight += 1;
+        self.state(&mut self.lock(), permit.index).in_flight += 1;
         Ok((self.account_permit(permit.index, &permit.account), permit))
     }
 
     /// An account permit at `account`, even above its limit: the job is in flight there already.
     pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
-        let mut accounts = self.lock();
-        let index = accounts.iter().position(|known| known.name == account)?;
-        accounts[index].in_flight += 1;
+        let index = self.accounts.iter().position(|known| known.name == account)?;
+        self.state(&mut self.lock(), index).in_flight += 1;
         Some(self.account_permit(index, account))
     }
 
@@ -101,8 +148,8 @@ impl Pool {
 
     fn call_permit(self: &Arc<Self>, wanted: Wanted<'_>, in_flight: bool) -> Result<CallPermit, NoPermit> {
         let now = self.clock.now();
-        let mut accounts = self.lock();
-        let candidates = candidates(&accounts, wanted, now);
+        let (accounts, mut states) = (&self.accounts, self.lock());
+        let candidates = self.candidates(&mut states, wanted, now);
         let mut ready = vec![];
         let mut refusal = NoPermit::Unknown;
         for index in candidates {
@@ -111,18 +158,18 @@ impl Pool {
             if ready.first().is_some_and(|&(first, _): &(usize, bool)| accounts[first].priority < priority) {
                 break;
             }
-            match accounts[index].ready(now, in_flight) {
+            match accounts[index].ready(self.state(&mut states, index), now, in_flight) {
                 Ok(trial) => ready.push((index, trial)),
-                Err(why) => refusal = sooner(refusal, why),
+                Err(why) => refusal = refusal.or_sooner(why),
             }
         }
-        let Some((index, trial)) = self.pick(&accounts, &ready) else { return Err(refusal) };
-        let account = &mut accounts[index];
-        if let Some(token_bucket) = &mut account.token_bucket {
+        let Some((index, trial)) = self.pick(&ready) else { return Err(refusal) };
+        let (account, state) = (&accounts[index], self.state(&mut states, index));
+        if let Some(token_bucket) = account.token_bucket(state, now) {
             token_bucket.take(now);
         }
         if trial {
-            account.breaker.begin_trial();
+            state.breaker.begin_trial();
         }
         let (name, credential) = (account.name.clone(), Arc::clone(&account.credential));
         Ok(CallPermit {
@@ -139,13 +186,13 @@ impl Pool {
     }
 
     /// One of those ready, by weight.
-    fn pick(&self, accounts: &[Account], ready: &[(usize, bool)]) -> Option<(usize, bool)> {
+    fn pick(&self, ready: &[(usize, bool)]) -> Option<(usize, bool)> {
         if let [only] = ready {
             return Some(*only);
         }
-        let whole: u64 = ready.iter().map(|&(index, _)| accounts[index].weight).sum();
+        let whole: u64 = ready.iter().map(|&(index, _)| self.accounts[index].weight).sum();
         let mut at = self.seed.next_u64().checked_rem(whole)?;
-        ready.iter().copied().find(|&(index, _)| match at.checked_sub(accounts[index].weight) {
+        ready.iter().copied().find(|&(index, _)| match at.checked_sub(self.accounts[index].weight) {
             Some(rest) => {
                 at = rest;
                 false
@@ -154,51 +201,88 @@ impl Pool {
         })
     }
 
-    fn report(&self, index: usize, signal: HealthSignal) {
+    /// A job at that account has ended.
+    pub(super) fn leave(&self, index: usize) {
+        let mut states = self.lock();
+        let state = self.state(&mut states, index);
+        state.in_flight = state.in_flight.saturating_sub(1);
+    }
+
+    pub(super) fn report(&self, index: usize, signal: HealthSignal) {
         let now = self.clock.now();
-        let mut accounts = self.lock();
-        let account = &mut accounts[index];
+        let (account, mut states) = (&self.accounts[index], self.lock());
+        let state = self.state(&mut states, index);
         match signal {
             HealthSignal::Healthy => {
-                account.breaker.succeeded();
-                account.pauses = 0;
+                state.breaker.succeeded();
+                state.pauses = 0;
             }
             HealthSignal::RateLimited(asked) => {
-                account.breaker.succeeded();
-                let own = backoff(
-                    Duration::from_secs(1),
-                    Duration::from_secs(60),
-                    account.pauses,
-                    self.seed.unit(),
-                );
+                state.breaker.succeeded();
+                let own =
+                    backoff(Duration::from_secs(1), Duration::from_secs(60), state.pauses, self.seed.unit());
                 let pause = asked.map_or(own, |asked| asked.clamp(*PAUSE.start(), *PAUSE.end()));
-                account.pauses = account.pauses.saturating_add(1);
-                account.paused_until = account.paused_until.max(now.plus(pause));
+                state.pauses = state.pauses.saturating_add(1);
+                state.paused_until = state.paused_until.max(now.plus(pause));
             }
             HealthSignal::AccountRefused => {
-                account.breaker.succeeded();
-                account.refused_until = now.plus(REFUSED_PAUSE);
-                metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.clone(), "account" => account.name.clone())
+                state.breaker.succeeded();
+                state.refused_until = now.plus(REFUSED_PAUSE);
+                metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => self.provider.name.clone(), "account" => account.name.clone())
                     .increment(1);
             }
-            HealthSignal::Failing => account.breaker.failed(now, self.seed.unit()),
+            HealthSignal::Failing => state.breaker.failed(now, self.seed.unit()),
         }
-        let open = f64::from(u8::from(account.breaker.is_open()));
-        metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.clone(), "account" => account.name.clone())
+        self.publish(account, &state.breaker);
+    }
+
+    fn publish(&self, account: &Account, breaker: &Breaker) {
+        let open = f64::from(u8::from(breaker.is_open()));
+        metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.name.clone(), "account" => account.name.clone())
             .set(open);
     }
 
     /// The name of the account with that affinity.
     pub(crate) fn account_of(&self, wanted: &str) -> Option<String> {
-        let accounts = self.lock();
-        let found = accounts.iter().find(|account| account.affinity == wanted);
+        let found = self.accounts.iter().find(|account| account.affinity == wanted);
         found.map(|account| account.name.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Account>> {
-        // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
-        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, AccountState)>> {
+        lock(&self.states)
     }
+
+    fn state<'a>(&self, states: &'a mut [(String, AccountState)], index: usize) -> &'a mut AccountState {
+        &mut states[self.positions[index]].1
+    }
+
+    /// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
+    fn candidates(
+        &self,
+        states: &mut [(String, AccountState)],
+        wanted: Wanted<'_>,
+        now: UnixMs,
+    ) -> Vec<usize> {
+        let meant = |account: &Account| match wanted {
+            Wanted::One(name) => account.name == name,
+            Wanted::Any(tried) => !tried.contains(&account.name),
+        };
+        let meant: Vec<usize> =
+            (0..self.accounts.len()).filter(|&index| meant(&self.accounts[index])).collect();
+        let mut whole =
+            |index: usize| self.state(states, index).refused_until <= now || matches!(wanted, Wanted::One(_));
+        let mut candidates: Vec<usize> = meant.iter().copied().filter(|&index| whole(index)).collect();
+        if candidates.is_empty() {
+            candidates = meant;
+        }
+        candidates.sort_by_key(|&index| self.accounts[index].priority);
+        candidates
+    }
+}
+
+fn lock(states: &States) -> MutexGuard<'_, Vec<(String, AccountState)>> {
+    // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
+    states.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An account as plugins name it: a digest, so that an operator's name for an account reaches no client.
@@ -216,71 +300,6 @@ enum Wanted<'a> {
     One(&'a str),
     /// Any but these.
     Any(&'a [String]),
-}
-
-/// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
-fn candidates(accounts: &[Account], wanted: Wanted<'_>, now: UnixMs) -> Vec<usize> {
-    let meant = |account: &Account| match wanted {
-        Wanted::One(name) => account.name == name,
-        Wanted::Any(tried) => !tried.contains(&account.name),
-    };
-    let whole = |account: &Account| account.refused_until <= now || matches!(wanted, Wanted::One(_));
-    let any_whole = accounts.iter().any(|account| meant(account) && whole(account));
-    let mut candidates: Vec<usize> = (0..accounts.len())
-        .filter(|&index| meant(&accounts[index]) && (!any_whole || whole(&accounts[index])))
-        .collect();
-    candidates.sort_by_key(|&index| accounts[index].priority);
-    candidates
-}
-
-/// The refusal that ends first. A permit may be returned at any time, so `Busy` gives way to nothing but
-/// the need to wake at a known moment.
-fn sooner(one: NoPermit, other: NoPermit) -> NoPermit {
-    match (one, other) {
-        (NoPermit::Until(a), NoPermit::Until(b)) => NoPermit::Until(a.min(b)),
-        (NoPermit::Until(moment), _) | (_, NoPermit::Until(moment)) => NoPermit::Until(moment),
-        (NoPermit::Busy, _) | (_, NoPermit::Busy) => NoPermit::Busy,
-        (NoPermit::Unknown, NoPermit::Unknown) => NoPermit::Unknown,
-    }
-}
-
-/// One job's permit at an account, from its first call to its end; returned when dropped. Providers
-/// count jobs in flight, not connections.
-pub struct AccountPermit {
-    pool: Arc<Pool>,
-    index: usize,
-    account: String,
-}
-
-impl AccountPermit {
-    /// The provider's name.
-    #[must_use]
-    pub fn provider(&self) -> &str {
-        &self.pool.provider
-    }
-
-    /// The account's name; follow-ups of the same job go there.
-    #[must_use]
-    pub fn account(&self) -> &str {
-        &self.account
-    }
-
-    pub(crate) fn report_failure(&self) {
-        self.pool.report(self.index, HealthSignal::AccountRefused);
-    }
-}
-
-impl Drop for AccountPermit {
-    fn drop(&mut self) {
-        let account = &mut self.pool.lock()[self.index];
-        account.in_flight = account.in_flight.saturating_sub(1);
-    }
-}
-
-impl std::fmt::Debug for AccountPermit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "AccountPermit({}/{})", self.provider(), self.account)
-    }
 }
 
 /// The right to make one call through one account.
@@ -301,7 +320,7 @@ impl CallPermit {
     /// The provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {
-        &self.pool.provider
+        &self.pool.provider.name
     }
 
     /// The account's name.
@@ -314,6 +333,11 @@ impl CallPermit {
     #[must_use]
     pub fn affinity(&self) -> Affinity {
         self.affinity.clone()
+    }
+
+    /// The provider it was taken for.
+    pub(crate) fn origin(&self) -> &Provider {
+        &self.pool.provider
     }
 
     /// The same permit for a call that carries no credential: a presigned address within the provider's origins. What
@@ -351,7 +375,8 @@ impl CallPermit {
 impl Drop for CallPermit {
     fn drop(&mut self) {
         if self.trial && !self.reported.load(Ordering::Relaxed) {
-            self.pool.lock()[self.index].breaker.abandon_trial(self.pool.clock.now());
+            let mut states = self.pool.lock();
+            self.pool.state(&mut states, self.index).breaker.abandon_trial(self.pool.clock.now());
         }
     }
 }

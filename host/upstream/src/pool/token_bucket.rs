@@ -18,6 +18,12 @@ impl TokenBucket {
         Self { rate, tokens: rate.max(1.0), at: now }
     }
 
+    /// From now on `rate` calls a second; tokens above one second's are lost.
+    pub(crate) fn set_rate(&mut self, rate: f64) {
+        self.rate = rate;
+        self.tokens = self.tokens.min(rate.max(1.0));
+    }
+
     /// When the next token is there; `None` when one is there now.
     pub(crate) fn next_token(&mut self, now: UnixMs) -> Option<UnixMs> {
         self.refill(now);

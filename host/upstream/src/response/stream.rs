@@ -17,7 +17,8 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::call::report;
 use crate::client::exchange::chain;
 use crate::headers;
-use crate::pool::accounts::{CallPermit, HealthSignal};
+use crate::pool::account::HealthSignal;
+use crate::pool::accounts::CallPermit;
 use crate::request::blobs::Blobs;
 use crate::response::reply;
 use crate::response::sse::Decoder;
@@ -73,7 +74,7 @@ impl Upstream {
         let outcome = self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
         if !is_stream(&response) {
-            let max = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+            let max = permit.origin().checked.max_reply;
             let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
                 Ok(reply) => {
@@ -84,7 +85,7 @@ impl Upstream {
             };
         }
         permit.report(HealthSignal::Healthy);
-        let limit = self.provider(permit.provider()).map_or(0, |provider| provider.checked.max_reply);
+        let limit = permit.origin().checked.max_reply;
         let (head, body) = response.into_parts();
         let headers = headers::incoming(&head.headers, &permit.redactor());
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);

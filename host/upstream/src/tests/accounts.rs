@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
-use crate::pool::account::NoPermit;
-use crate::pool::accounts::HealthSignal;
+use crate::pool::account::{HealthSignal, NoPermit};
 
 /// Accounts as `name: settings` lines under one provider.
 fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {

@@ -69,7 +69,7 @@ fn a_full_file_is_understood() {
 
 #[test]
 fn an_empty_file_is_fine() {
-    assert_eq!(build("", "k").unwrap().providers().count(), 0);
+    assert_eq!(build("", "k").unwrap().providers().len(), 0);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod fetching;
 mod outages;
 mod ssrf;
 mod streams;
+mod switching;
 
 use std::collections::HashMap;
 use std::io;

@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use crate::gateway::{BenchGateway, request};
 use crate::image_provider::{Jobs, png_uri};
 use crate::load;
-use crate::report::{self, line, mebibytes, millis};
+use crate::report::{self, line, mebibytes};
 
 const PICTURE: usize = 20_000_000;
 
@@ -27,10 +27,8 @@ pub(crate) async fn measure(arguments: &Arguments) {
     gateway.provider.wait_until(|counts| counts.submissions >= 10 + count).await;
     let took = started.elapsed();
     let cpu = gateway.process().cpu().since(&before);
-    line("requests accepted", load.rate());
+    report::load("requests accepted", "receipt", &load);
     line("requests handed to the provider", load::rate(count, took));
-    line("receipt p50", millis(load.quantile(0.5)));
-    line("receipt p99", millis(load.quantile(0.99)));
     report::cpu("each request, until handed over", &cpu, count);
     line("memory when idle", mebibytes(idle));
     line("memory at most, above idle", mebibytes(gateway.process().peak().saturating_sub(idle)));

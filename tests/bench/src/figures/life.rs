@@ -6,7 +6,7 @@ use crate::arguments::Arguments;
 use crate::gateway::{BenchGateway, pause, request};
 use crate::image_provider::Jobs;
 use crate::load;
-use crate::report::{self, line, millis};
+use crate::report::{self, line};
 
 /// Submits, and waits until every picture is copied.
 pub(crate) async fn measure(arguments: &Arguments) {
@@ -24,9 +24,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     // The last pictures are on their way to the store.
     pause(Duration::from_millis(500)).await;
     let cpu = gateway.process().cpu().since(&before);
-    line("submissions accepted", load.rate());
+    report::load("submissions accepted", "receipt", &load);
     line("tasks completed", load::rate(count, took));
-    line("receipt p50", millis(load.quantile(0.5)));
-    line("receipt p99", millis(load.quantile(0.99)));
     report::cpu("each task, from request to copy", &cpu, count);
 }

@@ -11,7 +11,7 @@ use gatehouse_tasks::{Command, Ending, ResultRecord};
 use tokio::task::JoinSet;
 
 use crate::arguments::Arguments;
-use crate::gateway::{BenchGateway, request, task_id};
+use crate::gateway::{BenchGateway, request};
 use crate::image_provider::Jobs;
 use crate::report::{line, millis};
 
@@ -25,7 +25,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(200_000);
     let mut gateway = BenchGateway::start(arguments, 16, Jobs::Endless, Duration::from_secs(3600)).await;
     let body = serde_json::from_str(&request()).expect("a literal request");
-    let live = task_id(&gateway.caller.post("/v1/images/generations", &body).await.json());
+    let live = gateway.caller.post("/v1/images/generations", &body).await.task_id();
     assert_eq!(gateway.harness.terminate().await, Some(0), "a clean end");
     fill(&gateway.harness.folder().join("data/core.redb"), count).await;
     gateway.harness.restart().await;

@@ -17,7 +17,7 @@ const SETTLED: Duration = Duration::from_secs(60);
 /// Submits the tasks, and then only watches.
 pub(crate) async fn measure(arguments: &Arguments) {
     let count = arguments.count(100_000);
-    let gateway = BenchGateway::start(arguments, 64, Jobs::Endless, arguments.pace).await;
+    let gateway = BenchGateway::start(arguments, 64, Jobs::Endless, arguments.pace()).await;
     pause(Duration::from_secs(1)).await;
     let idle = gateway.process().resident();
     let load = gateway.submit(count, request()).await;
@@ -26,23 +26,23 @@ pub(crate) async fn measure(arguments: &Arguments) {
     gateway.provider.wait_until(|counts| counts.submissions >= count).await;
     // By then each task was polled once (a wait is stretched by up to a quarter) and the polls have spread. With a
     // longer pace no poll is due, and the figure is that of idle tasks.
-    pause(arguments.pace.mul_f64(1.25).min(SETTLED)).await;
+    pause(arguments.pace().mul_f64(1.25).min(SETTLED)).await;
 
     let (metrics, counts, before) =
         (gateway.metrics().await, gateway.provider.counts(), gateway.process().cpu());
-    pause(arguments.window).await;
+    pause(arguments.window()).await;
     let cpu = gateway.process().cpu().since(&before);
     let polls = gateway.provider.counts().polls - counts.polls;
     let after = gateway.metrics().await;
     line("live tasks", format!("{:.0}", after.sum(metric::TASKS_LIVE)));
     line("memory when idle", mebibytes(idle));
     line("memory above idle", mebibytes(gateway.process().resident().saturating_sub(idle)));
-    line("polls", load::rate(polls, arguments.window));
-    let share = cpu.whole().as_secs_f64() / arguments.window.as_secs_f64() * 100.0;
+    line("polls", load::rate(polls, arguments.window()));
+    let share = cpu.whole().as_secs_f64() / arguments.window().as_secs_f64() * 100.0;
     line("CPU", format!("{share:.1} % of a core"));
     line("CPU, each poll", micros(report::each(cpu.whole(), polls)));
     for (name, span) in cpu.threads() {
-        let share = span.as_secs_f64() / arguments.window.as_secs_f64() * 100.0;
+        let share = span.as_secs_f64() / arguments.window().as_secs_f64() * 100.0;
         line(&format!("  of it {name}"), format!("{share:.1} % of a core"));
     }
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {

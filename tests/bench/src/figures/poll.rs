@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::arguments::Arguments;
-use crate::gateway::{BenchGateway, pause, request, task_id};
+use crate::gateway::{BenchGateway, pause, request};
 use crate::image_provider::Jobs;
-use crate::report::{self, line, millis};
+use crate::report;
 
 /// Makes some tasks and reads them in turn.
 pub(crate) async fn measure(arguments: &Arguments) {
@@ -14,7 +14,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let body = serde_json::from_str(&request()).expect("a literal request");
     let mut tasks = Vec::new();
     for _ in 0..200 {
-        tasks.push(task_id(&gateway.caller.post("/v1/images/generations", &body).await.json()));
+        tasks.push(gateway.caller.post("/v1/images/generations", &body).await.task_id());
     }
     gateway.provider.wait_until(|counts| counts.submissions >= tasks.len()).await;
     gateway.read(1000, tasks.clone()).await;
@@ -23,8 +23,6 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let before = gateway.process().cpu();
     let load = gateway.read(count, tasks).await;
     let cpu = gateway.process().cpu().since(&before);
-    line("reads of a task", load.rate());
-    line("answer p50", millis(load.quantile(0.5)));
-    line("answer p99", millis(load.quantile(0.99)));
+    report::load("reads of a task", "answer", &load);
     report::cpu("each read", &cpu, count);
 }

@@ -34,10 +34,8 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let after = gateway.metrics().await;
     let sync_after = disk::measure();
 
-    line("submissions accepted", load.rate());
+    report::load("submissions accepted", "receipt", &load);
     line("submissions handed to the provider", load::rate(count, handed));
-    line("receipt p50", millis(load.quantile(0.5)));
-    line("receipt p99", millis(load.quantile(0.99)));
     report::cpu("each submission, until handed over", &cpu, count);
     let commits = after.sum("gatehouse_store_commits_total") - metrics.sum("gatehouse_store_commits_total");
     line("commits", format!("{commits:.0} in {}", millis(handed)));

@@ -60,4 +60,28 @@ impl Caller {
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
         try_send(self.address, "POST", path, &headers, body.to_string().into()).await
     }
+
+    /// A task as the API shows it.
+    pub async fn task(&self, id: &str) -> Value {
+        self.task_within(id, 0).await
+    }
+
+    /// A task at its end; fails the test where it does not end.
+    pub async fn end_of(&self, id: &str) -> Value {
+        let mut task = Value::Null;
+        for _ in 0..4 {
+            task = self.task_within(id, 30).await;
+            if task["status"] == "completed" || task["status"] == "failed" {
+                return task;
+            }
+        }
+        panic!("the task does not end: {task}");
+    }
+
+    async fn task_within(&self, id: &str, seconds: u32) -> Value {
+        let wait = format!("wait={seconds}");
+        let answer = self.send("GET", &format!("/v1/tasks/{id}"), &[("prefer", &wait)], "").await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["data"].take()
+    }
 }

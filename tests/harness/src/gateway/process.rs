@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 
 use super::caller::Caller;
 use super::setup::Setup;
+use crate::wait::PATIENCE;
 
 /// Starts `$0` with its arguments and passes standard input on as an inherited socket, the way systemd does.
 const PASS_SOCKET: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\" 3<&0 </dev/null";
@@ -146,7 +147,7 @@ impl Gateway {
     /// Waits until the process ends by itself; the exit code.
     pub async fn wait_for_exit(&mut self) -> Option<i32> {
         let mut child = self.child.take().expect("a running gateway");
-        let end = tokio::time::timeout(Duration::from_secs(60), child.wait()).await;
+        let end = tokio::time::timeout(PATIENCE, child.wait()).await;
         end.expect("the process ends by itself").expect("an exit").code()
     }
 
@@ -201,22 +202,24 @@ impl Gateway {
         serde_json::from_value(outcome["notes"].take()).expect("a list of lines")
     }
 
+    /// The account, once nothing is held for it.
+    pub async fn account_without_holds(&self, account: &str) -> Value {
+        let start = Instant::now();
+        loop {
+            let shown = self.account(account).await;
+            if shown["reserved"] == 0 {
+                return shown;
+            }
+            assert!(start.elapsed() < PATIENCE, "money is still held: {shown}");
+        }
+    }
+
     /// The account, once none of its tasks is running any more.
     pub async fn settled_account(&self, caller: &Caller, account: &str) -> Value {
         for status in ["submitted", "pending", "processing"] {
-            let mut after = String::new();
-            loop {
-                let path = format!("/v1/tasks?limit=1&status={status}{after}");
-                let list = caller.send("GET", &path, &[], "").await.json();
-                let Some(task) = list["data"][0]["id"].as_str() else {
-                    // A page may be empty although older tasks match.
-                    if list["has_more"] != true {
-                        break;
-                    }
-                    after = format!("&after={}", list["last_id"].as_str().expect("a cursor"));
-                    continue;
-                };
-                caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+            let path = format!("/v1/tasks?limit=1&status={status}");
+            while let Some(task) = caller.send("GET", &path, &[], "").await.json()["data"][0]["id"].as_str() {
+                caller.end_of(task).await;
             }
         }
         self.account(account).await

@@ -48,6 +48,28 @@ impl Setup {
         self
     }
 
+    /// Another provider, with an account of each of these names, the first one preferred.
+    #[must_use]
+    pub fn with_provider(self, name: &str, origin: &str, auth: &str, limit: u32, accounts: &[&str]) -> Self {
+        let mut tables =
+            format!("[providers.{name}]\nbase_url = \"{origin}\"\nauth = {auth}\nconcurrency = {limit}\n\n");
+        for (priority, account) in accounts.iter().enumerate() {
+            tables += &format!(
+                "[providers.{name}.accounts.{account}]\nsecret = {{ file = \"SECRET\" }}\npriority = {priority}\n\n"
+            );
+        }
+        self.with(&tables)
+    }
+
+    /// A text model: its id, its provider's name and protocol, the provider's name for it, and more keys of its table.
+    #[must_use]
+    pub fn with_model(self, id: &str, provider: &str, protocol: &str, upstream: &str, more: &str) -> Self {
+        self.with(&format!(
+            "[models.\"{id}\"]\nprovider = \"{provider}\"\nprotocol = \"{protocol}\"\nupstream = \"{upstream}\"\n\
+             prices = {{ input = \"2\", cached = \"1\", cache_write = \"3\", output = \"5\" }}\n{more}\n"
+        ))
+    }
+
     /// More configuration. A table that exists already takes the new keys; they replace its own.
     #[must_use]
     pub fn with(mut self, more: &str) -> Self {

@@ -81,6 +81,14 @@ impl Response {
             .unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
     }
 
+    /// The id of the task in a submission's receipt; fails the test where this is none.
+    #[must_use]
+    pub fn task_id(&self) -> String {
+        let task = self.json()["data"][0]["task_id"].as_str().map(str::to_owned);
+        task.filter(|_| self.status == 200)
+            .unwrap_or_else(|| panic!("no receipt: {} {}", self.status, self.text()))
+    }
+
     /// `error.message` of any of the error envelopes.
     #[must_use]
     pub fn message(&self) -> String {

@@ -89,7 +89,7 @@ async fn a_refused_submission_says_why() {
 async fn a_body_must_be_plain_json() {
     let edge = TestEdge::plain().await;
     let sound = edge.post("/v1/images/generations", "{}");
-    for (request, status, said) in [
+    for (request, status, expected_message) in [
         (sound.replace("application/json", "text/plain"), 415, "not \"text/plain\""),
         (sound.replace("Content-Type: application/json\r\n", ""), 415, "not none"),
         (sound.replace("Host", "Content-Encoding: gzip\r\nHost"), 415, "Content-Encoding"),
@@ -99,7 +99,7 @@ async fn a_body_must_be_plain_json() {
     ] {
         let reply = ask(&edge, request).await;
         assert_eq!(reply.status, status, "{reply:?}");
-        assert!(reply.message().contains(said), "{reply:?}");
+        assert!(reply.message().contains(expected_message), "{reply:?}");
     }
     assert!(edge.backend.submitted.lock().unwrap().is_empty());
 }

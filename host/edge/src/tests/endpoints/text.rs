@@ -43,7 +43,7 @@ async fn a_chat_answer_is_wrapped_unless_asked_otherwise() {
 #[tokio::test]
 async fn the_cause_of_a_failure_decides_the_status() {
     let edge = TestEdge::plain().await;
-    for (word, status, code, after, said) in [
+    for (word, status, code, after, expected_message) in [
         ("invalid", 400, "invalid_request", "", "the provider's words"),
         ("model", 404, "model_not_found", "", "unknown model"),
         ("balance", 402, "payment_required", "", "insufficient balance"),
@@ -60,7 +60,7 @@ async fn the_cause_of_a_failure_decides_the_status() {
         let found = reply.json();
         assert_eq!((reply.status, &found["error"]["code"]), (status, &json!(code)), "{word}: {reply:?}");
         assert_eq!(reply.header("retry-after"), after, "{word}");
-        assert!(reply.message().contains(said), "{word}: {reply:?}");
+        assert!(reply.message().contains(expected_message), "{word}: {reply:?}");
         let id = found["request_id"].as_str().unwrap();
         assert!(reply.message().ends_with(&format!("(request id: {id})")), "{reply:?}");
         let reply = edge.connect().await.ask(edge.post(CHAT, &body)).await;
@@ -102,14 +102,14 @@ async fn a_stream_that_fails_ends_with_an_error_event() {
 #[tokio::test]
 async fn keep_alives_follow_the_protocol() {
     let edge = TestEdge::plain().await;
-    let begun = json!({"open": true, "events": [{"event": "a", "data": 1}]});
+    let started = json!({"open": true, "events": [{"event": "a", "data": 1}]});
     for (path, body, expected) in [
-        (CHAT, &begun, ": ping\n\n"),
-        (MESSAGES, &begun, "event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+        (CHAT, &started, ": ping\n\n"),
+        (MESSAGES, &started, "event: ping\ndata: {\"type\": \"ping\"}\n\n"),
         (MESSAGES, &json!({"open": true, "events": []}), ": ping\n\n"),
     ] {
         let mut client = open(&edge, path, body).await;
-        if body == &begun {
+        if body == &started {
             client.read_until("data: 1\n\n").await;
         }
         for _ in 0..2 {

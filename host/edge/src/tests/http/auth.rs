@@ -19,7 +19,7 @@ async fn a_key_is_a_bearer_token() {
     let edge = TestEdge::plain().await;
     let key = &edge.key;
     let other = ApiKey::mint(&TestSeed::counting_from(77));
-    for (line, expected, said) in [
+    for (line, expected, expected_message) in [
         (format!("Authorization: Bearer {key}\r\n"), 200, ""),
         (format!("authorization: bearer  {key} \r\n"), 200, ""),
         (String::new(), 401, "missing API key"),
@@ -31,7 +31,7 @@ async fn a_key_is_a_bearer_token() {
         (format!("x-api-key: {key}\r\n"), 401, "missing API key"),
     ] {
         let (status, message) = status(&edge, "/v1/tasks", &line).await;
-        assert!(status == expected && message.contains(said), "{line:?}: {status} {message}");
+        assert!(status == expected && message.contains(expected_message), "{line:?}: {status} {message}");
         assert!(!message.contains(key.as_str()) && !message.contains("sk-nonsense"), "{message}");
     }
 }

@@ -91,14 +91,14 @@ async fn a_request_that_has_begun_to_arrive_is_answered() {
 #[tokio::test]
 async fn a_new_connection_may_send_one_request_and_a_silent_one_ends() {
     let edge = TestEdge::plain().await;
-    let (mut asks, mut silent) = (edge.connect().await, edge.connect().await);
+    let (mut active, mut idle) = (edge.connect().await, edge.connect().await);
     edge.clock.armed_times(secs(10), 2).await;
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(30)));
-    still_open(&edge.clock, 2, &mut silent).await;
-    let reply = asks.ask(LIVE).await;
+    still_open(&edge.clock, 2, &mut idle).await;
+    let reply = active.ask(LIVE).await;
     assert_eq!((reply.status, reply.header("connection")), (200, "close"));
     edge.clock.advance(secs(1));
-    assert!(silent.closes().await);
+    assert!(idle.closes().await);
     draining.await.unwrap();
 }
 

@@ -18,8 +18,6 @@ use gatehouse_model::{
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::backend::Backend;
-
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
@@ -136,6 +134,7 @@ pub(crate) fn complete(task: &mut Task) {
     task.progress = 100;
     task.cost = Some(Credits(4_500_000));
     task.finished = Some(task.created.plus(Duration::from_millis(7_100)));
+    task.public = b"{}".to_vec();
 }
 
 /// Fails a task.
@@ -174,15 +173,16 @@ fn refusal(word: &str) -> SubmitError {
     }
 }
 
-impl Backend for ScriptedBackend {
-    fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+/// The methods of the driver.
+impl ScriptedBackend {
+    pub(crate) fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
         self.look_ups.fetch_add(1, Ordering::SeqCst);
         self.working(self.keys.lock().unwrap().iter().find(|key| key.digest == *digest).cloned())
     }
-    fn keys_generation(&self) -> u64 {
+    pub(crate) fn keys_generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
-    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+    pub(crate) async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         self.submitted.lock().unwrap().push(request);
         match body["refuse"].as_str() {
@@ -196,7 +196,7 @@ impl Backend for ScriptedBackend {
             }
         }
     }
-    async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
+    pub(crate) async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         let rejected = |obstacle| TextError::Rejected {
             obstacle,
@@ -234,25 +234,29 @@ impl Backend for ScriptedBackend {
         }
         Ok(CompletionResponse::Stream(receiver.into()))
     }
-    fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+    pub(crate) fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.working(self.tasks.borrow().get(&id).cloned())
     }
-    async fn task_when_over(&self, key: &Key, id: TaskId, _: Duration) -> Result<Option<Task>, StoreError> {
+    pub(crate) async fn task_when_over(
+        &self,
+        key: &Key,
+        id: TaskId,
+        _: Duration,
+    ) -> Result<Option<Task>, StoreError> {
         let over = |tasks: &BTreeMap<TaskId, Task>| tasks.get(&id).is_none_or(|task| task.status.is_final());
         let _ = self.tasks.subscribe().wait_for(over).await;
         self.task(key, id)
     }
-    async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+    pub(crate) async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        // A model without tasks: the page ends at its limit of rows before the first match.
         let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
-        let page: Vec<Task> = tasks.values().rev().filter(matches).take(filter.limit).cloned().collect();
-        let cursor = page.last().map_or_else(|| tasks.keys().next().copied(), |task| Some(task.id));
-        let next = cursor.filter(|_| tasks.len() > page.len());
-        self.working(TaskPage { rows_read: tasks.len(), tasks: page, next })
+        let mut page: Vec<Task> = tasks.values().rev().filter(matches).cloned().collect();
+        let rows_read = page.len();
+        page.truncate(filter.limit);
+        self.working(TaskPage { more: rows_read > page.len(), tasks: page, rows_read })
     }
-    async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+    pub(crate) async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
         match task.status {
             Status::Submitted => {
@@ -263,7 +267,7 @@ impl Backend for ScriptedBackend {
             _ => Err(CancelError::Running),
         }
     }
-    async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
+    pub(crate) async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
         let task = self.task(request.key, request.task)?.ok_or(ViewError::NotFound)?;
         match task.family.as_str() {
             "viewless" => Err(ViewError::NotFound),
@@ -275,13 +279,13 @@ impl Backend for ScriptedBackend {
             .into_bytes()),
         }
     }
-    fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
+    pub(crate) fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
         if task.public.is_empty() {
             return None;
         }
         Some(format!(r#"{{"images":[{{"url":["{base}/v1/media/{}"]}}]}}"#, task.id).into_bytes())
     }
-    fn models(&self, _: &Key) -> Vec<ModelListing> {
+    pub(crate) fn models(&self, _: &Key) -> Vec<ModelListing> {
         let listing = |id: &str| ModelListing {
             id: id.to_owned(),
             family: "context-image".to_owned(),
@@ -290,7 +294,7 @@ impl Backend for ScriptedBackend {
         };
         vec![listing("ctx-pro"), listing("odd:name")]
     }
-    async fn media(
+    pub(crate) async fn media(
         &self,
         name: &str,
         expires: &str,
@@ -323,7 +327,7 @@ impl Backend for ScriptedBackend {
             }
         }
     }
-    fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::SeqCst)
     }
 }

@@ -1,3 +1,3 @@
 //! The double of the driver for tests of the edge.
 
-pub(super) mod backend;
+pub(crate) mod backend;

@@ -45,6 +45,11 @@ impl Compiler {
             .ok()
     }
 
+    /// Whether [`Compiler::find`] would find it.
+    pub(crate) fn is_compiled(&self, digest: &Digest) -> bool {
+        self.store.code(digest, &self.engine_hash).is_some()
+    }
+
     /// The component's code, kept or compiled now; `true` when it was compiled now.
     pub(crate) fn compile(&self, digest: &Digest, wasm: &[u8]) -> Result<(Component, bool), StageError> {
         let _one_at_a_time = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);

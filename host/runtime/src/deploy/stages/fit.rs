@@ -56,7 +56,8 @@ pub enum FitError {
     },
     /// The configuration lacks something.
     #[error(
-        "this gateway cannot serve it yet: {}; add this to the configuration and start the gateway again:\n{lines}",
+        "this gateway cannot serve it yet: {}; add this to gatehouse.toml, \
+         run `gatehouse reload`, and try again:\n{lines}",
         lacks.join("; ")
     )]
     Lacks {

@@ -1,7 +1,5 @@
 //! Stage seven: each self-test of the manifest gives the expected verdict, and the same answer twice.
 
-use std::sync::Arc;
-
 use gatehouse_model::{
     Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
     UnixMs, Verdict,
@@ -162,7 +160,7 @@ fn context(version: &Version, task: Option<TaskId>) -> Context {
         accepted_at: NOW,
         deadline: UnixMs(NOW.0 + HALF_AN_HOUR_MS),
         customer: String::new(),
-        settings: Arc::clone(&version.settings),
+        settings: version.settings(),
     }
 }
 

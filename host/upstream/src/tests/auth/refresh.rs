@@ -206,6 +206,32 @@ async fn a_call_is_repeated_once_however_old_the_tokens_are() {
     assert_eq!(stage.counts(), (2, 3));
 }
 
+#[tokio::test]
+async fn a_token_outlives_a_new_configuration_of_the_same_account() {
+    let stage = Stage::set().await;
+    let upstream = stage.upstream();
+    status(&upstream).await.unwrap();
+    let switch = |text: &str, file: String| {
+        let secrets = move |_: &SecretRef| Ok(Secret::new(file.clone()));
+        let prepared = upstream.prepare(&config(text).providers, &secrets).ok().unwrap();
+        let changes = upstream.changes(&prepared);
+        upstream.switch(prepared);
+        changes
+    };
+    let changed = [crate::AccountChange::NewSecret("providers.p.accounts.main.secret".to_owned())];
+    assert_eq!(switch(&format!("{}weight = 3\n", stage.config("")), stage.key_file()), []);
+    status(&upstream).await.unwrap();
+    assert_eq!(stage.counts(), (1, 2));
+    // Another key file, another scope: another token.
+    let other = stage.key_file().replace("key-1", "key-2");
+    assert_eq!(switch(&stage.config(""), other.clone()), changed);
+    status(&upstream).await.unwrap();
+    assert_eq!((stage.counts(), stage.last_token()), ((2, 3), 2));
+    assert_eq!(switch(&stage.config(", scope = \"other\""), other), changed);
+    status(&upstream).await.unwrap();
+    assert_eq!((stage.counts(), stage.last_token()), ((3, 4), 3));
+}
+
 /// Everything that is logged, by any crate.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -251,7 +277,8 @@ async fn no_secret_is_printed() {
     let mut text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("the token endpoint answered 400 invalid_grant bad (secret)"), "{text}");
     let (_held, permit) = upstream.acquire_account("p", None).unwrap();
-    text += &format!("{permit:?} {:?} {:?}", permit.credential(), upstream.provider("p").unwrap().checked);
+    text +=
+        &format!("{permit:?} {:?} {:?}", permit.credential(), upstream.pool("p").unwrap().provider().checked);
     let assertions = stage.tokens.received().iter().map(echo).collect::<Vec<_>>();
     let sent = server.received();
     let carried =

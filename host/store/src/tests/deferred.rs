@@ -12,7 +12,7 @@ use crate::store::Store;
 use crate::tests::customer;
 use crate::writer::{LINGER, Writer};
 
-/// Half of what the writer waits for company.
+/// Half of the linger time.
 const HALF: Duration = Duration::from_millis(10);
 
 fn open(name: &str) -> Command {
@@ -20,7 +20,7 @@ fn open(name: &str) -> Command {
 }
 
 /// A store on a disk in memory; its writer works in the background, and the clock stands still but for waits.
-fn begin() -> (Disk, Store) {
+fn start() -> (Disk, Store) {
     let disk = Disk::default();
     let (store, writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
     tokio::spawn(work(writer));
@@ -44,43 +44,43 @@ fn after_a_cut(disk: &Disk) -> Vec<String> {
     let mut sure = Vec::new();
     let log = disk.log();
     let cut = crate::fault_injection::Cut::at_end(&mut sure, &log);
-    let image = cut.images(1, &mut crate::fault_injection::Xorshift::new(1)).remove(0);
+    let image = cut.images(1, &mut fastrand::Rng::with_seed(1)).remove(0);
     names(&Store::with_backend(Disk::of(image), &Config::default()).unwrap())
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_does_not_wait_for_the_disk() {
-    let (disk, store) = begin();
+async fn a_deferred_command_is_answered_before_its_commit() {
+    let (disk, store) = start();
     let (before, started) = (syncs(&disk), Instant::now());
-    assert_eq!(store.execute_deferred(open("light")).await, Ok(Ok(Applied::Done)));
+    assert_eq!(store.execute_deferred(open("deferred")).await, Ok(Ok(Applied::Done)));
     assert_eq!((syncs(&disk), started.elapsed()), (before, Duration::ZERO));
     assert!(names(&store).is_empty(), "readers see what is durable");
     assert!(after_a_cut(&disk).is_empty());
     // The next one builds on it.
-    assert!(store.execute_deferred(open("light")).await.unwrap().is_err(), "there is one already");
+    assert!(store.execute_deferred(open("deferred")).await.unwrap().is_err(), "there is one already");
     assert_eq!(syncs(&disk), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_must_last_takes_it_along() {
-    let (disk, store) = begin();
+async fn an_immediate_command_commits_the_deferred_ones_before_it() {
+    let (disk, store) = start();
     let started = Instant::now();
-    store.execute_deferred(open("light")).await.unwrap().unwrap();
+    store.execute_deferred(open("deferred")).await.unwrap().unwrap();
     tokio::time::advance(HALF).await;
-    store.execute(open("lasting")).await.unwrap().unwrap();
+    store.execute(open("immediate")).await.unwrap().unwrap();
     assert_eq!(started.elapsed(), HALF);
-    assert_eq!(names(&store), ["lasting", "light"]);
-    assert_eq!(after_a_cut(&disk), ["lasting", "light"]);
+    assert_eq!(names(&store), ["deferred", "immediate"]);
+    assert_eq!(after_a_cut(&disk), ["deferred", "immediate"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn alone_it_is_durable_a_moment_later() {
-    let (disk, store) = begin();
+async fn a_deferred_command_alone_is_durable_after_the_linger_time() {
+    let (disk, store) = start();
     store.execute_deferred(open("first")).await.unwrap().unwrap();
     tokio::time::advance(HALF).await;
     store.execute_deferred(open("second")).await.unwrap().unwrap();
     assert!(names(&store).is_empty());
-    // The moment counts from the first one: a stream of light commands does not put it off.
+    // The moment counts from the first one: a stream of deferred commands does not put it off.
     tokio::time::advance(LINGER - HALF + Duration::from_millis(1)).await;
     tokio::task::yield_now().await;
     assert_eq!(names(&store), ["first", "second"]);
@@ -88,22 +88,22 @@ async fn alone_it_is_durable_a_moment_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_reads_can_wait_for_it() {
-    let (disk, store) = begin();
-    store.execute_deferred(open("light")).await.unwrap().unwrap();
+async fn a_flush_makes_deferred_commands_visible() {
+    let (disk, store) = start();
+    store.execute_deferred(open("deferred")).await.unwrap().unwrap();
     let started = Instant::now();
     store.flush().await.unwrap();
-    assert_eq!((names(&store), started.elapsed()), (vec!["light".to_owned()], Duration::ZERO));
-    assert_eq!(after_a_cut(&disk), ["light"]);
+    assert_eq!((names(&store), started.elapsed()), (vec!["deferred".to_owned()], Duration::ZERO));
+    assert_eq!(after_a_cut(&disk), ["deferred"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_keeps_it() {
+async fn closing_commits_deferred_commands() {
     let disk = Disk::default();
     let (store, writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
     let working = tokio::spawn(work(writer));
-    store.execute_deferred(open("light")).await.unwrap().unwrap();
+    store.execute_deferred(open("deferred")).await.unwrap().unwrap();
     store.close();
     working.await.unwrap();
-    assert_eq!(after_a_cut(&disk), ["light"]);
+    assert_eq!(after_a_cut(&disk), ["deferred"]);
 }

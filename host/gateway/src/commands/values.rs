@@ -1,9 +1,10 @@
-//! The form of an expiry on the command line.
+//! The forms of values on the command line: expiries, networks, ids of keys.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-use gatehouse_model::UnixMs;
+use gatehouse_model::{KeyId, UnixMs};
+use ipnet::IpNet;
 
 /// A duration from now, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +41,24 @@ impl FromStr for Expiry {
     }
 }
 
+/// A network, or one address as a network.
+pub(super) fn network(text: &str) -> Result<IpNet, String> {
+    text.parse::<IpNet>()
+        .or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from))
+        .map_err(|_| "expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32".to_owned())
+}
+
+/// A key's id, from the id itself or from a whole key.
+pub(crate) fn key_id(text: &str) -> KeyId {
+    text.strip_prefix("sk-").map_or_else(|| KeyId::from(text), |key| KeyId(key.chars().take(10).collect()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn expiries_read() {
+    fn expiries_are_parsed() {
         let day = Duration::from_secs(86_400);
         for (text, expected) in [
             ("30d", Some(Expiry::After(day * 30))),
@@ -57,6 +70,13 @@ mod tests {
             ("30", None),
         ] {
             assert_eq!(text.parse::<Expiry>().ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pasted_key_names_its_id() {
+        for text in ["0123456789", "sk-0123456789", "sk-0123456789abcdefghijklmnopqrstuvwxyzabcdefghijkl"] {
+            assert_eq!(key_id(text), KeyId::from("0123456789"));
         }
     }
 }

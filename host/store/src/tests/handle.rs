@@ -39,7 +39,7 @@ async fn a_file_keeps_what_was_answered() {
 }
 
 #[test]
-fn a_file_has_one_owner() {
+fn a_second_process_cannot_open_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("core.redb");
     let store = Store::open(&path, &Config::default()).unwrap();
@@ -54,7 +54,7 @@ fn a_file_has_one_owner() {
 }
 
 #[test]
-fn a_file_that_is_none_is_refused() {
+fn a_file_of_another_format_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("core.redb");
     std::fs::write(&path, vec![b'x'; 100_000]).unwrap();
@@ -71,13 +71,13 @@ fn a_newer_file_is_refused() {
     Store::open(&path, &Config::default()).unwrap().close();
     let database = Database::create(&path).unwrap();
     let txn = database.begin_write().unwrap();
-    txn.open_table(crate::layout::META).unwrap().insert("schema", 2).unwrap();
+    txn.open_table(crate::layout::META).unwrap().insert("schema", 3).unwrap();
     txn.commit().unwrap();
     drop(database);
     let error = Store::open(&path, &Config::default()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the store has schema 2, this release reads up to 1; use the newer release"
+        "the store has schema 3, this release reads up to 2; use the newer release"
     );
 }
 
@@ -104,7 +104,7 @@ async fn an_unknown_encoding_is_told_and_stops_the_writer() {
 }
 
 #[tokio::test]
-async fn a_rejection_leaves_its_neighbours_alone() {
+async fn a_rejected_command_leaves_its_batch_intact() {
     let (mixed, plain) = (memory_store(), memory_store());
     begin(&mixed).await;
     begin(&plain).await;
@@ -150,7 +150,7 @@ async fn many_callers_share_the_writer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_queue_says_busy_and_recovers() {
+async fn a_full_queue_refuses_commands_and_recovers() {
     let disk = Disk::default();
     let config = Config { queue: 1, batch: 1, ..Config::default() };
     let store = Store::with_backend(disk.clone(), &config).unwrap();

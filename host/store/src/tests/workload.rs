@@ -4,37 +4,26 @@
 //! Unlike the sequences that look for contradictions, these use each id once, as the gateway does, so that the
 //! doctor must find nothing.
 
+use fastrand::Rng;
 use gatehouse_model::{Status, UnixMs};
 use gatehouse_tasks::sample::{ANY_LIVE, CommandTemplate, START, STEP};
 use gatehouse_tasks::{Command, Ending, MemoryLedgerStorage};
 
-use crate::fault_injection::Xorshift;
-
-impl Xorshift {
-    fn byte(&mut self, end: usize) -> u8 {
-        u8::try_from(self.below(end)).unwrap()
-    }
-
-    fn money(&mut self, end: usize) -> i64 {
-        i64::try_from(self.below(end)).unwrap()
-    }
-}
-
 /// The commands of one gateway, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Mix {
-    words: Xorshift,
+pub(super) struct Workload {
+    random: Rng,
     at: UnixMs,
     /// The longest value in a row, in bytes.
-    fat: usize,
+    longest: usize,
     tasks: u8,
     requests: u8,
     keys: u8,
 }
 
-impl Mix {
-    pub(super) fn new(seed: u64, fat: usize) -> Self {
-        Self { words: Xorshift::new(seed), at: START, fat, tasks: 0, requests: 0, keys: 3 }
+impl Workload {
+    pub(super) fn new(seed: u64, longest: usize) -> Self {
+        Self { random: Rng::with_seed(seed), at: START, longest, tasks: 0, requests: 0, keys: 3 }
     }
 
     /// The next command, in view of those storage.
@@ -44,11 +33,11 @@ impl Mix {
         match &mut command {
             Command::Submit { task, .. } => {
                 task.state = self.bytes();
-                if self.words.below(4) == 0 {
+                if self.random.usize(..4) == 0 {
                     task.brief = self.bytes().into();
                 }
             }
-            Command::Advance { change, .. } if self.words.below(2) == 0 => {
+            Command::Advance { change, .. } if self.random.usize(..2) == 0 => {
                 change.state = Some((2, self.bytes()));
                 change.audit = Some("it went on".into());
             }
@@ -62,52 +51,54 @@ impl Mix {
         command
     }
 
-    /// Mostly short, now and then longer than a page.
+    /// Mostly short, now and then longer than a checkpoint.
     fn bytes(&mut self) -> Vec<u8> {
-        let most = if self.words.below(8) == 0 { self.fat } else { 300 };
-        vec![self.words.byte(256); self.words.below(most + 1)]
+        let most = if self.random.usize(..8) == 0 { self.longest } else { 300 };
+        vec![self.random.u8(..); self.random.usize(..most + 1)]
     }
 
     fn template(&mut self) -> CommandTemplate {
-        match self.words.below(32) {
+        match self.random.usize(..32) {
             0..=8 => self.submit(),
             9..=13 => CommandTemplate::Advance {
                 task: self.live(),
-                late: u64::from(self.words.below(8) == 0),
-                status: [Status::Pending, Status::Processing][self.words.below(2)],
-                progress: self.words.byte(101),
-                deliver: self.words.below(2) == 0,
-                view: (self.words.below(3) == 0).then(|| self.words.byte(256)),
+                late: u64::from(self.random.usize(..8) == 0),
+                status: [Status::Pending, Status::Processing][self.random.usize(..2)],
+                progress: self.random.u8(..101),
+                deliver: self.random.usize(..2) == 0,
+                view: (self.random.usize(..3) == 0).then(|| self.random.u8(..)),
             },
             14..=17 => CommandTemplate::Join {
                 task: self.live(),
-                key: self.words.byte(3),
-                price: self.words.money(12),
-                token: (self.words.below(3) == 0).then(|| (self.words.byte(6), self.words.byte(2))),
+                key: self.random.u8(..3),
+                price: self.random.i64(0..12),
+                token: (self.random.usize(..3) == 0).then(|| (self.random.u8(..6), self.random.u8(..2))),
             },
             18..=21 => CommandTemplate::Finish {
                 task: self.live(),
-                late: u64::from(self.words.below(8) == 0),
-                cost: (self.words.below(3) > 0).then(|| self.words.money(12)),
-                view: (self.words.below(3) == 0).then(|| self.words.byte(256)),
-                names: (0..self.words.below(3)).map(|_| self.words.byte(9)).collect(),
+                late: u64::from(self.random.usize(..8) == 0),
+                cost: (self.random.usize(..3) > 0).then(|| self.random.i64(0..12)),
+                view: (self.random.usize(..3) == 0).then(|| self.random.u8(..)),
+                names: (0..self.random.usize(..3)).map(|_| self.random.u8(..9)).collect(),
             },
-            22 => {
-                CommandTemplate::Deposit { customer: self.words.byte(2), amount: 40 + self.words.money(200) }
-            }
-            23 => {
-                CommandTemplate::Deposit { customer: self.words.byte(2), amount: -1 - self.words.money(50) }
-            }
+            22 => CommandTemplate::Deposit {
+                customer: self.random.u8(..2),
+                amount: 40 + self.random.i64(0..200),
+            },
+            23 => CommandTemplate::Deposit {
+                customer: self.random.u8(..2),
+                amount: -1 - self.random.i64(0..50),
+            },
             24 => CommandTemplate::Hold {
                 request: next(&mut self.requests),
-                key: self.words.byte(3),
-                amount: self.words.money(30),
-                steps: 1 + u32::from(self.words.byte(6)),
+                key: self.random.u8(..3),
+                amount: self.random.i64(0..30),
+                steps: 1 + u32::from(self.random.u8(..6)),
             },
-            25 => CommandTemplate::Settle { request: self.words.byte(8), amount: self.words.money(10) },
-            26 => CommandTemplate::Release { request: self.words.byte(8) },
-            27 => CommandTemplate::Sweep { limit: 1 + self.words.below(3) },
-            28 => CommandTemplate::SweepHolds { limit: 1 + self.words.below(3) },
+            25 => CommandTemplate::Settle { request: self.random.u8(..8), amount: self.random.i64(0..10) },
+            26 => CommandTemplate::Release { request: self.random.u8(..8) },
+            27 => CommandTemplate::Sweep { limit: 1 + self.random.usize(..3) },
+            28 => CommandTemplate::SweepHolds { limit: 1 + self.random.usize(..3) },
             29 => CommandTemplate::DropHistory { days: u32::from(self.tasks) / 3 },
             30 => CommandTemplate::AddKey {
                 key: next(&mut self.keys),
@@ -123,20 +114,20 @@ impl Mix {
 
     /// A new task; now and then a client repeats an earlier request, which comes with a new id.
     fn submit(&mut self) -> CommandTemplate {
-        let key = self.words.byte(3);
+        let key = self.random.u8(..3);
         let task = next(&mut self.tasks);
-        let token = (self.words.below(3) == 0).then(|| (self.words.byte(6), self.words.byte(2)));
-        CommandTemplate::Submit { task, key, customer: key / 2, price: self.words.money(12), token }
+        let token = (self.random.usize(..3) == 0).then(|| (self.random.u8(..6), self.random.u8(..2)));
+        CommandTemplate::Submit { task, key, customer: key / 2, price: self.random.i64(0..12), token }
     }
 
     /// A live task, mostly the oldest.
     fn live(&mut self) -> u8 {
-        if self.words.below(3) > 0 { 0 } else { self.words.byte(ANY_LIVE.into()) }
+        if self.random.usize(..3) > 0 { 0 } else { self.random.u8(..ANY_LIVE) }
     }
 }
 
 fn next(number: &mut u8) -> u8 {
     let taken = *number;
-    *number = taken.checked_add(1).expect("a life is shorter than the pools");
+    *number = taken.checked_add(1).expect("a run is shorter than the pools");
     taken
 }

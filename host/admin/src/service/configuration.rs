@@ -1,0 +1,38 @@
+//! The operator's configuration, as operations need it. The gateway that reads the files implements this.
+
+use gatehouse_runtime::Companion;
+
+use crate::api::configuration::{DefaultView, FamilyDefaultsFile, ReloadView};
+use crate::api::error::OperationError;
+
+/// The configuration behind the operations. Its calls block.
+pub trait Configuration: Send + Sync {
+    /// Reads it again and switches to it: all of it, or nothing.
+    ///
+    /// # Errors
+    /// Every error found, with line and remedy; nothing has changed then.
+    fn reload(&self) -> Result<ReloadView, OperationError>;
+
+    /// The plugin runtime's configuration with the defaults of a family that is not known yet, to check its plugin under.
+    ///
+    /// # Errors
+    /// As [`Configuration::reload`].
+    fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError>;
+
+    /// The configuration with the defaults of `family`, ready to be switched to. No other change is possible before it is
+    /// dropped.
+    ///
+    /// # Errors
+    /// As [`Configuration::reload`], and another family's defaults that say something else.
+    fn stage<'a>(
+        &'a self,
+        family: &str,
+        defaults: &FamilyDefaultsFile,
+    ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError>;
+}
+
+/// The defaults of a family over the present configuration.
+pub trait StagedDefaults: Companion {
+    /// What becomes of each of them.
+    fn effects(&self) -> Vec<DefaultView>;
+}

@@ -1,0 +1,7 @@
+//! The operator's settings, and the tables among them that may be replaced while the gateway runs.
+
+mod settings;
+pub(crate) mod tables;
+
+pub use settings::{Config, TextConfig};
+pub use tables::PreparedTables;

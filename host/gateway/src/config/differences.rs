@@ -1,0 +1,106 @@
+//! What differs between two configurations, by key, and which of it needs a restart.
+
+use toml::{Table, Value};
+
+/// Tables that a running gateway takes over. The service that owns each replaces it as a whole.
+const RELOADED: [&str; 9] = [
+    "models",
+    "plugins.canary",
+    LIMITS[0],
+    LIMITS[1],
+    "plugins.require_signature",
+    "plugins.settings",
+    "plugins.trusted_keys",
+    "prices",
+    "providers",
+];
+/// The limits of plugins, which must fit into the memory that the gateway started with.
+const LIMITS: [&str; 2] = ["plugins.limits", "plugins.limits_by_family"];
+
+/// Whether a running gateway takes `key` over.
+#[must_use]
+pub(crate) fn is_reloaded(key: &str) -> bool {
+    RELOADED.iter().any(|table| is_inside(key, table))
+}
+
+/// Whether `key` is a limit of plugins.
+#[must_use]
+pub(crate) fn is_limit(key: &str) -> bool {
+    LIMITS.iter().any(|table| is_inside(key, table))
+}
+
+fn is_inside(key: &str, table: &str) -> bool {
+    key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The keys whose values differ, in order. A table that only one of the two has is one key.
+#[must_use]
+pub(crate) fn differences(old: &Table, new: &Table) -> Vec<String> {
+    let mut found = Vec::new();
+    compare(&mut found, "", old, new);
+    found.sort();
+    found
+}
+
+fn compare(found: &mut Vec<String>, outer: &str, old: &Table, new: &Table) {
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    for key in new.keys().chain(gone) {
+        let path = join(outer, key);
+        match (old.get(key), new.get(key)) {
+            (Some(Value::Table(old)), Some(Value::Table(new))) => compare(found, &path, old, new),
+            (old, new) if old == new => {}
+            // An empty table says as much as none.
+            (None, Some(Value::Table(only))) | (Some(Value::Table(only)), None) if only.is_empty() => {}
+            _ => found.push(path),
+        }
+    }
+}
+
+/// A key below a table, quoted where TOML wants it.
+fn join(outer: &str, key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let key = if bare { key.to_owned() } else { format!("{key:?}") };
+    if outer.is_empty() { key } else { format!("{outer}.{key}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str, expected: &[&str]) {
+        let table = |text: &str| text.parse::<Table>().unwrap();
+        assert_eq!(differences(&table(old), &table(new)), expected, "{old} -> {new}");
+    }
+
+    #[test]
+    fn keys_are_compared_by_value() {
+        check("[prices]\na = \"1\"\nb = \"2\"", "[prices]\nb = \"2\"\na = \"3\"", &["prices.a"]);
+        check("[prices]\na = \"1\"", "[prices]\n\"b.c\" = \"1\"", &["prices.\"b.c\"", "prices.a"]);
+        check("", "[providers.p]\nbase_url = \"x\"\n[providers.p.accounts.a]", &["providers"]);
+        check("[providers.q]\nx = 1", "[providers.q]\nx = 1\n[providers.p]\ny = 1", &["providers.p"]);
+        check("[plugins]\nthreads = 1", "[plugins]\nthreads = 1\n[plugins.settings]", &[]);
+        check("[server]\nlisten = [\"a\", \"b\"]", "[server]\nlisten = [\"b\", \"a\"]", &["server.listen"]);
+    }
+
+    #[test]
+    fn a_key_is_reloaded_or_needs_a_restart() {
+        for (key, reloaded) in [
+            ("prices", true),
+            ("prices.\"a.b\"", true),
+            ("providers.p.base_url", true),
+            ("models.m", true),
+            ("plugins.settings.f", true),
+            ("plugins.limits.memory_mib", true),
+            ("plugins.threads", false),
+            ("plugins.streams", false),
+            ("plugins.watch_folder", false),
+            ("server.listen", false),
+            ("data.folder", false),
+            ("fetch.allow_private", false),
+            ("pricesx", false),
+        ] {
+            assert_eq!(is_reloaded(key), reloaded, "{key}");
+        }
+        assert!(is_limit("plugins.limits_by_family.f.memory_mib") && !is_limit("plugins.limitsx"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The defaults that come with a family: a document with the tables a family may bring, and no other.
+//!
+//! Kept in the data folder as `defaults/<family>.toml`, readable by the owner alone, and merged below the operator's
+//! document and above the defaults of the built-in families. Never holds an account or a secret, and never weakens what
+//! the operator set.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use super::document::Document;
+use super::error::{ConfigError, ConfigErrors};
+
+/// Words at the end of a key that holds a secret.
+const SECRETS: [&str; 5] = ["secret", "password", "token", "api_key", "apikey"];
+
+/// The defaults of one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FamilyDefaults {
+    /// The family; not known before its plugin was asked.
+    pub(crate) family: Option<String>,
+    /// The file's name in messages.
+    pub(crate) name: String,
+    /// The document.
+    pub(crate) text: String,
+}
+
+/// The folder of the installed defaults.
+fn folder(data: &Path) -> PathBuf {
+    data.join("defaults")
+}
+
+/// The file that holds the defaults of `family`.
+#[must_use]
+pub(crate) fn path(data: &Path, family: &str) -> PathBuf {
+    folder(data).join(format!("{family}.toml"))
+}
+
+/// The defaults of every installed family, in the order of their names.
+pub(super) fn installed(data: &Path) -> Result<Vec<FamilyDefaults>, ConfigErrors> {
+    let failed = |path: &Path, error: io::Error| {
+        let remedy = "make it readable for the gateway, or remove it to do without these defaults";
+        ConfigErrors::from(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
+    };
+    let folder = folder(data);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(&folder, error)),
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| failed(&folder, error))?.path();
+        let (Some(family), Some("toml")) =
+            (path.file_stem().and_then(|stem| stem.to_str()), path.extension().and_then(|end| end.to_str()))
+        else {
+            continue;
+        };
+        let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+        let name = path.display().to_string();
+        all.push(FamilyDefaults { family: Some(family.to_owned()), name, text });
+    }
+    all.sort_by(|one, other| one.family.cmp(&other.family));
+    Ok(all)
+}
+
+impl FamilyDefaults {
+    /// The document, once it holds nothing but what a family may bring.
+    pub(super) fn document(&self) -> Result<Document<'_>, ConfigErrors> {
+        let document = Document::parse(&self.name, &self.text)?;
+        let mut paths = Vec::new();
+        keys(&mut paths, "", document.root());
+        let errors = paths.iter().filter_map(|path| {
+            let why = self.refuse(path)?;
+            Some(document.error_at(path, &why))
+        });
+        ConfigErrors::check(errors.collect())?;
+        Ok(document)
+    }
+
+    /// Why `path` does not belong in these defaults, and the remedy.
+    fn refuse(&self, path: &str) -> Option<String> {
+        let parts: Vec<&str> = path.split('.').collect();
+        let last = parts.last()?.to_lowercase();
+        match parts[..] {
+            ["providers", provider, "accounts"] => {
+                return Some(format!(
+                    "accounts hold secrets, which never belong in a family's defaults; remove them here and add \
+                     [providers.{provider}.accounts.main] with a secret to gatehouse.toml"
+                ));
+            }
+            // Below, where the account has been refused already.
+            ["providers", _, "accounts", ..] => return None,
+            _ if SECRETS.iter().any(|word| last == *word || last.ends_with(&format!("_{word}"))) => {
+                let why = "a secret never belongs in a family's defaults; remove it here: secrets are references of \
+                           accounts in gatehouse.toml";
+                return Some(why.to_owned());
+            }
+            ["prices" | "providers" | "models", ..] | ["plugins"] => return None,
+            ["plugins", "settings" | "limits_by_family"] => return None,
+            ["plugins", "settings" | "limits_by_family", family, ..] => {
+                let own = self.family.as_deref().is_none_or(|own| own == family);
+                return (!own && parts.len() == 3).then(|| {
+                    format!("it belongs to another family than this plugin's; a family brings its own only, named {:?}", self.family.as_deref().unwrap_or_default())
+                });
+            }
+            _ => {}
+        }
+        // Reported once, for the outermost key.
+        (parts.len() == 1 || (parts.len() == 2 && parts[0] == "plugins")).then(|| {
+            "a family may bring [prices], [providers], [models], [plugins.settings] and [plugins.limits_by_family]; \
+             set this in gatehouse.toml"
+                .to_owned()
+        })
+    }
+}
+
+/// Every key of every table, outer ones first.
+fn keys(paths: &mut Vec<String>, outer: &str, table: &DeTable<'_>) {
+    for (key, value) in table {
+        let path =
+            if outer.is_empty() { key.get_ref().to_string() } else { format!("{outer}.{}", key.get_ref()) };
+        paths.push(path.clone());
+        if let DeValue::Table(inner) = value.get_ref() {
+            keys(paths, &path, inner);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The configuration of a command that works without a running gateway.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gatehouse_admin::{
+    Configuration, DefaultView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
+};
+use gatehouse_runtime::Companion;
+
+use super::effects::{check_other_families, defaults_of, effects, misconfigured};
+use super::kept_file::KeptFile;
+use crate::config::{Loaded, Location, load, load_with};
+use crate::environment;
+use crate::plugins::built_in::PLUGINS;
+
+/// The files of a gateway that does not run.
+pub(crate) struct OfflineConfiguration {
+    location: Location,
+    root: PathBuf,
+}
+
+impl OfflineConfiguration {
+    /// For the data folder `root`.
+    pub(crate) fn new(location: &Location, root: &Path) -> Self {
+        Self { location: location.clone(), root: root.to_owned() }
+    }
+
+    fn load_with(&self, family: Option<&str>, file: &FamilyDefaultsFile) -> Result<Loaded, OperationError> {
+        let brought = Some(defaults_of(file, family));
+        load_with(&self.location, PLUGINS, environment::overrides(), brought).map_err(misconfigured)
+    }
+}
+
+impl Configuration for OfflineConfiguration {
+    fn reload(&self) -> Result<ReloadView, OperationError> {
+        let why = "no gateway runs on this data folder; it reads its configuration when it starts";
+        Err(OperationError::Refused(why.to_owned()))
+    }
+
+    fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
+        Ok(self.load_with(None, defaults)?.config.runtime(self.root.clone()))
+    }
+
+    fn stage<'a>(
+        &'a self,
+        family: &str,
+        defaults: &FamilyDefaultsFile,
+    ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
+        let after = self.load_with(Some(family), defaults)?;
+        check_other_families(&after, family).map_err(misconfigured)?;
+        // Without the defaults the operator's part alone may be incomplete: all of them are new then.
+        let before = load(&self.location, PLUGINS, environment::overrides());
+        let effects = effects(before.as_ref().ok(), &after, family);
+        let config = after.config.runtime(self.root.clone());
+        Ok(Box::new(Staged { config, effects, file: KeptFile::new(&self.root, &defaults.text) }))
+    }
+}
+
+struct Staged {
+    config: gatehouse_runtime::Config,
+    effects: Vec<DefaultView>,
+    file: KeptFile,
+}
+
+impl Companion for Staged {
+    fn config(&self) -> &gatehouse_runtime::Config {
+        &self.config
+    }
+
+    fn keep(&self, family: &str) -> io::Result<()> {
+        self.file.write(family)
+    }
+
+    fn discard(&self, family: &str) {
+        self.file.restore(family);
+    }
+
+    /// The gateway reads them when it starts.
+    fn apply(&self) {}
+}
+
+impl StagedDefaults for Staged {
+    fn effects(&self) -> Vec<DefaultView> {
+        self.effects.clone()
+    }
+}

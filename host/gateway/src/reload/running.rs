@@ -1,0 +1,249 @@
+//! The configuration of a running gateway: prepared as a whole, and switched to in [`RunningConfiguration::switch`].
+
+use std::cell::RefCell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gatehouse_admin::{
+    Configuration, DefaultView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
+};
+use gatehouse_driver::{Driver, PreparedTables, StartError};
+use gatehouse_runtime::{Companion, PluginService};
+use gatehouse_upstream::{AccountChange, PreparedProviders};
+use toml::Table;
+
+use super::effects::{check_other_families, defaults_of, effects, misconfigured};
+use super::kept_file::KeptFile;
+use crate::config::{
+    ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, differences, is_limit, is_reloaded,
+    load_with,
+};
+use crate::plugins::built_in::PLUGINS;
+use crate::sandbox_mode::Simulated;
+use crate::{environment, secrets};
+
+/// The configuration in effect, and the services that are told of another one.
+pub(crate) struct RunningConfiguration {
+    location: Location,
+    root: PathBuf,
+    simulated: Option<Simulated>,
+    driver: Driver,
+    plugins: PluginService,
+    current: Mutex<Current>,
+}
+
+/// What is in effect. Its lock makes changes follow one another.
+struct Current {
+    loaded: Loaded,
+    /// The values at the start, which the keys that need a restart still have.
+    started: Table,
+    /// The values of all other keys, and of the limits of plugins.
+    applied: Table,
+    limits: PluginsConfig,
+}
+
+/// A configuration that was checked, every service's part of it.
+struct Prepared {
+    loaded: Loaded,
+    applied: Table,
+    limits: PluginsConfig,
+    tables: PreparedTables,
+    providers: PreparedProviders,
+    plugins: gatehouse_runtime::Config,
+    view: ReloadView,
+}
+
+impl RunningConfiguration {
+    /// Begins with what the gateway was started with; `root` is its data folder.
+    pub(crate) fn new(
+        location: Location,
+        root: &Path,
+        started: Loaded,
+        simulated: Option<Simulated>,
+        driver: Driver,
+        plugins: PluginService,
+    ) -> Self {
+        let (table, limits) = (started.table.clone(), started.config.plugins.clone());
+        let current = Current { loaded: started, started: table.clone(), applied: table, limits };
+        let (root, current) = (root.to_owned(), Mutex::new(current));
+        Self {
+            location: Location { data: Some(root.clone()), ..location },
+            root,
+            simulated,
+            driver,
+            plugins,
+            current,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        // A switch is complete before anything can panic.
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Loads and checks everything; nothing changes.
+    fn prepare(&self, current: &Current, brought: Option<FamilyDefaults>) -> Result<Prepared, ConfigErrors> {
+        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought)?;
+        let mut config = loaded.config.clone();
+        // What was enabled at the start stays so.
+        config.sandbox.enabled = self.simulated.is_some();
+        if let Some(simulated) = &self.simulated {
+            simulated.put_into(&mut config);
+        }
+        config.providers.retain(|_, provider| !provider.accounts.is_empty());
+        let mut plugins = config.runtime(self.root.clone());
+        let keeps_limits = !self.plugins.fits_pool(&plugins);
+        if keeps_limits {
+            config.plugins.limits = current.limits.limits;
+            config.plugins.limits_by_family.clone_from(&current.limits.limits_by_family);
+            plugins = config.runtime(self.root.clone());
+        }
+        let tables = PreparedTables::new(&config.prices, &config.models).map_err(|error| match error {
+            StartError::Models { path, why } => loaded.error_at(&format!("models.{path}"), &why),
+            other => loaded.error_at("prices", &other.to_string()),
+        })?;
+        let providers = self.driver.upstream().prepare(&config.providers, &secrets::resolve);
+        let providers = providers.map_err(|wrong| {
+            wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect::<Vec<_>>()
+        })?;
+        let (view, applied) = self.compare(current, &loaded.table, keeps_limits, &plugins, &providers);
+        Ok(Prepared { loaded, applied, limits: config.plugins, tables, providers, plugins, view })
+    }
+
+    /// What the operator is told, and the values in effect afterwards.
+    fn compare(
+        &self,
+        current: &Current,
+        table: &Table,
+        keeps_limits: bool,
+        plugins: &gatehouse_runtime::Config,
+        providers: &PreparedProviders,
+    ) -> (ReloadView, Table) {
+        let is_applied = |key: &str| is_reloaded(key) && !(keeps_limits && is_limit(key));
+        let changed = differences(&current.applied, table).into_iter().filter(|key| is_applied(key));
+        let stale = differences(&current.started, table).into_iter().filter(|key| !is_reloaded(key));
+        let limits = differences(&current.applied, table).into_iter();
+        let limits = limits.filter(|key| keeps_limits && is_limit(key));
+        let before = self.plugins.lacks_under(&self.plugins.config());
+        let warnings = self.plugins.lacks_under(plugins).into_iter().filter(|one| !before.contains(one));
+        let view = ReloadView {
+            changed: changed.collect(),
+            accounts: self.driver.upstream().changes(providers).iter().map(describe).collect(),
+            needs_restart: stale.chain(limits).collect(),
+            warnings: warnings.collect(),
+        };
+        let mut applied = table.clone();
+        if keeps_limits {
+            keep_limits(&mut applied, &current.applied);
+        }
+        (view, applied)
+    }
+
+    /// The one place where a running gateway changes its configuration.
+    fn switch(&self, current: &mut Current, prepared: Prepared) {
+        let Prepared { loaded, applied, limits, tables, providers, plugins, view } = prepared;
+        self.driver.switch_tables(tables, providers);
+        self.plugins.configure(plugins);
+        (current.loaded, current.applied, current.limits) = (loaded, applied, limits);
+        let ReloadView { changed, accounts, needs_restart, warnings } = view;
+        tracing::info!(?changed, ?accounts, ?needs_restart, "configuration reloaded");
+        warnings.iter().for_each(|warning| tracing::warn!("after the reload {warning}"));
+    }
+}
+
+impl Configuration for RunningConfiguration {
+    fn reload(&self) -> Result<ReloadView, OperationError> {
+        let mut current = self.lock();
+        let prepared = self.prepare(&current, None).map_err(|errors| {
+            tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
+            misconfigured(errors)
+        })?;
+        let view = prepared.view.clone();
+        self.switch(&mut current, prepared);
+        Ok(view)
+    }
+
+    fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
+        let brought = Some(defaults_of(defaults, None));
+        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought);
+        let mut config = loaded.map_err(misconfigured)?.config;
+        config.sandbox.enabled = self.simulated.is_some();
+        Ok(config.runtime(self.root.clone()))
+    }
+
+    fn stage<'a>(
+        &'a self,
+        family: &str,
+        defaults: &FamilyDefaultsFile,
+    ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
+        let current = self.lock();
+        let brought = defaults_of(defaults, Some(family));
+        let prepared = self.prepare(&current, Some(brought)).map_err(misconfigured)?;
+        check_other_families(&prepared.loaded, family).map_err(misconfigured)?;
+        let effects = effects(Some(&current.loaded), &prepared.loaded, family);
+        Ok(Box::new(Staged {
+            running: self,
+            config: prepared.plugins.clone(),
+            effects,
+            file: KeptFile::new(&self.root, &defaults.text),
+            change: RefCell::new(Some((current, prepared))),
+        }))
+    }
+}
+
+/// The defaults of a family, prepared. Holds the lock of the configuration.
+struct Staged<'a> {
+    running: &'a RunningConfiguration,
+    config: gatehouse_runtime::Config,
+    effects: Vec<DefaultView>,
+    file: KeptFile,
+    change: RefCell<Option<(MutexGuard<'a, Current>, Prepared)>>,
+}
+
+impl Companion for Staged<'_> {
+    fn config(&self) -> &gatehouse_runtime::Config {
+        &self.config
+    }
+
+    fn keep(&self, family: &str) -> io::Result<()> {
+        self.file.write(family)
+    }
+
+    fn discard(&self, family: &str) {
+        self.file.restore(family);
+    }
+
+    fn apply(&self) {
+        if let Some((mut current, prepared)) = self.change.borrow_mut().take() {
+            self.running.switch(&mut current, prepared);
+        }
+    }
+}
+
+impl StagedDefaults for Staged<'_> {
+    fn effects(&self) -> Vec<DefaultView> {
+        self.effects.clone()
+    }
+}
+
+fn describe(change: &AccountChange) -> String {
+    match change {
+        AccountChange::Added(key) => format!("{key} is new"),
+        AccountChange::Removed(key) => format!("{key} is gone"),
+        AccountChange::NewSecret(key) => format!("{key} has another value"),
+    }
+}
+
+/// Takes the limits of plugins from `before`.
+fn keep_limits(table: &mut Table, before: &Table) {
+    for key in ["limits", "limits_by_family"] {
+        let kept = before.get("plugins").and_then(|plugins| plugins.get(key)).cloned();
+        if let Some(plugins) = table.get_mut("plugins").and_then(toml::Value::as_table_mut) {
+            match kept {
+                Some(kept) => plugins.insert(key.to_owned(), kept),
+                None => plugins.remove(key),
+            };
+        }
+    }
+}

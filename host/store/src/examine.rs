@@ -1,0 +1,66 @@
+//! The examination of the whole file, behind `gatehouse doctor`.
+//!
+//! Feeds every row of one snapshot to the rules of `tasks`, and compares the look-up tables with the rows: the index
+//! of tasks with the tasks, the owners of names with the names. Never repairs.
+
+use gatehouse_model::{Customer, CustomerId, Key, Task};
+use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
+use redb::{ReadTransaction, ReadableTableMetadata};
+
+use crate::error::StoreError;
+use crate::layout::{self, Day};
+use crate::listing::task_index::IndexCheck;
+use crate::store::Store;
+use crate::tables::each;
+
+impl Store {
+    /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
+    /// names against the names, in one snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what merely contradicts itself is in the report.
+    pub fn examine(&self) -> Result<Report, StoreError> {
+        self.read(examine)
+    }
+}
+
+fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
+    let mut examination = Examination::default();
+    each(txn, layout::LEDGER, |entry: JournalEntry| {
+        examination.entry(&entry);
+        Ok(())
+    })?;
+    each(txn, layout::CUSTOMERS, |customer: Customer| {
+        examination.customer(&customer);
+        Ok(())
+    })?;
+    each(txn, layout::KEYS, |key: Key| {
+        examination.key(&key);
+        Ok(())
+    })?;
+    each(txn, layout::HOLDS, |hold: Hold| {
+        examination.hold(&hold);
+        Ok(())
+    })?;
+    let mut index = IndexCheck::new(txn)?;
+    each(txn, layout::LIVE, |task: Task| {
+        examination.live(&task);
+        index.task(&task, &mut examination)
+    })?;
+    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
+    for day in days {
+        each(txn, Day::new(day).history(), |task: Task| {
+            examination.finished(&task);
+            index.task(&task, &mut examination)
+        })?;
+    }
+    index.rest(&mut examination)?;
+    let owners = txn.open_table(layout::NAME_OWNERS)?;
+    each(txn, layout::NAMES, |record: NameRecord| {
+        let owner = owners.get(record.claim.name.as_str())?;
+        examination.name(&record, owner.map(|customer| CustomerId::from(customer.value())).as_ref());
+        Ok(())
+    })?;
+    examination.name_owners(owners.len()?);
+    Ok(examination.report())
+}

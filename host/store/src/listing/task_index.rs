@@ -1,0 +1,161 @@
+//! The index of tasks: one row a task, live or ended, by customer, status, model and id, in one table a day of creation.
+//!
+//! Owns how the index follows the tasks: a row is written, moved or dropped in the batch that does the same to its
+//! task, so that neither is ever there without the other. Builds it anew for a store that has none, and tells where it
+//! contradicts the tasks. Never decides which rows a page shows.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use gatehouse_model::{CustomerId, Status, Task, TaskId};
+use gatehouse_tasks::Examination;
+use redb::{
+    ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
+    WriteTransaction,
+};
+use serde::Deserialize;
+
+use crate::error::StoreError;
+use crate::layout::{self, Day, IndexKey};
+use crate::row::decode;
+use crate::tables::task_in;
+
+/// What the index holds of a task, as read from the task's own row.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct IndexedTask {
+    #[serde(rename = "account")]
+    customer: CustomerId,
+    status: Status,
+    model: String,
+}
+
+impl IndexedTask {
+    fn key(&self, id: TaskId) -> (&str, &str, &str, u128) {
+        (self.customer.0.as_str(), self.status.as_str(), self.model.as_str(), id.bits())
+    }
+
+    fn is(&self, task: &Task) -> bool {
+        self.key(task.id) == key(task)
+    }
+}
+
+/// The row of that task.
+fn key(task: &Task) -> (&str, &str, &str, u128) {
+    (task.customer.0.as_str(), task.status.as_str(), task.model.as_str(), task.id.bits())
+}
+
+/// The tables of the days a transaction writes to. Each is opened once.
+pub(crate) struct TaskIndex<'txn> {
+    txn: &'txn WriteTransaction,
+    days: BTreeMap<u32, Table<'txn, IndexKey, ()>>,
+}
+
+impl<'txn> TaskIndex<'txn> {
+    pub(crate) fn new(txn: &'txn WriteTransaction) -> Self {
+        Self { txn, days: BTreeMap::new() }
+    }
+
+    /// Lists a task as it is now instead of as it was `before`.
+    pub(crate) fn put(&mut self, task: &Task, before: Option<IndexedTask>) -> Result<(), StoreError> {
+        if before.as_ref().is_some_and(|before| before.is(task)) {
+            return Ok(());
+        }
+        let table = self.day(task.id)?;
+        if let Some(before) = before {
+            table.remove(before.key(task.id))?;
+        }
+        table.insert(key(task), ())?;
+        Ok(())
+    }
+
+    /// Drops the tables of all days before `day`.
+    pub(crate) fn drop_before(&mut self, day: u32) -> Result<(), StoreError> {
+        // An open table cannot be dropped.
+        self.days = self.days.split_off(&day);
+        let days: Vec<u32> =
+            self.txn.list_tables()?.filter_map(|table| layout::task_index_day(&table)).collect();
+        for old in days.into_iter().filter(|old| *old < day) {
+            self.txn.delete_table(Day::new(old).task_index())?;
+        }
+        Ok(())
+    }
+
+    fn day(&mut self, id: TaskId) -> Result<&mut Table<'txn, IndexKey, ()>, StoreError> {
+        let day = id.timestamp().day();
+        Ok(match self.days.entry(day) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(closed) => closed.insert(self.txn.open_table(Day::new(day).task_index())?),
+        })
+    }
+}
+
+/// Writes the whole index from the tasks; how many there are.
+pub(crate) fn build(txn: &WriteTransaction) -> Result<u64, StoreError> {
+    let (mut index, mut tasks) = (TaskIndex::new(txn), 0);
+    let mut add = |name: &str, rows: &Table<'_, u128, layout::Row>| -> Result<(), StoreError> {
+        for row in rows.iter()? {
+            let (id, row) = row?;
+            let (id, task) = (TaskId::from_bits(id.value()), decode::<IndexedTask>(name, row.value())?);
+            index.day(id)?.insert(task.key(id), ())?;
+            tasks += 1;
+        }
+        Ok(())
+    };
+    add("live", &txn.open_table(layout::LIVE)?)?;
+    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
+    for day in days {
+        let day = Day::new(day);
+        let history = txn.open_table(day.history())?;
+        add(history.name(), &history)?;
+    }
+    Ok(tasks)
+}
+
+/// Compares the index with the tasks: every task has its row, and there is no other row.
+pub(crate) struct IndexCheck<'txn> {
+    txn: &'txn ReadTransaction,
+    /// The tables, and how many rows of each belong to a task seen so far.
+    days: BTreeMap<u32, (ReadOnlyTable<IndexKey, ()>, u64)>,
+}
+
+impl<'txn> IndexCheck<'txn> {
+    pub(crate) fn new(txn: &'txn ReadTransaction) -> Result<Self, StoreError> {
+        let mut days = BTreeMap::new();
+        for day in txn.list_tables()?.filter_map(|table| layout::task_index_day(&table)) {
+            days.insert(day, (txn.open_table(Day::new(day).task_index())?, 0));
+        }
+        Ok(Self { txn, days })
+    }
+
+    /// The next task.
+    pub(crate) fn task(&mut self, task: &Task, examination: &mut Examination) -> Result<(), StoreError> {
+        if let Some((table, found)) = self.days.get_mut(&task.id.timestamp().day())
+            && table.get(key(task))?.is_some()
+        {
+            *found += 1;
+        } else {
+            examination.look_up(format!("task {}: the index does not list it as it is", task.id));
+        }
+        Ok(())
+    }
+
+    /// Once every task was seen: rows that belong to none.
+    pub(crate) fn rest(self, examination: &mut Examination) -> Result<(), StoreError> {
+        for (table, found) in self.days.into_values() {
+            if table.len()? == found {
+                continue;
+            }
+            for row in table.iter()? {
+                let row = row?.0;
+                let (customer, status, model, id) = row.value();
+                let id = TaskId::from_bits(id);
+                if task_in(self.txn, id)?.is_none_or(|task| key(&task) != row.value()) {
+                    examination.look_up(format!(
+                        "task {id}: the index lists it as {status}, of {model:?} and customer {customer}, but there is no such task"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The index of tasks follows the tasks, and the doctor finds where it does not.
+
+use gatehouse_model::Status;
+use gatehouse_tasks::Command;
+use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
+
+use super::{Dump, begin, indexed, memory_store};
+use crate::layout::{Day, IndexKey};
+use crate::store::Store;
+use redb::Table;
+
+/// A live task that moved, one that did not, one completed and one failed.
+async fn with_tasks() -> Store {
+    let store = memory_store();
+    begin(&store).await;
+    let submits = (0..4)
+        .map(|number| Command::Submit { task: Box::new(task(number, 0, 0, 1, START)), idempotency: None });
+    let changes = [(Status::Pending, 0), (Status::Processing, 1), (Status::Processing, 2)];
+    let moves = changes.map(|(status, revision)| {
+        let change = Box::new(change(status, 10));
+        Command::Advance { id: task_id(0), revision, change, at: START }
+    });
+    let ends = [(2, completed(1)), (3, failed())].map(|(number, ending)| Command::Finish {
+        id: task_id(number),
+        revision: 0,
+        ending,
+        audit: None,
+        at: START,
+    });
+    for command in submits.chain(moves).chain(ends) {
+        store.execute(command).await.unwrap().unwrap();
+    }
+    store
+}
+
+#[tokio::test]
+async fn every_task_has_one_row_that_moves_with_its_status() {
+    let store = with_tasks().await;
+    let expected: Vec<_> =
+        [(0, Status::Processing), (1, Status::Submitted), (2, Status::Completed), (3, Status::Failed)]
+            .map(|(number, status)| {
+                let mut task = task(number, 0, 0, 1, START);
+                task.status = status;
+                indexed(&task)
+            })
+            .into();
+    assert_eq!(Dump::of_store(&store).task_index, expected.into_iter().collect());
+    assert!(store.examine().unwrap().is_clean());
+}
+
+/// What the doctor finds once the index of a task's day was changed by hand.
+async fn findings(number: u8, alter: impl FnOnce(&mut Table<'_, IndexKey, ()>)) -> Vec<String> {
+    let store = with_tasks().await;
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    alter(&mut txn.open_table(Day::new(task_id(number).timestamp().day()).task_index()).unwrap());
+    txn.commit().unwrap();
+    drop(database);
+    store.examine().unwrap().findings
+}
+
+#[tokio::test]
+async fn a_row_without_its_task_and_a_task_without_its_row_are_found() {
+    let row =
+        |number, status| ("customer-0", status, ["model-0", "model-1"][usize::from(number) % 2], number);
+    let key = |number: u8, status| {
+        let (customer, status, model, _) = row(number, status);
+        (customer, status, model, task_id(number).bits())
+    };
+    let unlisted = |number| format!("task {}: the index does not list it as it is", task_id(number));
+    let unknown = |id, status, model| {
+        format!(
+            "task {id}: the index lists it as {status}, of {model:?} and customer customer-0, but there is no such task"
+        )
+    };
+    for (number, status) in [(0, "processing"), (1, "submitted"), (2, "completed"), (3, "failed")] {
+        let removed =
+            findings(number, |index| drop(index.remove(key(number, status)).unwrap().unwrap())).await;
+        assert_eq!(removed, [unlisted(number)]);
+        let twice = findings(number, |index| drop(index.insert(key(number, "pending"), ()).unwrap())).await;
+        assert_eq!(twice, [unknown(task_id(number), "pending", row(number, "").2)]);
+        let moved = findings(number, |index| {
+            index.remove(key(number, status)).unwrap().unwrap();
+            index.insert(key(number, "pending"), ()).unwrap();
+        });
+        assert_eq!(moved.await, [unlisted(number), unknown(task_id(number), "pending", row(number, "").2)]);
+    }
+    let invented = findings(0, |index| {
+        index.insert(("customer-0", "failed", "model-9", task_id(0).bits() + 5), ()).unwrap();
+    });
+    let id = gatehouse_model::TaskId::from_bits(task_id(0).bits() + 5);
+    assert_eq!(invented.await, [unknown(id, "failed", "model-9")]);
+}

@@ -1,0 +1,87 @@
+//! One provider of a configuration: its checked rules, and the HTTP clients that keep its connections.
+//!
+//! Never changes. A permit holds the provider that it was taken for, so a call ends under the rules, and at the origins,
+//! that its credentials belong to, whatever is configured meanwhile.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use gatehouse_model::{Clock, Seed};
+
+use crate::auth::token_endpoint::TokenAccess;
+use crate::client::connect::{Connector, Private};
+use crate::client::dial::Dial;
+use crate::client::exchange::{self, Http};
+use crate::client::resolve::Resolve;
+use crate::config::check::Checked;
+use crate::config::origin::Pattern;
+
+/// How connections are made.
+pub(crate) struct Network {
+    pub(crate) resolver: Arc<dyn Resolve>,
+    pub(crate) dial: Arc<dyn Dial>,
+    pub(crate) tls: Arc<rustls::ClientConfig>,
+}
+
+/// One provider: its rules and its clients.
+pub(crate) struct Provider {
+    pub(crate) name: String,
+    pub(crate) checked: Checked,
+    /// For calls: may be private where the operator wrote the origin out.
+    pub(crate) calls: Http,
+    /// For results, likewise.
+    pub(crate) media: Http,
+    /// For the tokens of its service accounts, likewise.
+    pub(crate) tokens: TokenAccess,
+}
+
+impl Network {
+    pub(crate) fn client(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
+        let (resolver, dial, tls) = (self.resolver.clone(), self.dial.clone(), self.tls.clone());
+        exchange::client(Connector::new(resolver, dial, tls, private, connect_timeout))
+    }
+}
+
+impl Provider {
+    /// Keeps the connections of the configuration `before` where they are made in the same way.
+    pub(crate) fn new(
+        name: &str,
+        checked: Checked,
+        network: &Network,
+        before: Option<&Self>,
+        (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
+    ) -> Self {
+        let timeout = checked.connect_timeout;
+        let before = before.filter(|before| before.checked.connect_timeout == timeout);
+        let client = |own: &[Pattern], kept: Option<(&[Pattern], &Http)>| {
+            let private = written_out(own);
+            match kept.filter(|(origins, _)| written_out(origins) == private) {
+                Some((_, http)) => http.clone(),
+                None => network.client(private, timeout),
+            }
+        };
+        let calls =
+            client(&checked.origins, before.map(|before| (&before.checked.origins[..], &before.calls)));
+        let media = client(
+            &checked.media_origins,
+            before.map(|before| (&before.checked.media_origins[..], &before.media)),
+        );
+        let http = client(
+            &checked.token_origins,
+            before.map(|before| (&before.checked.token_origins[..], &before.tokens.http)),
+        );
+        let tokens = TokenAccess { http, clock: Arc::clone(clock), seed: Arc::clone(seed) };
+        Self { name: name.to_owned(), checked, calls, media, tokens }
+    }
+
+    /// Whether both have their accounts at the same API, where they authenticate in the same way unless they say otherwise.
+    pub(crate) fn is_same_api(&self, other: &Self) -> bool {
+        self.checked.base == other.checked.base && self.checked.auth == other.checked.auth
+    }
+}
+
+/// Hosts an operator wrote out in full may be private: that is how a provider on the same machine is meant.
+fn written_out(patterns: &[Pattern]) -> Private {
+    let exact = patterns.iter().filter_map(Pattern::exact);
+    exact.map(|origin| (origin.bare_host().to_owned(), Some(origin.port()))).collect::<HashSet<_>>()
+}

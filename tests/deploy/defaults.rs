@@ -1,0 +1,146 @@
+//! A family that a running gateway has never heard of is installed with the prices, the provider and the settings it
+//! brings: shown, confirmed, in effect with its plugin or not at all, and still there after a restart.
+
+use std::path::{Path, PathBuf};
+
+use gatehouse_harness::{Caller, Gateway, Provider, puppet_claiming, reply, run};
+use serde_json::{Value, json};
+
+use crate::{IMAGES, start};
+
+/// The plugin of a new family, as another build for each mark.
+fn motion(self_test: &str, mark: u8) -> Vec<u8> {
+    let body = json!({"script": {"submit": {"model": "motion-1", "keys": ["motion-1"]}}});
+    let mut wasm = puppet_claiming(&json!({
+        "family": "motion",
+        "models": [{"id": "motion-1", "aliases": ["motion-latest"], "surfaces": ["images.generate"]}],
+        "providers": ["kling"],
+        "price-keys": ["motion-1"],
+        "self-tests": [{"surface": "images.generate", "body": body, "expect": self_test}],
+    }));
+    wasm.extend([0, 3, 1, b'b', mark]);
+    wasm
+}
+
+/// Files of the family's author.
+struct Author(tempfile::TempDir);
+
+impl Author {
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path.display().to_string()
+    }
+}
+
+/// A task of the new family that calls its provider once.
+async fn play(caller: &Caller) -> Value {
+    let script = json!({"submit": {"model": "motion-1", "keys": ["motion-1"]},
+        "steps": [{"call": {"provider": "kling", "path": "/v1/hello", "json": {}}}]});
+    let body = json!({"model": "motion-latest", "prompt": "a wave", "script": script});
+    let answer = caller.post(IMAGES, &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.json());
+    let task = answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned();
+    let answer = caller.send("GET", &format!("/v1/tasks/{task}"), &[("prefer", "wait=30")], "").await;
+    assert_eq!(answer.json()["data"]["status"], "completed", "{}", answer.json());
+    answer.json()["data"].take()
+}
+
+fn kept(gateway: &Gateway) -> PathBuf {
+    gateway.folder().join("data/defaults/motion.toml")
+}
+
+fn add_to(config: &Path, text: &str) {
+    let before = std::fs::read_to_string(config).expect("a configuration");
+    std::fs::write(config, before + text).expect("a configuration");
+}
+
+#[test]
+fn a_new_family_is_installed_with_what_it_needs() {
+    run(async {
+        let provider = Provider::start(|_| reply(200, &[], "{}")).await;
+        let (mut gateway, _sandbox, caller) = start("").await;
+        let (config, author) =
+            (gateway.folder().join("gatehouse.toml"), Author(tempfile::tempdir().expect("a folder")));
+        let defaults = format!(
+            "[prices]\n\"motion-1\" = \"3\"\n\n[providers.kling]\nbase_url = \"{}\"\nauth = \"bearer\"\n\n\
+             [plugins.settings.motion]\ngreeting = \"hello\"\n",
+            provider.url()
+        );
+        let good = author.file("motion.wasm", motion("accepted", 1));
+        let bad = author.file("bad.wasm", motion("refused", 2));
+        let family = author.file("family.toml", &defaults);
+        let refused = async |arguments: &[&str], code: i32| {
+            let output = gateway.try_command(&[&["plugin", "install"], arguments].concat()).await;
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let text = text(&output.stdout) + &text(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+            assert!(!kept(&gateway).exists(), "a refused plugin leaves nothing");
+            text
+        };
+        // The operator's part is an account, which no default can bring.
+        let text = refused(&[&good, "--defaults", &family, "--yes"], 1).await;
+        assert!(
+            text.contains("provider \"kling\" has no account") && text.contains("gatehouse reload"),
+            "{text}"
+        );
+        let secret = gateway.folder().join("secret");
+        let account =
+            format!("\n[providers.kling.accounts.main]\nsecret = {{ file = \"{}\" }}\n", secret.display());
+        add_to(&config, &account);
+
+        let text = refused(&[&good, "--defaults", &family], 1).await;
+        assert!(text.contains("  + prices.motion-1 = \"3\"") && text.contains("with --yes"), "{text}");
+        let text = refused(&[&bad, "--defaults", &family, "--yes"], 1).await;
+        assert!(text.contains("self-test"), "{text}");
+        let leaky = author
+            .file("leaky.toml", format!("{defaults}[providers.kling.accounts.main]\nsecret = \"hunter2\"\n"));
+        let text = refused(&[&good, "--defaults", &leaky, "--yes"], 2).await;
+        assert!(text.contains("leaky.toml:10:") && text.contains("remedy: remove them here"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+        let unknown = caller.post(IMAGES, &json!({"model": "motion-1", "prompt": "x"})).await;
+        assert!(unknown.status >= 400, "{}", unknown.json());
+
+        let installed =
+            gateway.command(&["plugin", "install", &good, "--defaults", &family, "--yes", "--json"]).await;
+        let installed: Value = serde_json::from_str(&installed).expect("a result as JSON");
+        let compile = &installed["stages"].as_array().expect("stages")[1];
+        assert_eq!((&compile["stage"], &compile["note"]), (&json!("compile"), &json!("compiled before")));
+        let effects: Vec<_> = installed["defaults"].as_array().expect("defaults").iter().collect();
+        assert_eq!(effects.len(), 4, "{installed}");
+        assert!(effects.iter().all(|one| one["effect"] == "added"), "{installed}");
+        let first = play(&caller).await;
+        assert_eq!(first["cost"], 3, "{first}");
+        assert!(first.to_string().contains("hello"), "its settings: {first}");
+        assert_eq!(provider.only().header("authorization"), Some("Bearer sandbox-key"));
+
+        // A restart has them, and the operator's own value wins.
+        gateway.terminate().await;
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
+        assert_eq!(play(&caller).await["cost"], 3);
+        add_to(&config, "\n[prices]\n\"motion-1\" = \"2\"\n");
+        gateway.command(&["reload"]).await;
+        assert_eq!(play(&caller).await["cost"], 2);
+
+        // Without a running gateway, and in place of the earlier ones.
+        gateway.terminate().await;
+        let newer = author.file("newer.wasm", motion("accepted", 3));
+        let family =
+            author.file("family.toml", defaults.replace("hello", "bonjour").replace("\"3\"", "\"5\""));
+        let text = gateway.command(&["plugin", "install", &newer, "--defaults", &family, "--yes"]).await;
+        let own = std::fs::read_to_string(&config).expect("text").lines().count();
+        for line in [
+            format!("  ! prices.motion-1 = \"5\" is not used: {}:{own} sets \"2\"", config.display()),
+            "  ~ plugins.settings.motion = { greeting = \"bonjour\" } (was { greeting = \"hello\" })"
+                .to_owned(),
+            "  = providers.kling.auth = \"bearer\"".to_owned(),
+        ] {
+            assert!(text.contains(&line), "{line}: {text}");
+        }
+        gateway.restart().await;
+        let last = play(&caller.at(gateway.public)).await;
+        assert!(last["cost"] == 2 && last.to_string().contains("bonjour"), "{last}");
+        gateway.expect_sound_ledger().await;
+    });
+}

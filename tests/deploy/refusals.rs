@@ -1,0 +1,71 @@
+//! What a running gateway refuses from the command line, with the remedy, while the version before serves on.
+
+use gatehouse_harness::{puppet_claiming, run};
+use serde_json::{Value, json};
+
+use crate::{Builds, NO_CANARY, start};
+
+/// A family with these aliases, on this surface, at this price; the rest is configured.
+fn guest(version: &str, aliases: &[&str], surface: &str, price: &str) -> Vec<u8> {
+    puppet_claiming(&json!({
+        "family": "guest",
+        "version": version,
+        "models": [{"id": "guest-1", "aliases": aliases, "surfaces": [surface]}],
+        "surfaces": [{"name": surface, "schema": {"type": "object"}}],
+        "providers": ["bfl"],
+        "price-keys": [price],
+        "self-tests": [],
+    }))
+}
+
+#[test]
+fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
+    run(async {
+        let (gateway, _sandbox, caller) = start(NO_CANARY).await;
+        let builds = Builds::new();
+        let write = |name: &str, bytes: &[u8]| builds.write(name, bytes).display().to_string();
+        let refused = async |words: &[&str], parts: &[&str]| {
+            let output = gateway.try_command(words).await;
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{words:?}: {text}");
+            parts.iter().for_each(|part| assert!(text.contains(part), "{words:?}: {text}"));
+        };
+        let models = async || {
+            let answer = caller.send("GET", "/v1/models", &[], "").await.json();
+            let rows = answer["data"].as_array().expect("models").clone();
+            rows.iter().filter_map(|row| row["id"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+        };
+
+        let first = write("first.wasm", &guest("1.0.0", &["guest"], "images.generate", "ctx-pro"));
+        gateway.command(&["plugin", "install", &first]).await;
+        assert!(models().await.contains(&"guest".to_owned()));
+
+        let typo = write("typo.wasm", &guest("1.0.1", &["guest"], "images.generat", "ctx-pro"));
+        let unserved = "no route of this gateway serves surface \"images.generat\"; its surfaces are ";
+        refused(&["plugin", "check", &typo], &[unserved, "images.generate", "videos.remix"]).await;
+        refused(&["plugin", "install", &typo, "--allow-removal"], &[unserved]).await;
+        let price = write("price.wasm", &guest("1.0.1", &["guest"], "images.generate", "guest"));
+        refused(
+            &["plugin", "install", &price],
+            &["price key \"guest\" has no price", "[prices]\n\"guest\" ="],
+        )
+        .await;
+        let second = write("second.wasm", &guest("1.0.1", &[], "images.generate", "ctx-pro"));
+        let removal = "serves what this one does not: alias \"guest\"; name it again in the manifest";
+        refused(&["plugin", "check", &second], &[removal, "--allow-removal"]).await;
+        refused(&["plugin", "install", &second], &[removal, "--allow-removal"]).await;
+        assert!(models().await.contains(&"guest".to_owned()), "the version before serves on");
+
+        gateway.command(&["plugin", "install", &second, "--allow-removal"]).await;
+        assert!(!models().await.contains(&"guest".to_owned()));
+        gateway.command(&["plugin", "rollback", "guest"]).await;
+        assert!(models().await.contains(&"guest".to_owned()));
+        let list: Value =
+            serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
+        let kept = list["plugins"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
+        let digest = kept.expect("kept")["digest"].as_str().expect("a digest").to_owned();
+        refused(&["plugin", "activate", &digest], &[removal]).await;
+        gateway.command(&["plugin", "activate", &digest, "--allow-removal"]).await;
+        assert!(!models().await.contains(&"guest".to_owned()));
+    });
+}

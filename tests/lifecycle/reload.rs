@@ -1,0 +1,279 @@
+//! The configuration read again while requests run: no request fails, a task keeps its price, secrets are read again,
+//! and an error in the file changes nothing.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gatehouse_harness::{Caller, Gateway, run, until};
+use gatehouse_sandbox::{Sandbox, Settings};
+use serde_json::{Value, json};
+
+use crate::{request, setting, setup};
+
+const IMAGES: &str = "/v1/images/generations";
+const PRICE: &str = "[prices]\n\"ctx-pro\" = \"4\"\n\n";
+
+fn settings() -> Settings {
+    Settings {
+        job_time: Duration::from_millis(20),
+        retry_after_s: 0,
+        max_in_flight: 10_000,
+        keys: vec!["sandbox-key".to_owned(), "second-key".to_owned()],
+        ..Settings::default()
+    }
+}
+
+fn config_of(gateway: &Gateway) -> String {
+    fs::read_to_string(gateway.folder().join("gatehouse.toml")).expect("a configuration")
+}
+
+fn put(gateway: &Gateway, config: &str) {
+    fs::write(gateway.folder().join("gatehouse.toml"), config).expect("a configuration");
+}
+
+async fn reload(gateway: &Gateway) -> Value {
+    let text = gateway.command(&["reload", "--json"]).await;
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// SIGHUP; returns once the log says that many times what became of it.
+async fn hang_up(gateway: &Gateway, words: &str, times: usize) {
+    gateway.signal("-HUP").await;
+    until(words, async || gateway.log_text().matches(words).count() >= times).await;
+}
+
+fn receipt(answer: &Value) -> String {
+    answer["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("a receipt: {answer}")).to_owned()
+}
+
+async fn end_of(caller: &Caller, task: &str) -> Value {
+    let path = format!("/v1/tasks/{task}");
+    let mut task = Value::Null;
+    // Four gateways at once on a busy machine may take longer than one wait.
+    for _ in 0..4 {
+        task = caller.send("GET", &path, &[("prefer", "wait=30")], "").await.json()["data"].take();
+        if task["status"] == "completed" || task["status"] == "failed" {
+            break;
+        }
+    }
+    assert_eq!(task["status"], "completed", "{task}");
+    task
+}
+
+/// Images, texts and streams without a pause, until `over`; the tasks.
+async fn load(caller: Caller, answered: Arc<AtomicUsize>, over: Arc<AtomicBool>) -> Vec<String> {
+    let mut tasks = Vec::new();
+    let text = |stream: bool| json!({"model": "over-chat", "stream": stream, "messages": [{"role": "user", "content": "hi"}]});
+    while !over.load(Ordering::SeqCst) {
+        let image = caller.post(IMAGES, &request(&format!("kite {}", tasks.len()))).await;
+        assert_eq!(image.status, 200, "{}", image.json());
+        tasks.push(receipt(&image.json()));
+        let whole = caller.post("/v1/chat/completions", &text(false)).await;
+        assert_eq!(whole.status, 200, "{}", whole.text());
+        let stream = caller.post("/v1/chat/completions", &text(true)).await;
+        assert!(stream.status == 200 && stream.text().contains("[DONE]"), "{}", stream.text());
+        answered.fetch_add(3, Ordering::SeqCst);
+    }
+    tasks
+}
+
+#[test]
+fn prices_and_providers_change_under_load_and_no_request_fails() {
+    run(async {
+        let (first, second) = (Sandbox::start(settings()).await, Sandbox::start(settings()).await);
+        let (first, second) = (first.expect("a sandbox"), second.expect("a sandbox"));
+        let (a, b) = (first.context(), second.context());
+        // A task ends at the provider that took it: both are known all the time, and `base_url` says where new ones go.
+        let more = format!(
+            "{PRICE}[providers.bfl]\norigins = [\"{}\", \"{}\", \"{}\", \"{}\"]\nmedia_origins = [\"{}\", \"{}\"]\n\n\
+             [providers.chat-even]\nbase_url = \"{}\"\nauth = \"bearer\"\n\n\
+             [providers.chat-even.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
+             [models.\"over-chat\"]\nprovider = \"chat-even\"\nprotocol = \"chat\"\nupstream = \"gpt-sim\"\n\
+             prices = {{ input = \"2\", output = \"5\" }}\n\n",
+            a.submit,
+            b.submit,
+            a.poll,
+            b.poll,
+            a.delivery,
+            b.delivery,
+            first.chat().origin
+        );
+        let gateway = Gateway::start(setup(&first).with(&more)).await;
+        let caller = gateway.open_account("acme", "1000000").await;
+        let even = config_of(&gateway);
+        let odd = even
+            .replace(&format!("base_url = \"{}\"", a.submit), &format!("base_url = \"{}\"", b.submit))
+            .replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"5\"")
+            // The provider and its only model change together.
+            .replace("chat-even", "chat-odd")
+            .replace(&first.chat().origin, &second.chat().origin);
+        let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let clients: Vec<_> = (0..4)
+            .map(|_| tokio::spawn(load(caller.clone(), Arc::clone(&answered), Arc::clone(&over))))
+            .collect();
+        let rounds = setting("GATEHOUSE_RELOADS", 6);
+        for round in 1..=rounds {
+            put(&gateway, if round % 2 == 0 { &even } else { &odd });
+            if round % 3 == 0 {
+                hang_up(&gateway, "configuration reloaded", round).await;
+            } else {
+                let result = reload(&gateway).await;
+                let gone = if round % 2 == 0 { "providers.chat-odd" } else { "providers.chat-even" };
+                let changed = result["changed"].as_array().expect("a list");
+                for key in ["prices.ctx-pro", "providers.bfl.base_url", "models.over-chat.provider", gone] {
+                    assert!(changed.contains(&json!(key)), "{key}: {result}");
+                }
+                assert_eq!(result["needs_restart"], json!([]), "{result}");
+            }
+            let before = answered.load(Ordering::SeqCst);
+            until("requests go on", async || {
+                answered.load(Ordering::SeqCst) >= before + 24
+                    || clients.iter().any(|client| client.is_finished())
+            })
+            .await;
+        }
+        over.store(true, Ordering::SeqCst);
+        let mut costs = std::collections::BTreeMap::new();
+        for client in clients {
+            for task in client.await.expect("no request failed") {
+                *costs.entry(end_of(&caller, &task).await["cost"].to_string()).or_insert(0) += 1;
+            }
+        }
+        println!(
+            "{rounds} reloads, {} requests, 0 failed; tasks by cost: {costs:?}",
+            answered.load(Ordering::SeqCst)
+        );
+        assert_eq!(costs.keys().collect::<Vec<_>>(), ["4", "5"], "each at the price of its submission");
+        for sandbox in [&first, &second] {
+            assert!(!sandbox.context_record().submits.is_empty());
+        }
+        gateway.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_task_keeps_the_price_of_its_submission() {
+    run(async {
+        // The provider's time stands still, so no job ends before it is to.
+        let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
+        let now = Arc::clone(&clock);
+        let sandbox = Sandbox::start(settings().with_now(move || now.load(Ordering::SeqCst))).await;
+        let sandbox = sandbox.expect("a sandbox");
+        let gateway = Gateway::start(setup(&sandbox).with(PRICE)).await;
+        let caller = gateway.open_account("acme", "1000").await;
+        let submit = async |prompt: &str| receipt(&caller.post(IMAGES, &request(prompt)).await.json());
+        let early = submit("before").await;
+        put(&gateway, &config_of(&gateway).replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"5.5\""));
+        assert_eq!(reload(&gateway).await["changed"], json!(["prices.ctx-pro"]));
+        let late = submit("after").await;
+        assert_eq!(gateway.account("acme").await["reserved"], 9_500_000, "both holds, each at its price");
+        clock.fetch_add(60_000, Ordering::SeqCst);
+        assert_eq!(end_of(&caller, &early).await["cost"], 4);
+        assert_eq!(end_of(&caller, &late).await["cost"], 5.5);
+        let account = gateway.settled_account(&caller, "acme").await;
+        assert_eq!((&account["spent"], &account["reserved"]), (&json!(9_500_000), &json!(0)));
+        gateway.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_secret_is_read_again_and_a_restart_is_named_where_it_is_needed() {
+    run(async {
+        let sandbox = Sandbox::start(settings()).await.expect("a sandbox");
+        let gateway = Gateway::start(setup(&sandbox)).await;
+        let caller = gateway.open_account("acme", "1000").await;
+        let image = async |prompt: &str| {
+            let task = receipt(&caller.post(IMAGES, &request(prompt)).await.json());
+            end_of(&caller, &task).await;
+        };
+        image("with the first").await;
+        fs::write(gateway.folder().join("secret"), "second-key\n").expect("a secret");
+        let result = reload(&gateway).await;
+        let named = json!(["providers.bfl.accounts.main.secret has another value"]);
+        assert_eq!((&result["accounts"], &result["changed"]), (&named, &json!([])));
+        assert!(!result.to_string().contains("second-key") && !gateway.log_text().contains("second-key"));
+        image("with the second").await;
+        let accounts: Vec<usize> =
+            sandbox.context_record().submits.iter().map(|submit| submit.account).collect();
+        assert_eq!(accounts, [0, 1]);
+
+        let config = config_of(&gateway)
+            .replace("listen = \"127.0.0.1:0\"\n\n[admin]", "listen = \"127.0.0.1:1\"\n\n[admin]")
+            + "\n[plugins]\nthreads = 3\nrequire_signature = false\n\n[plugins.limits]\nmemory_mib = 4000\n\n[prices]\nkite = \"1\"\n";
+        put(&gateway, &config);
+        let text = gateway.command(&["reload"]).await;
+        for line in [
+            "reloaded",
+            "  changed: prices.kite",
+            "  needs a restart: plugins.threads",
+            "  needs a restart: server.listen",
+            "  needs a restart: plugins.limits.memory_mib",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        let again = reload(&gateway).await;
+        assert_eq!(again["changed"], json!([]), "{again}");
+        assert_eq!(
+            again["needs_restart"].as_array().map(Vec::len),
+            Some(3),
+            "named until it is done: {again}"
+        );
+        image("still served").await;
+    });
+}
+
+#[test]
+fn an_error_in_the_file_changes_nothing() {
+    run(async {
+        let sandbox = Sandbox::start(settings()).await.expect("a sandbox");
+        let mut gateway = Gateway::start(setup(&sandbox).with(PRICE)).await;
+        let caller = gateway.open_account("acme", "1000").await;
+        let good = config_of(&gateway);
+        let line_of = |config: &str, words: &str| {
+            config.lines().position(|line| line.contains(words)).expect("the line") + 1
+        };
+        let spoiled = good
+            .replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"9\"\n\"ctx-max\" = \"-1\"")
+            .replace("[server]\n", "[server]\nlisen = \"127.0.0.1:1\"\n");
+        let secretless = good.replace("\"ctx-pro\" = \"4\"", "\"ctx-pro\" = \"9\"").replace(
+            &gateway.folder().join("secret").display().to_string(),
+            &gateway.folder().join("no-secret").display().to_string(),
+        );
+        let cases: [(&str, &[(&str, &str)]); 3] = [
+            // Every error of a kind at once.
+            (
+                &spoiled,
+                &[("lisen", "did you mean `listen`?"), ("\"-1\"", "expected zero or more credits, not -1")],
+            ),
+            (&secretless, &[("no-secret", "remedy: ")]),
+            ("[prices\n", &[("[prices", "check the quotes, brackets")]),
+        ];
+        let mut refused = 0;
+        for (config, expected) in cases {
+            put(&gateway, config);
+            let answer = gateway.try_command(&["reload"]).await;
+            let text = String::from_utf8_lossy(&answer.stderr).into_owned();
+            assert_eq!(answer.status.code(), Some(2), "{text}");
+            refused += 1;
+            hang_up(&gateway, "configuration not reloaded; nothing has changed", refused + 1).await;
+            refused += 1;
+            let log = gateway.log_text();
+            for (words, remedy) in expected {
+                let at = format!("gatehouse.toml:{}:", line_of(config, words));
+                for text in [&text, &log] {
+                    assert!(text.contains(&at) && text.contains(remedy), "{at} {remedy}: {text}");
+                }
+            }
+            let task = receipt(&caller.post(IMAGES, &request(&format!("kite {refused}"))).await.json());
+            assert_eq!(end_of(&caller, &task).await["cost"], 4);
+        }
+        put(&gateway, &good);
+        assert_eq!(reload(&gateway).await["changed"], json!([]), "nothing of it was taken over");
+        gateway.terminate().await;
+        let stopped = gateway.try_command(&["reload"]).await;
+        let text = String::from_utf8_lossy(&stopped.stderr).into_owned();
+        assert!(stopped.status.code() == Some(1) && text.contains("no gateway runs"), "{text}");
+    });
+}
