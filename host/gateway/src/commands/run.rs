@@ -48,8 +48,6 @@ pub(crate) fn run() -> ExitCode {
 fn author(command: AuthorCommand, location: &Location) -> Exit {
     let install = |component: PathBuf| {
         let install = PluginCommand::Install {
-            // An author takes names away as often as not.
-            allow_removal: true,
             file: component,
             sha256: None,
             signature: None,
