@@ -4,7 +4,7 @@
 //! target folder. Nothing is skipped: without them the tests fail and say what to install.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-mod components;
+mod languages;
 mod package;
 mod play;
 mod running;

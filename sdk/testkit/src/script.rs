@@ -42,13 +42,13 @@ impl Line {
 
 /// Where a line stands.
 #[derive(Clone)]
-pub(crate) enum LineSource {
+pub(crate) enum Position {
     Code(&'static Location<'static>),
     /// A file, and its line counted from 1.
     File(PathBuf, usize),
 }
 
-impl fmt::Display for LineSource {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(location) => location.fmt(f),
@@ -129,7 +129,7 @@ impl Expect {
 /// result of the family. A line at the wrong moment (a reply without a call) fails the script.
 pub struct Script {
     pub(crate) cx: Context,
-    pub(crate) lines: Vec<(Line, LineSource)>,
+    pub(crate) lines: Vec<(Line, Position)>,
 }
 
 impl Default for Script {
@@ -168,7 +168,7 @@ impl Script {
 
     #[track_caller]
     fn line(mut self, line: Line) -> Self {
-        self.lines.push((line, LineSource::Code(Location::caller())));
+        self.lines.push((line, Position::Code(Location::caller())));
         self
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::values::{
     ContextWritten, FindingWritten, OutageWritten, RenderWritten, ReplyWritten, SubmissionWritten,
 };
-use crate::script::{Expect, Feed, Line, LineSource, Script};
+use crate::script::{Expect, Feed, Line, Position, Script};
 
 /// One value of the file. Lines without an argument are bare strings: `"start"`.
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ impl Script {
             rest = &rest[values.byte_offset()..];
             let written = serde_json::from_value(value).map_err(|error| wrong(line, &error.to_string()))?;
             script
-                .push(written, LineSource::File(file.to_owned(), line))
+                .push(written, Position::File(file.to_owned(), line))
                 .map_err(|problem| wrong(line, &problem))?;
         }
         if script.lines.is_empty() {
@@ -91,7 +91,7 @@ impl Script {
         Ok(script)
     }
 
-    fn push(&mut self, written: Written, place: LineSource) -> Result<(), String> {
+    fn push(&mut self, written: Written, place: Position) -> Result<(), String> {
         let line = match written {
             Written::Context(context) if self.lines.is_empty() => {
                 self.cx = context.over(&self.cx);
