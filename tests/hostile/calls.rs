@@ -140,7 +140,7 @@ fn others() -> Vec<(Value, Verdict)> {
             Refused("place on the request is taken"),
         ),
         (json!({"json": {"$raw": "7b"}}), Fault("call body is not acceptable: expected JSON")),
-        (json!({"json": {"$raw": "22ff22"}}), Fault("call body is not acceptable: expected UTF-8")),
+        (json!({"json": {"$raw": "2261"}}), Fault("call body is not acceptable: expected JSON")),
         (json!({"json": "blob:blob_00000000000000000000000000"}), Refused("is not a blob of this task")),
         (
             json!({"form": [{"name": "f", "blob": "blob:../../pepper"}]}),

@@ -51,12 +51,10 @@ impl DriverState {
         };
         // Tried once: a version that fails slowly would otherwise slow down every step of the task.
         self.live.mark_unread(task.id, active.digest());
+        tracing::warn!(task = %task.id, family = task.family, reason, "state not migrated, staying on the pinned version");
         if active.is_first_unread() {
             let remedy = "read the older forms in `migrate`, or take them out of READS_STATE";
-            tracing::warn!(task = %task.id, family = task.family, digest = %active.digest(), reason, remedy,
-                "states are not migrated, their tasks stay on the pinned version");
-        } else {
-            tracing::debug!(task = %task.id, family = task.family, reason, "state not migrated");
+            tracing::warn!(family = task.family, digest = %active.digest(), remedy, "a version claims to read states that it cannot read");
         }
         self.pinned(task).await
     }
