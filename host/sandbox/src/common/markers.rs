@@ -43,7 +43,7 @@ macro_rules! markers {
     ($group:ident; $($marker:ident $name:literal $argument:expr, $where:ident $effect:literal;)*) => {
         /// A fault on demand.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Marker { $(#[doc = $effect] $marker),* }
+        pub enum Marker { $(#[doc = concat!("The marker `", $name, "`.")] $marker),* }
 
         /// Every marker.
         pub const MARKERS: &[$crate::common::markers::MarkerInfo<Marker, $group>] =
