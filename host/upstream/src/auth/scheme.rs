@@ -72,7 +72,7 @@ pub enum HmacForm {
 pub struct ServiceAccountAuth {
     /// The scopes asked for, separated by spaces.
     pub scope: String,
-    /// The token endpoint, when it is another than [`GOOGLE_TOKEN_URL`]. May be private, since the operator wrote it out.
+    /// The token endpoint, when it is another than Google's. May be private, since the operator wrote it out.
     pub token_url: Option<String>,
     /// Whom the account acts for (`sub`), where it may act for others.
     pub subject: Option<String>,
