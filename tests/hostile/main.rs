@@ -9,6 +9,7 @@
 mod calls;
 mod cancel;
 mod fairness;
+mod follow_ups;
 mod load;
 mod migrate;
 mod scene;
