@@ -6,7 +6,7 @@
 /// Call it once in the crate's `lib.rs`. It expands to nothing unless the crate is built for wasm, so `cargo test` runs
 /// the family natively.
 ///
-/// ```ignore
+/// ```text
 /// gatehouse_sdk::export_family!(Painter: jobs, views);
 /// ```
 #[macro_export]
