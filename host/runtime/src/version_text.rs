@@ -58,6 +58,7 @@ impl Version {
             return Err(Fault::bad("call", why));
         }
         answer_rules::call(&prepared.call, &[provider])?;
+        answer_rules::plain_call(&prepared.call)?;
         answer_rules::state(&prepared.state, &self.limits())?;
         let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
         Ok(Prepared { max_output_tokens, ..prepared })
