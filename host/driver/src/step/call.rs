@@ -111,11 +111,11 @@ impl DriverState {
             }
         };
         let held = run.account_permit.as_ref().filter(|held| held.provider() == call.provider);
-        if let Some(held) = held {
-            if wanted.as_ref().is_none_or(|wanted| wanted == held.account()) {
-                let permit = self.upstream.acquire_call(&call.provider, held.account())?;
-                return Ok((as_called(permit, call), None));
-            }
+        if let Some(held) = held
+            && wanted.as_ref().is_none_or(|wanted| wanted == held.account())
+        {
+            let permit = self.upstream.acquire_call(&call.provider, held.account())?;
+            return Ok((as_called(permit, call), None));
         }
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         let assigned = assigned.map(|assigned| assigned.account.as_str());
