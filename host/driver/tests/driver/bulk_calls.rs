@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use crate::support::PuppetTest;
 
 const WINDOW_MS: u64 = 100;
+/// Between the calls of two groups.
+const SPACING: Duration = Duration::from_secs(1);
 const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Answers a merged call with the number of each item, but for those it does not know.
@@ -150,6 +152,48 @@ async fn a_merged_call_that_nobody_answers_is_made_one_by_one() {
         assert!(seen.contains(&format!("own /own/{item}")), "{seen}");
     }
     assert_eq!(test.calls("/own"), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_whose_reply_is_too_large_is_halved() {
+    let too_large = vec![b' '; 9 << 20];
+    let test = PuppetTest::with(
+        move |received| {
+            let items = received.text().matches("item").count();
+            // The name of the field is one of them.
+            if items > 3 { reply(200, &[], too_large.clone()) } else { answer(received) }
+        },
+        &["main"],
+    )
+    .await;
+    let tasks = test.submit_all("poll", items(5)).await;
+    test.close_window(5).await;
+    let mut own = 0;
+    for (task, item) in tasks {
+        let seen = test.seen_by(task).await;
+        own += usize::from(seen.contains(&format!("own /own/{item}")));
+        assert!(seen.contains(&format!("answer to {item}")) || own == 1, "{seen}");
+    }
+    // Five, then two and three; three are too many again: one alone and two.
+    assert_eq!((test.calls("/bulk"), test.calls("/own"), own), (4, 1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_of_one_key_are_a_second_apart() {
+    let test = PuppetTest::start().await;
+    let first = test.submit_all("poll", items(2)).await;
+    test.close_window(2).await;
+    for (task, item) in first {
+        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
+    }
+    let next = test.submit_all("poll", items(2)).await;
+    test.clock.armed_times(TIME_LIMIT, 2).await;
+    test.clock.armed(SPACING).await;
+    test.clock.advance(SPACING);
+    for (task, item) in next {
+        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
+    }
+    assert_eq!((test.calls("/bulk"), test.calls("/own")), (2, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
