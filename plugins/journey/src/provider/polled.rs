@@ -69,12 +69,3 @@ fn read(task: &Task, job: &Job) -> Polled {
         _ => Polled::Running(Status::InProgress, task.progress()),
     }
 }
-
-/// The record of one task out of a list, as the answer to its own poll.
-pub(crate) fn record_of<'a>(list: &'a [Value], id: &str) -> Option<&'a Value> {
-    list.iter().find(|record| match &record["id"] {
-        Value::String(known) => known == id,
-        Value::Number(known) => known.to_string() == id,
-        _ => false,
-    })
-}

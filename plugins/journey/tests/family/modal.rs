@@ -133,11 +133,11 @@ fn a_custom_zoom_waits_too_and_has_one_charge() {
     let script = sent(about("journey.zoom", body, single()))
         .reply(200, dialog())
         .expect_view(|view| {
-            assert_eq!((&view.private["status"], &view.private["action"]), (&json!("MODAL"), &json!("zoom")))
+            assert_eq!((&view.private["status"], &view.private["action"]), (&json!("MODAL"), &json!("zoom")));
         })
         .joined(brief("a red kite --zoom 1.8", None, "relax"))
         .expect_call(|call| {
-            assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a red kite --zoom 1.8"}))
+            assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a red kite --zoom 1.8"}));
         })
         .reply(200, taken())
         .expect_wait(|_| ())

@@ -42,7 +42,7 @@ fn each_new_status_is_shown_once() {
     let script = polled()
         .reply(200, remote("SUBMITTED", Value::Null))
         .expect_view(|view| {
-            assert_eq!((&view.public, &view.private["status"]), (&Value::Null, &json!("SUBMITTED")))
+            assert_eq!((&view.public, &view.private["status"]), (&Value::Null, &json!("SUBMITTED")));
         })
         .timer()
         .expect_call(|_| ())

@@ -18,8 +18,11 @@ fn refused(surface: &str, fields: Value, parent: Parent, field: &str, problem: &
     play(&Script::new().submit_whole(about(surface, body, parent)).expect_refused(field, &message));
 }
 
+/// A surface, a body that is good for the parent, and the parent.
+type Route = (&'static str, Value, fn() -> Parent);
+
 /// Routes of one button, with a body that is good for the right parent.
-fn routes() -> [(&'static str, Value, fn() -> Parent); 10] {
+fn routes() -> [Route; 10] {
     [
         ("journey.upscale", json!({"index": 1}), grid),
         ("journey.variation", json!({"index": 1}), grid),

@@ -75,7 +75,7 @@ fn four_pictures_of_the_provider_are_taken_as_they_are() {
     // Anything else than four is no set of tiles.
     let one = json!([{"url": link("1.png")}]);
     ends(polled(), finished(json!({"imageUrls": one})), |outcome| {
-        assert_eq!(outcome.products[0], tile(0, 0))
+        assert_eq!(outcome.products[0], tile(0, 0));
     });
 }
 

@@ -115,7 +115,7 @@ fn polls_of_many_tasks_become_one_list() {
 
 fn split(ids: &[&str], reply: &Reply) -> Vec<Option<Value>> {
     let parts = COMPONENT.split::<Journey>(&cx(), "tasks", &items(ids), reply);
-    parts.into_iter().map(|part| part.map(|part| part.json().unwrap_or(json!(part.status)))).collect()
+    parts.into_iter().map(|part| part.map(|part| part.json().unwrap_or_else(|_| json!(part.status)))).collect()
 }
 
 #[test]
@@ -141,5 +141,23 @@ fn each_task_gets_its_record_out_of_the_list() {
         let parts =
             COMPONENT.split::<Journey>(&cx(), "tasks", &items(&["1", "2"]), &Reply::new(status, &json!({})));
         assert!(parts.iter().all(|part| part.as_ref().is_some_and(|part| part.status == status)));
+    }
+}
+
+/// The host lists up to 5,000 tasks in one call, and splits the answer within the processor time of one call.
+#[test]
+fn a_list_of_thousands_is_split_in_time() {
+    let ids: Vec<String> = (0..2_000).map(|number| format!("17542{number:011}")).collect();
+    let record = |id: &String| {
+        let mut record = remote("IN_PROGRESS", json!("5%"));
+        record["id"] = json!(id);
+        record
+    };
+    let list: Vec<Value> = ids.iter().rev().map(record).collect();
+    let parts = COMPONENT.split::<Journey>(&cx(), "tasks", &ids, &Reply::new(200, &json!(list)));
+    assert_eq!(parts.len(), ids.len());
+    for (id, part) in ids.iter().zip(parts) {
+        let part: Value = part.expect("every task is in the list").json().expect("a record");
+        assert_eq!(part["id"], json!(id));
     }
 }
