@@ -115,7 +115,10 @@ fn polls_of_many_tasks_become_one_list() {
 
 fn split(ids: &[&str], reply: &Reply) -> Vec<Option<Value>> {
     let parts = COMPONENT.split::<Journey>(&cx(), "tasks", &items(ids), reply);
-    parts.into_iter().map(|part| part.map(|part| part.json().unwrap_or_else(|_| json!(part.status)))).collect()
+    parts
+        .into_iter()
+        .map(|part| part.map(|part| part.json().unwrap_or_else(|_| json!(part.status))))
+        .collect()
 }
 
 #[test]
