@@ -165,7 +165,7 @@ fn calls_that_were_not_accepted_are_sent_again_and_billed_once() {
     run(async {
         let gateway = TestGateway::start().await;
         let task = gateway.finish(&imagine_request(json!({"prompt": "[[429:3]]", "n": 2}))).await;
-        assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(4.0)), "{task}");
+        assert!(task["status"] == "completed" && task["cost"] == 4.0, "{task}");
         let calls = gateway.sandbox.imagine_record().calls;
         let statuses: Vec<_> = calls.iter().map(|call| call.status).collect();
         assert_eq!(statuses, [Some(429), Some(429), Some(429), Some(200)]);
