@@ -265,7 +265,7 @@ fn the_providers_request_matches_the_clients() {
         );
         assert_eq!((first.images, first.deliveries), (2, 2));
         assert_eq!(second.route, "edits");
-        let mut sent = second.body.clone();
+        let mut sent = second.body;
         let facts = sent["image"]["url"].take();
         assert_eq!(
             sent,

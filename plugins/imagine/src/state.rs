@@ -43,7 +43,7 @@ pub struct Delivery {
 
 /// One image at the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
+pub(crate) struct Image {
     /// A URL, a `data:` URI or a blob.
     pub(crate) source: String,
     /// Its media type, as the provider says.

@@ -22,7 +22,7 @@ fn the_kept_reference_goes_to_the_edit_route() {
     let edit = |fields: Value| {
         let mut fields = fields;
         fields["image_urls"] = json!([DAY]);
-        let n = fields.get("n").cloned().unwrap_or(json!(1));
+        let n = fields.get("n").cloned().unwrap_or_else(|| json!(1));
         let script = accepted(fields)
             .start()
             .expect_probe(|_| ())
