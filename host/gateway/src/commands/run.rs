@@ -122,6 +122,7 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
             "context": running.context(),
             "messages": running.messages(),
             "chat": running.chat(),
+            "imagine": running.imagine(),
         });
         print_text(&format!("{addresses}\n"));
         signals.next().await;
