@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use gatehouse_admin::{
     Configuration, DefaultView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
 };
+use gatehouse_model::Digest;
 use gatehouse_runtime::Companion;
 
 use super::effects::{check_other_families, defaults_of, effects, misconfigured};
-use super::kept_file::KeptFile;
+use super::staged_file::StagedFile;
 use crate::config::{Loaded, Location, load, load_with};
 use crate::environment;
 use crate::plugins::built_in::PLUGINS;
@@ -53,14 +54,14 @@ impl Configuration for OfflineConfiguration {
         let before = load(&self.location, PLUGINS, environment::overrides());
         let effects = effects(before.as_ref().ok(), &after, family);
         let config = after.config.runtime(self.root.clone());
-        Ok(Box::new(Staged { config, effects, file: KeptFile::new(&self.root, &defaults.text) }))
+        Ok(Box::new(Staged { config, effects, file: StagedFile::new(&self.root, &defaults.text) }))
     }
 }
 
 struct Staged {
     config: gatehouse_runtime::Config,
     effects: Vec<DefaultView>,
-    file: KeptFile,
+    file: StagedFile,
 }
 
 impl Companion for Staged {
@@ -68,16 +69,18 @@ impl Companion for Staged {
         &self.config
     }
 
-    fn keep(&self, family: &str) -> io::Result<()> {
-        self.file.write(family)
+    fn keep(&self, family: &str, digest: &Digest) -> io::Result<()> {
+        self.file.write(family, digest)
     }
 
-    fn discard(&self, family: &str) {
-        self.file.restore(family);
+    fn discard(&self, family: &str, digest: &Digest) {
+        self.file.remove(family, digest);
     }
 
     /// The gateway reads them when it starts.
-    fn apply(&self) {}
+    fn apply(&self) {
+        self.file.settle();
+    }
 }
 
 impl StagedDefaults for Staged {

@@ -9,12 +9,13 @@ use gatehouse_admin::{
     Configuration, DefaultView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
 };
 use gatehouse_driver::{Driver, PreparedTables, StartError};
+use gatehouse_model::Digest;
 use gatehouse_runtime::{Companion, PluginService};
 use gatehouse_upstream::{AccountChange, PreparedProviders};
 use toml::Table;
 
 use super::effects::{check_other_families, defaults_of, effects, misconfigured};
-use super::kept_file::KeptFile;
+use super::staged_file::StagedFile;
 use crate::config::{
     ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, differences, is_limit, is_reloaded,
     load_with,
@@ -186,7 +187,7 @@ impl Configuration for RunningConfiguration {
             running: self,
             config: prepared.plugins.clone(),
             effects,
-            file: KeptFile::new(&self.root, &defaults.text),
+            file: StagedFile::new(&self.root, &defaults.text),
             change: RefCell::new(Some((current, prepared))),
         }))
     }
@@ -197,7 +198,7 @@ struct Staged<'a> {
     running: &'a RunningConfiguration,
     config: gatehouse_runtime::Config,
     effects: Vec<DefaultView>,
-    file: KeptFile,
+    file: StagedFile,
     change: RefCell<Option<(MutexGuard<'a, Current>, Prepared)>>,
 }
 
@@ -206,15 +207,16 @@ impl Companion for Staged<'_> {
         &self.config
     }
 
-    fn keep(&self, family: &str) -> io::Result<()> {
-        self.file.write(family)
+    fn keep(&self, family: &str, digest: &Digest) -> io::Result<()> {
+        self.file.write(family, digest)
     }
 
-    fn discard(&self, family: &str) {
-        self.file.restore(family);
+    fn discard(&self, family: &str, digest: &Digest) {
+        self.file.remove(family, digest);
     }
 
     fn apply(&self) {
+        self.file.settle();
         if let Some((mut current, prepared)) = self.change.borrow_mut().take() {
             self.running.switch(&mut current, prepared);
         }
