@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    Accepted, Blame, Call, Cause, Context, Ending, Facts, Outage, Outcome, Probe, Reply, Stage, Submission,
-    TaskView, UnixMs, View,
+    Accepted, Blame, Call, Cause, Context, Ending, Facts, Outage, Outcome, Probe, Reply, Sse, Stage,
+    Submission, TaskView, TextRequest, UnixMs, View,
 };
 use serde_json::Value;
 
@@ -23,8 +23,7 @@ pub(crate) enum Line {
     Later(Duration),
     Submit(Submission),
     Feed(Feed),
-    /// Renders a task on a surface of the family's own.
-    Render(String, Box<TaskView>),
+    Ask(Ask),
     Expect(Expect),
 }
 
@@ -34,7 +33,7 @@ impl Line {
             Self::Later(_) => "later",
             Self::Submit(_) => "submit",
             Self::Feed(feed) => feed.name(),
-            Self::Render(..) => "render",
+            Self::Ask(ask) => ask.name(),
             Self::Expect(expect) => expect.name(),
         }
     }
@@ -81,6 +80,41 @@ impl Feed {
             Self::Cancel(Cause::Client) => "cancel",
             Self::Cancel(Cause::Deadline) => "deadline",
             Self::Lost(_) => "lost",
+        }
+    }
+}
+
+/// What the family is asked beside the steps of a task.
+pub(crate) enum Ask {
+    /// Renders a task on a surface of the family's own.
+    Render(String, Box<TaskView>),
+    /// Rewrites the state of an older version, which is the task's from then on.
+    Migrate(u32, Vec<u8>),
+    /// Makes one call of the items of a key.
+    Merge(String, Vec<String>),
+    /// Reads the reply to it.
+    Split(String, Vec<String>, Reply),
+    /// A client's text request.
+    Text(Box<TextRequest>),
+    /// The provider's whole answer to it.
+    Answer(Reply),
+    /// The next events of the provider's stream.
+    Events(Vec<Sse>),
+    /// The end of the provider's stream.
+    End,
+}
+
+impl Ask {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Render(..) => "render",
+            Self::Migrate(..) => "migrate",
+            Self::Merge(..) => "merge",
+            Self::Split(..) => "split",
+            Self::Text(_) => "text",
+            Self::Answer(_) => "answer",
+            Self::Events(_) => "events",
+            Self::End => "end",
         }
     }
 }
