@@ -6,7 +6,7 @@
 mod effects;
 mod offline;
 mod running;
-mod staged_file;
+mod staged;
 
 pub(crate) use offline::OfflineConfiguration;
 pub(crate) use running::RunningConfiguration;

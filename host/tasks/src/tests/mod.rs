@@ -13,14 +13,14 @@ mod views;
 
 use std::time::Duration;
 
-use gatehouse_model::Task;
+use gatehouse_model::{Call, Payload, Reading, Replay, Target, Task};
 
 use crate::apply::apply;
 use crate::commands::change::Change;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
 use crate::ledger::journal_entry::JournalEntry;
-use crate::sample::{START, beginning, change, customer_id, key, key_id, task, task_id};
+use crate::sample::{START, beginning, customer_id, key_id, task, task_id};
 use crate::storage::memory::MemoryLedgerStorage;
 
 /// LedgerStorage with two customers of 300 and 60 credits and three keys (unlimited, 100, 1000).
@@ -83,6 +83,23 @@ fn finish(number: u8, revision: u64, ending: crate::Ending) -> Command {
 
 fn advance(number: u8, revision: u64, change: Change) -> Command {
     Command::Advance { id: task_id(number), revision, change: Box::new(change), at: START }
+}
+
+/// A call that may be repeated as `replay` says.
+fn call(replay: Replay) -> Call {
+    Call {
+        provider: "sample".into(),
+        method: "POST".into(),
+        target: Target::Path("/jobs".into()),
+        headers: vec![],
+        body: Payload::None,
+        timeout_ms: 1000,
+        replay,
+        affinity: None,
+        reading: Reading::Whole,
+        credentials: true,
+        shared: None,
+    }
 }
 
 fn task_of(answer: Result<Applied, Rejection>) -> Task {

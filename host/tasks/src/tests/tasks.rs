@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use gatehouse_model::{
-    AccountAssignment, BlobId, Call, Credits, Digest, FailureKind, Payload, Phase, Reading, Replay, Status,
-    Target, Task, UnixMs,
+    AccountAssignment, BlobId, Credits, Digest, FailureKind, Phase, Replay, Status, UnixMs,
 };
 
-use super::{advance, balances, changed, finish, funded, last, refused, run, submit, task_of, used};
+use super::{advance, balances, call, changed, finish, funded, last, refused, run, submit, task_of, used};
 use crate::commands::change::Change;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
@@ -220,19 +219,6 @@ fn a_task_ends_once() {
 
 #[test]
 fn a_lost_answer_is_repeated_only_where_that_is_harmless() {
-    let call = |replay| Call {
-        provider: "sample".into(),
-        method: "POST".into(),
-        target: Target::Path("/jobs".into()),
-        headers: vec![],
-        body: Payload::None,
-        timeout_ms: 1000,
-        replay,
-        affinity: None,
-        reading: Reading::Whole,
-        credentials: true,
-        shared: None,
-    };
     assert_eq!(after_crash(&call(Replay::Safe)), AfterCrash::Resend);
     assert_eq!(after_crash(&call(Replay::Token)), AfterCrash::Resend);
     assert_eq!(after_crash(&call(Replay::Once)), AfterCrash::Refund);
