@@ -5,8 +5,9 @@ use gatehouse_sdk::{
 };
 use serde_json::Value;
 
+use crate::lines::{Ask, Expect, Feed, Line};
 use crate::machine::{Machine, Native, NativeText};
-use crate::script::{Ask, Expect, Feed, Line, Script};
+use crate::script::Script;
 use crate::written::{difference, shown};
 use checks::{equal, run, twice};
 use text::TextState;

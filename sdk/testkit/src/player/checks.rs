@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::lines::Check;
 use crate::machine::Played;
-use crate::script::Check;
 
 /// Every call is made twice, as the host does before a switch.
 pub(super) fn twice<T: PartialEq + Debug>(ask: impl Fn() -> Played<T>) -> Played<T> {

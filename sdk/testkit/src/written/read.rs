@@ -12,7 +12,8 @@ use super::values::{
     ContextWritten, FindingWritten, MergeWritten, MigrateWritten, OutageWritten, RenderWritten, ReplyWritten,
     SplitWritten, SubmissionWritten,
 };
-use crate::script::{Ask, Expect, Feed, Line, Position, Script};
+use crate::lines::{Ask, Expect, Feed, Line, Position};
+use crate::script::Script;
 
 /// One value of the file. Lines without an argument are bare strings: `"start"`.
 #[derive(Deserialize)]
