@@ -17,6 +17,7 @@ use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
@@ -27,6 +28,7 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    imagine: Arc<imagine::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -40,6 +42,8 @@ impl Sandbox {
         let bind = Listener::bind;
         let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
         let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
+        let mut listeners = JoinSet::new();
+        let imagine = imagine::start(&settings, &mut listeners).await?;
         let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
         let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
         let addresses = ContextAddresses {
@@ -64,7 +68,6 @@ impl Sandbox {
             ("/truth/messages", record(move || of_messages.record())),
             ("/truth/chat", record(move || of_chat.record())),
         ];
-        let mut listeners = JoinSet::new();
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
         listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
@@ -74,7 +77,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, listeners })
+        Ok(Self { context, messages, chat, imagine, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -87,6 +90,18 @@ impl Sandbox {
     #[must_use]
     pub fn context_record(&self) -> ContextRecord {
         self.context.record()
+    }
+
+    /// The addresses of the imagine family's provider.
+    #[must_use]
+    pub fn imagine(&self) -> &ImagineAddresses {
+        &self.imagine.addresses
+    }
+
+    /// The calls of the imagine family's provider.
+    #[must_use]
+    pub fn imagine_record(&self) -> ImagineRecord {
+        self.imagine.record()
     }
 
     /// The addresses of the simulated Messages API.
