@@ -56,6 +56,10 @@ impl DriverState {
                 fingerprint,
                 expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
             });
+        // A client that lost its receipt gets it, whatever has become of model, task and names since.
+        if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {
+            return Ok(receipt);
+        }
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.json().clone()).await?;
         let refers = self.references(&request, &found, &cut.json).await?;
@@ -65,6 +69,21 @@ impl DriverState {
             self.media.drop_blobs(&adopted).await;
         }
         outcome
+    }
+
+    /// The receipt of an earlier request with the same idempotency key.
+    fn first_receipt(
+        &self,
+        idempotency: Option<&Idempotency>,
+        now: UnixMs,
+    ) -> Result<Option<Receipt>, SubmitError> {
+        let Some(idempotency) = idempotency else { return Ok(None) };
+        let record = self.store.idempotency_record(&idempotency.key, &idempotency.token)?;
+        match record.and_then(|record| idempotency.first_task(&record, now)) {
+            Some(Ok(task)) => Ok(Some(Receipt { task, repeated: true })),
+            Some(Err(conflict)) => Err(rejection_error(&Err(conflict))),
+            None => Ok(None),
+        }
     }
 
     /// What follows once the references of a request are known.
