@@ -23,12 +23,13 @@ impl DriverState {
         found: Resolved,
         refers: &References,
     ) -> Result<Resolved, SubmitError> {
-        let task = refers.tasks.first().ok_or_else(no_parent)?;
+        // Without a task, and with one that has ended, the plugin says what is wrong with the request.
+        let Some(task) = refers.tasks.first() else { return Ok(found) };
         if task.family != found.version.family() {
             return Err(SubmitError::NotFound(format!("no task {}", task.id)));
         }
         if task.status.is_final() {
-            return Err(SubmitError::ParentOver { task: task.id, status: task.status });
+            return Ok(found);
         }
         let route = self.plugins.route(&task.family, &task.digest, task.state_version).await;
         match route {
