@@ -122,6 +122,15 @@ fn whole_seconds(duration: Option<i64>) -> u32 {
     u32::try_from(duration.unwrap_or(SECONDS)).unwrap_or(u32::MAX)
 }
 
+/// A prompt where there is nothing else to make a video from.
+fn needed(prompt: Option<&str>) -> Result<(), InvalidParam> {
+    if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
+        return Ok(());
+    }
+    let came = came(prompt.map(|prompt| json!(prompt)).as_ref());
+    Err(InvalidParam::at(Some("prompt"), format!("expected a text that is not blank, got {came}")))
+}
+
 /// A field that must not be there because of another one.
 fn conflict(field: &str, other: &str, value: &Value) -> InvalidParam {
     let problem = format!("expected nothing together with `{other}`, got {}", came(Some(value)));

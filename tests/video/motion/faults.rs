@@ -152,7 +152,7 @@ fn a_task_that_never_ends_fails_at_its_limit() {
             async move { gateway.finish(&body).await }
         });
         for task in join_all(ends).await {
-            assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0.0)), "{task}");
+            assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
             assert_eq!(
                 task["error"],
                 json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
@@ -187,7 +187,7 @@ fn a_client_cancels_what_still_waits() {
         assert_eq!(gateway.caller.task(&running).await["status"], "processing");
         cancel(&queued).await;
         let task = gateway.caller.end_of(&queued).await;
-        assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0.0)), "{task}");
+        assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
         let record = gateway.sandbox.dashscope_record();
         assert_eq!(record.tasks.iter().filter(|task| task.cancelled).count(), 1);
     });

@@ -9,13 +9,22 @@ use crate::{FilmFacts, TestGateway, film_of, with};
 const IMAGE: &str = "https://example.com/a.png";
 
 #[test]
-fn shapes_values_and_combinations_are_refused() {
+fn the_tables_of_the_specification_hold() {
     run(async {
         let gateway = TestGateway::start().await;
-        let image26 = |more| with(json!({"model": "motion-2.6", "image_urls": [IMAGE]}), more);
-        let image27 = |more| with(json!({"model": "motion-2.7", "image_urls": [IMAGE]}), more);
-        let model27 = |more| with(json!({"model": "motion-2.7"}), more);
-        #[rustfmt::skip]
+        shapes_values_and_combinations_are_refused(&gateway).await;
+        each_mode_of_motion_26_reaches_the_provider(&gateway).await;
+        each_mode_of_motion_27_reaches_the_provider(&gateway).await;
+        results_are_films_of_the_size_and_length_asked_for(&gateway).await;
+        an_image_in_the_request_reaches_the_provider_as_data(&gateway).await;
+    });
+}
+
+async fn shapes_values_and_combinations_are_refused(gateway: &TestGateway) {
+    let image26 = |more| with(json!({"model": "motion-2.6", "image_urls": [IMAGE]}), more);
+    let image27 = |more| with(json!({"model": "motion-2.7", "image_urls": [IMAGE]}), more);
+    let model27 = |more| with(json!({"model": "motion-2.7"}), more);
+    #[rustfmt::skip]
         let rows = [
             // motion-2.6, field by field.
             (json!({"model": "motion-2.6"}), "`prompt`: expected a text that is not blank, got nothing"),
@@ -71,12 +80,11 @@ fn shapes_values_and_combinations_are_refused() {
             (text27(json!({"audio_url": "https://example.com/a.mp3", "video_urls": ["https://example.com/a.mp4"]})), "`audio_url`: expected nothing together with `video_urls`"),
             (text27(json!({"audio_url": 5})), "`audio_url`: expected a string, got 5"),
         ];
-        for (body, words) in &rows {
-            gateway.expect_refusal(body, words).await;
-        }
-        assert_eq!(gateway.sandbox.dashscope_record().accepted, 0);
-        assert_eq!(gateway.process.account("acme").await["spent"], 0);
-    });
+    for (body, words) in &rows {
+        gateway.expect_refusal(body, words).await;
+    }
+    assert_eq!(gateway.sandbox.dashscope_record().accepted, 0);
+    assert_eq!(gateway.process.account("acme").await["spent"], 0);
 }
 
 /// Finishes a request and gives the body the provider got.
@@ -88,31 +96,28 @@ async fn sent(gateway: &TestGateway, body: &Value) -> Value {
     record.tasks.last().expect("a task").body.clone()
 }
 
-#[test]
-fn each_mode_of_motion_26_reaches_the_provider() {
-    run(async {
-        let gateway = TestGateway::start().await;
-        let image = gateway.sample("512x512.png");
-        let sound = gateway.sample("5s.wav");
-        let input = |more| with(json!({"prompt": "a red kite"}), more);
-        let sized = |size: &str| json!({"model": "wan2.6-t2v", "input": input(json!({})), "parameters": {"size": size, "duration": 5}});
-        let from_image = |input: Value, more: Value| {
-            json!({
-                "model": "wan2.6-i2v",
-                "input": with(json!({"img_url": image}), input),
-                "parameters": with(json!({"resolution": "720P", "duration": 5}), more),
-            })
-        };
-        let image26 = |more| with(json!({"model": "motion-2.6", "image_urls": [image]}), more);
-        let all = json!({
-            "negative_prompt": "rain", "duration": 10, "seed": 2_147_483_647, "prompt_extend": false, "audio": false,
-            "shot_type": "multi", "watermark": true,
-        });
-        let all_sent = json!({
-            "duration": 10, "seed": 2_147_483_647, "prompt_extend": false, "audio": false, "shot_type": "multi",
-            "watermark": true,
-        });
-        #[rustfmt::skip]
+async fn each_mode_of_motion_26_reaches_the_provider(gateway: &TestGateway) {
+    let image = gateway.sample("512x512.png");
+    let sound = gateway.sample("5s.wav");
+    let input = |more| with(json!({"prompt": "a red kite"}), more);
+    let sized = |size: &str| json!({"model": "wan2.6-t2v", "input": input(json!({})), "parameters": {"size": size, "duration": 5}});
+    let from_image = |input: Value, more: Value| {
+        json!({
+            "model": "wan2.6-i2v",
+            "input": with(json!({"img_url": image}), input),
+            "parameters": with(json!({"resolution": "720P", "duration": 5}), more),
+        })
+    };
+    let image26 = |more| with(json!({"model": "motion-2.6", "image_urls": [image]}), more);
+    let all = json!({
+        "negative_prompt": "rain", "duration": 10, "seed": 2_147_483_647, "prompt_extend": false, "audio": false,
+        "shot_type": "multi", "watermark": true,
+    });
+    let all_sent = json!({
+        "duration": 10, "seed": 2_147_483_647, "prompt_extend": false, "audio": false, "shot_type": "multi",
+        "watermark": true,
+    });
+    #[rustfmt::skip]
         let mut rows = vec![
             (text26(json!({})), sized("1280*720")),
             (text26(json!({"image_urls": []})), sized("1280*720")),
@@ -130,59 +135,54 @@ fn each_mode_of_motion_26_reaches_the_provider() {
                 from_image(json!({"prompt": "it flies"}), json!({"resolution": "1080P"}))),
             (image26(all), from_image(json!({"negative_prompt": "rain"}), all_sent)),
         ];
-        for (ratio, small, large) in [
-            ("16:9", "1280*720", "1920*1080"),
-            ("9:16", "720*1280", "1080*1920"),
-            ("1:1", "960*960", "1440*1440"),
-            ("4:3", "1088*832", "1632*1248"),
-            ("3:4", "832*1088", "1248*1632"),
-        ] {
-            rows.push((text26(json!({"aspect_ratio": ratio, "resolution": "720p"})), sized(small)));
-            rows.push((text26(json!({"aspect_ratio": ratio, "resolution": "1080p"})), sized(large)));
-        }
-        for template in [
-            "squish",
-            "rotation",
-            "poke",
-            "inflate",
-            "dissolve",
-            "melt",
-            "icecream",
-            "flying",
-            "carousel",
-            "singleheart",
-            "dance1",
-            "dance2",
-        ] {
-            let body = image26(json!({"template": template, "prompt": "ignored", "prompt_extend": true}));
-            rows.push((body, from_image(json!({"template": template}), json!({}))));
-        }
-        for (body, expected) in rows {
-            assert_eq!(sent(&gateway, &body).await, expected, "{body}");
-        }
-    });
+    for (ratio, small, large) in [
+        ("16:9", "1280*720", "1920*1080"),
+        ("9:16", "720*1280", "1080*1920"),
+        ("1:1", "960*960", "1440*1440"),
+        ("4:3", "1088*832", "1632*1248"),
+        ("3:4", "832*1088", "1248*1632"),
+    ] {
+        rows.push((text26(json!({"aspect_ratio": ratio, "resolution": "720p"})), sized(small)));
+        rows.push((text26(json!({"aspect_ratio": ratio, "resolution": "1080p"})), sized(large)));
+    }
+    for template in [
+        "squish",
+        "rotation",
+        "poke",
+        "inflate",
+        "dissolve",
+        "melt",
+        "icecream",
+        "flying",
+        "carousel",
+        "singleheart",
+        "dance1",
+        "dance2",
+    ] {
+        let body = image26(json!({"template": template, "prompt": "ignored", "prompt_extend": true}));
+        rows.push((body, from_image(json!({"template": template}), json!({}))));
+    }
+    for (body, expected) in rows {
+        assert_eq!(sent(gateway, &body).await, expected, "{body}");
+    }
 }
 
-#[test]
-fn each_mode_of_motion_27_reaches_the_provider() {
-    run(async {
-        let gateway = TestGateway::start().await;
-        let [first, last] = ["512x512.png", "640x480.png"].map(|name| gateway.sample(name));
-        let clip = gateway.sample("640x480-3s.mp4");
-        let song = gateway.sample("7s.mp3");
-        let defaults =
-            json!({"resolution": "1080P", "duration": 5, "prompt_extend": true, "watermark": false});
-        let text = |input: Value, parameters: Value| {
-            json!({
-                "model": "wan2.7-t2v",
-                "input": with(json!({"prompt": "a red kite"}), input),
-                "parameters": with(with(defaults.clone(), json!({"ratio": "16:9"})), parameters),
-            })
-        };
-        let from = |media: Value, parameters: Value| json!({"model": "wan2.7-i2v", "input": {"media": media}, "parameters": with(defaults.clone(), parameters)});
-        let model = |more| with(json!({"model": "motion-2.7"}), more);
-        let frame = |kind: &str, url: &str| json!({"type": kind, "url": url});
-        #[rustfmt::skip]
+async fn each_mode_of_motion_27_reaches_the_provider(gateway: &TestGateway) {
+    let [first, last] = ["512x512.png", "640x480.png"].map(|name| gateway.sample(name));
+    let clip = gateway.sample("640x480-3s.mp4");
+    let song = gateway.sample("7s.mp3");
+    let defaults = json!({"resolution": "1080P", "duration": 5, "prompt_extend": true, "watermark": false});
+    let text = |input: Value, parameters: Value| {
+        json!({
+            "model": "wan2.7-t2v",
+            "input": with(json!({"prompt": "a red kite"}), input),
+            "parameters": with(with(defaults.clone(), json!({"ratio": "16:9"})), parameters),
+        })
+    };
+    let from = |media: Value, parameters: Value| json!({"model": "wan2.7-i2v", "input": {"media": media}, "parameters": with(defaults.clone(), parameters)});
+    let model = |more| with(json!({"model": "motion-2.7"}), more);
+    let frame = |kind: &str, url: &str| json!({"type": kind, "url": url});
+    #[rustfmt::skip]
         let mut rows = vec![
             (text27(json!({})), text(json!({}), json!({}))),
             (text27(json!({"prompt": "\u{fc}".repeat(5000), "negative_prompt": "\u{fc}".repeat(500)})),
@@ -202,28 +202,24 @@ fn each_mode_of_motion_27_reaches_the_provider() {
             (model(json!({"video_urls": [clip], "image_with_roles": [{"url": last, "role": "last_frame"}]})),
                 from(json!([frame("first_clip", &clip), frame("last_frame", &last)]), json!({}))),
         ];
-        for ratio in ["16:9", "9:16", "1:1", "4:3", "3:4"] {
-            rows.push((text27(json!({"size": ratio})), text(json!({}), json!({"ratio": ratio}))));
-        }
-        for (body, expected) in rows {
-            assert_eq!(sent(&gateway, &body).await, expected, "{body}");
-        }
-    });
+    for ratio in ["16:9", "9:16", "1:1", "4:3", "3:4"] {
+        rows.push((text27(json!({"size": ratio})), text(json!({}), json!({"ratio": ratio}))));
+    }
+    for (body, expected) in rows {
+        assert_eq!(sent(gateway, &body).await, expected, "{body}");
+    }
 }
 
-#[test]
-fn results_are_films_of_the_size_and_length_asked_for() {
-    run(async {
-        let gateway = TestGateway::start().await;
-        let image = gateway.sample("512x512.png");
-        let clip = gateway.sample("640x480-3s.mp4");
-        let film = |width, height, seconds: u64, has_sound| FilmFacts {
-            width,
-            height,
-            milliseconds: seconds * 1000,
-            has_sound,
-        };
-        #[rustfmt::skip]
+async fn results_are_films_of_the_size_and_length_asked_for(gateway: &TestGateway) {
+    let image = gateway.sample("512x512.png");
+    let clip = gateway.sample("640x480-3s.mp4");
+    let film = |width, height, seconds: u64, has_sound| FilmFacts {
+        width,
+        height,
+        milliseconds: seconds * 1000,
+        has_sound,
+    };
+    #[rustfmt::skip]
         let rows = [
             (text26(json!({})), film(1280, 720, 5, true)),
             (text26(json!({"aspect_ratio": "3:4", "resolution": "1080p", "duration": 10, "audio": false})), film(1248, 1632, 10, false)),
@@ -232,42 +228,34 @@ fn results_are_films_of_the_size_and_length_asked_for() {
             // The length of a continuation is that of the whole.
             (json!({"model": "motion-2.7", "video_urls": [clip], "resolution": "720P", "duration": 12}), film(1108, 832, 12, true)),
         ];
-        for (body, expected) in rows {
-            let task = gateway.finish(&body).await;
-            assert_eq!(film_of(&task).await, expected, "{body}");
-            let result = &task["result"];
-            assert_eq!(result["videos"].as_array().map(Vec::len), Some(1), "{task}");
-            let expires = result["videos"][0]["expires_at"].as_i64().expect("seconds");
-            let completed = task["completed"].as_i64().expect("seconds");
-            assert!((86_390..=86_410).contains(&(expires - completed)), "{task}");
-            assert_eq!((&task["progress"], &task["model"]), (&json!(100), &body["model"]));
-        }
-    });
+    for (body, expected) in rows {
+        let task = gateway.finish(&body).await;
+        assert_eq!(film_of(&task).await, expected, "{body}");
+        let result = &task["result"];
+        assert_eq!(result["videos"].as_array().map(Vec::len), Some(1), "{task}");
+        let expires = result["videos"][0]["expires_at"].as_i64().expect("seconds");
+        let completed = task["completed"].as_i64().expect("seconds");
+        assert!((86_390..=86_410).contains(&(expires - completed)), "{task}");
+        assert_eq!((&task["progress"], &task["model"]), (&json!(100), &body["model"]));
+    }
 }
 
-#[test]
-fn an_image_in_the_request_reaches_the_provider_as_data() {
+async fn an_image_in_the_request_reaches_the_provider_as_data(gateway: &TestGateway) {
     use base64::Engine as _;
-    run(async {
-        let gateway = TestGateway::start().await;
-        let file = gatehouse_harness::send_to(&gateway.sample("512x512.png"), &[]).await.body;
-        let data =
-            format!("data:image/png;base64,{}", base64::engine::general_purpose::STANDARD.encode(&file));
-        let cut = json!(format!("data:image/png;{} bytes", file.len()));
-        let body = json!({"model": "motion-2.6", "image_urls": [data]});
-        assert_eq!(sent(&gateway, &body).await["input"]["img_url"], cut);
-        let body = json!({"model": "motion-2.7", "image_urls": [data, data]});
-        let media = &sent(&gateway, &body).await["input"]["media"];
-        assert_eq!((&media[0]["url"], &media[1]["url"]), (&cut, &cut));
-        // A file of another kind is known at once.
-        gateway
-            .expect_refusal(
-                &json!({"model": "motion-2.7", "video_urls": [data]}),
-                "`video_urls[0]`: expected a video",
-            )
-            .await;
-        gateway
-            .expect_refusal(&text26(json!({"audio_url": data})), "`audio_url`: expected a sound file")
-            .await;
-    });
+    let file = gatehouse_harness::send_to(&gateway.sample("512x512.png"), &[]).await.body;
+    let data = format!("data:image/png;base64,{}", base64::engine::general_purpose::STANDARD.encode(&file));
+    let cut = json!(format!("data:image/png;{} bytes", file.len()));
+    let body = json!({"model": "motion-2.6", "image_urls": [data]});
+    assert_eq!(sent(gateway, &body).await["input"]["img_url"], cut);
+    let body = json!({"model": "motion-2.7", "image_urls": [data, data]});
+    let media = &sent(gateway, &body).await["input"]["media"];
+    assert_eq!((&media[0]["url"], &media[1]["url"]), (&cut, &cut));
+    // A file of another kind is known at once.
+    gateway
+        .expect_refusal(
+            &json!({"model": "motion-2.7", "video_urls": [data]}),
+            "`video_urls[0]`: expected a video",
+        )
+        .await;
+    gateway.expect_refusal(&text26(json!({"audio_url": data})), "`audio_url`: expected a sound file").await;
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 
 pub(crate) use motion26::{Params as Params26, Resolution as Resolution26, Shots};
 pub(crate) use motion27::{Params as Params27, Resolution as Resolution27, Role, RoleImage};
-pub(crate) use words::{Ratio, not_blank};
+pub(crate) use words::Ratio;
 
 /// A request, by its model. Only published: each model's parameters are read by themselves, so that an error names the
 /// field.

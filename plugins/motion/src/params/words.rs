@@ -34,8 +34,3 @@ impl Ratio {
         }
     }
 }
-
-/// A rule for a prompt that is needed.
-pub(crate) fn not_blank(prompt: Option<&str>) -> Result<&str, &'static str> {
-    prompt.filter(|prompt| !prompt.trim().is_empty()).ok_or("expected a text that is not blank")
-}

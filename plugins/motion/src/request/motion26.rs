@@ -1,12 +1,11 @@
 //! A request for motion-2.6.
 
-use gatehouse_sdk::params::came;
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
-use serde_json::{Map, json};
+use serde_json::Map;
 
-use super::{Mode, Model, VideoRequest, put, whole_seconds};
+use super::{Mode, Model, VideoRequest, needed, put, whole_seconds};
 use crate::media_rules::{Check, Rule};
-use crate::params::{Params26, Ratio, Resolution26 as Resolution, Shots, not_blank};
+use crate::params::{Params26, Ratio, Resolution26 as Resolution, Shots};
 use crate::sources;
 
 pub(super) fn request(params: Params26, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
@@ -31,11 +30,7 @@ pub(super) fn request(params: Params26, blobs: &[Facts]) -> Result<VideoRequest,
 
     let (mut input, mut parameters) = (Map::new(), Map::new());
     if mode == Mode::Text {
-        let blank = |problem| {
-            let prompt = params.prompt.as_deref().map(|prompt| json!(prompt));
-            InvalidParam::at(Some("prompt"), format!("{problem}, got {}", came(prompt.as_ref())))
-        };
-        not_blank(params.prompt.as_deref()).map_err(blank)?;
+        needed(params.prompt.as_deref())?;
         put(&mut parameters, "size", Some(frame_size(ratio, resolution)));
     } else {
         let height = if resolution == Resolution::P1080 { "1080P" } else { "720P" };

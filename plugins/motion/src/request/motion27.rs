@@ -1,12 +1,11 @@
 //! A request for motion-2.7: any image or video makes it image-to-video (spec, "Routing").
 
-use gatehouse_sdk::params::came;
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value, json};
 
-use super::{Mode, Model, VideoRequest, conflict, list_conflict, put, whole_seconds};
+use super::{Mode, Model, VideoRequest, conflict, list_conflict, needed, put, whole_seconds};
 use crate::media_rules::{Check, Rule};
-use crate::params::{Params27, Resolution27 as Resolution, Role, RoleImage, not_blank};
+use crate::params::{Params27, Resolution27 as Resolution, Role, RoleImage};
 use crate::sources;
 
 pub(super) fn request(params: Params27, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
@@ -29,11 +28,7 @@ pub(super) fn request(params: Params27, blobs: &[Facts]) -> Result<VideoRequest,
     let (mut input, mut parameters) = (Map::new(), Map::new());
     let mut check = None;
     if mode == Mode::Text {
-        let blank = |problem| {
-            let prompt = params.prompt.as_deref().map(|prompt| json!(prompt));
-            InvalidParam::at(Some("prompt"), format!("{problem}, got {}", came(prompt.as_ref())))
-        };
-        not_blank(params.prompt.as_deref()).map_err(blank)?;
+        needed(params.prompt.as_deref())?;
         put(&mut parameters, "ratio", Some(params.size.unwrap_or_default().name()));
         if let Some(source) = params.audio_url {
             let (source, _) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
