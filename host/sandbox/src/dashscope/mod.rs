@@ -19,9 +19,11 @@ mod poll;
 mod provider;
 mod record;
 mod refusal;
+mod start;
 mod tasks;
 
 pub use faults::{MARKERS, Marker, Target};
 pub use provider::DashscopeAddresses;
-pub(crate) use provider::{Provider, start};
+pub(crate) use provider::Provider;
 pub use record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
+pub(crate) use start::start;

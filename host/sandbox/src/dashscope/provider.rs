@@ -1,18 +1,15 @@
-//! The state all listeners of the provider share, and their start.
+//! The state all listeners of the provider share.
+//!
+//! Answers no request.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 
-use crate::common::records::{RecordsEndpoint, record};
-use crate::common::server::Listener;
 use crate::common::settings::Settings;
-use crate::dashscope::endpoint::ApiEndpoint;
-use crate::dashscope::files::endpoint::FilesEndpoint;
 use crate::dashscope::files::signature::Signer;
 use crate::dashscope::record::DashscopeRecord;
 use crate::dashscope::refusal::Refusal;
@@ -39,36 +36,17 @@ pub(crate) struct Provider {
     tasks: Mutex<TaskTable>,
 }
 
-/// Binds the provider's listeners and serves them.
-pub(crate) async fn start(
-    settings: &Settings,
-    samples: &str,
-    listeners: &mut JoinSet<()>,
-) -> io::Result<Arc<Provider>> {
-    let ports = settings.ports;
-    let (api, files) = (Listener::bind(ports.dashscope).await?, Listener::bind(ports.dashscope_files).await?);
-    let records = Listener::bind(ports.dashscope_record).await?;
-    let addresses = DashscopeAddresses {
-        api: api.origin.clone(),
-        files: files.origin.clone(),
-        record: format!("{}/truth", records.origin),
-    };
-    let provider = Arc::new(Provider {
-        addresses,
-        settings: settings.clone(),
-        signer: Signer::new()?,
-        samples: samples.to_owned(),
-        tasks: Mutex::new(TaskTable::new(settings)),
-    });
-    let recorded = Arc::clone(&provider);
-    listeners.spawn(api.serve(Arc::new(ApiEndpoint(Arc::clone(&provider)))));
-    listeners.spawn(files.serve(Arc::new(FilesEndpoint(Arc::clone(&provider)))));
-    listeners
-        .spawn(records.serve(Arc::new(RecordsEndpoint([("/truth", record(move || recorded.record()))]))));
-    Ok(provider)
-}
-
 impl Provider {
+    pub(super) fn new(settings: &Settings, addresses: DashscopeAddresses, samples: &str) -> io::Result<Self> {
+        Ok(Self {
+            addresses,
+            settings: settings.clone(),
+            signer: Signer::new()?,
+            samples: samples.to_owned(),
+            tasks: Mutex::new(TaskTable::new(settings)),
+        })
+    }
+
     pub(crate) fn record(&self) -> DashscopeRecord {
         self.tasks().record()
     }
