@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Claim, Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AuditRecord, JournalEntry, NameRecord};
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_tasks::{AuditRecord, IdempotencyRecord, JournalEntry, NameRecord};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 
 use crate::error::StoreError;
@@ -90,6 +90,18 @@ impl Store {
             let owned = names.iter().filter_map(|name| record(name.as_ref()).transpose());
             owned.map(|record| Ok(record?.claim)).collect()
         })
+    }
+
+    /// What is remembered of a request that came with that key and token; it may have expired.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        self.read(|txn| find("idempotency", &txn.open_table(layout::IDEMPOTENCY)?, (key.0.as_str(), token.0)))
     }
 
     /// The last lines of the audit record, newest first; with `task`, those about it alone.
