@@ -48,7 +48,8 @@ impl Job {
         self.with_progress(|state| Step::wait(state, wake))
     }
 
-    fn poll(self) -> Step<State> {
+    fn poll(mut self) -> Step<State> {
+        self.cancelling = false;
         let call = provider::poll(&self.id);
         self.with_progress(|state| Step::call(state, call))
     }

@@ -65,6 +65,7 @@ impl Template {
 
 /// A video from a text, from an image, or an effect applied to an image.
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
+#[schemars(rename = "Motion26")]
 pub(crate) struct Params {
     /// Needed without an image; ignored with `template`.
     #[garde(skip)]

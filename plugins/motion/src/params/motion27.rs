@@ -49,6 +49,7 @@ pub(crate) struct RoleImage {
 
 /// A video from a text, from its first or its first and last picture, or the continuation of a video.
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
+#[schemars(rename = "Motion27")]
 pub(crate) struct Params {
     /// Needed without images and video.
     #[garde(inner(length(chars, max = 5000)))]
