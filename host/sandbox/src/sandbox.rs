@@ -17,6 +17,7 @@ use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
 use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
 use crate::text::endpoint::TextEndpoint;
@@ -28,6 +29,7 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    dashscope: Arc<dashscope::Provider>,
     imagine: Arc<imagine::Provider>,
     listeners: JoinSet<()>,
 }
@@ -59,6 +61,7 @@ impl Sandbox {
         };
         let messages = provider(&messages_listener, "/truth/messages");
         let chat = provider(&chat_listener, "/truth/chat");
+        let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
         let (of_context, of_messages, of_chat) =
@@ -77,7 +80,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, imagine, listeners })
+        Ok(Self { context, messages, chat, dashscope, imagine, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -126,6 +129,18 @@ impl Sandbox {
     #[must_use]
     pub fn chat_record(&self) -> TextRecord {
         self.chat.record()
+    }
+
+    /// The addresses of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope(&self) -> &DashscopeAddresses {
+        &self.dashscope.addresses
+    }
+
+    /// The tasks and refusals of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope_record(&self) -> DashscopeRecord {
+        self.dashscope.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.

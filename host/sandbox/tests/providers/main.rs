@@ -2,5 +2,6 @@
 
 mod client;
 mod context;
+mod dashscope;
 mod imagine;
 mod text;
