@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use crate::ark::record::ArkRecord;
+use crate::ark::{self, ArkAddresses};
 use crate::chat::Chat;
 use crate::common::records::{RecordsEndpoint, record};
 use crate::common::samples::Samples;
@@ -27,6 +29,7 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    ark: Arc<ark::provider::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -65,6 +68,7 @@ impl Sandbox {
             ("/truth/chat", record(move || of_chat.record())),
         ];
         let mut listeners = JoinSet::new();
+        let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
         listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
@@ -74,7 +78,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, listeners })
+        Ok(Self { context, messages, chat, ark, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -111,6 +115,18 @@ impl Sandbox {
     #[must_use]
     pub fn chat_record(&self) -> TextRecord {
         self.chat.record()
+    }
+
+    /// The addresses of the simulated Ark.
+    #[must_use]
+    pub fn ark(&self) -> &ArkAddresses {
+        &self.ark.addresses
+    }
+
+    /// The tasks, assets and refusals of the simulated Ark.
+    #[must_use]
+    pub fn ark_record(&self) -> ArkRecord {
+        self.ark.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.
