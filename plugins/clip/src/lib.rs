@@ -5,6 +5,7 @@
 //! `ark` makes videos, the control plane `ark-assets` keeps assets. Never a socket, a clock, a key or money; the host owns
 //! those.
 
+mod avatar;
 mod interruption;
 mod names;
 mod upstream_error;
@@ -16,11 +17,17 @@ use gatehouse_sdk::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::avatar::params::Params as AvatarParams;
+use crate::avatar::state::AvatarState;
+use crate::avatar::submit::MODEL as AVATAR_MODEL;
 use crate::video::params::Params as VideoParams;
 use crate::video::state::VideoState;
 
 /// The surface of videos.
 pub const VIDEOS: &str = "videos.generate";
+
+/// The surface of avatar assets.
+pub const AVATARS: &str = "avatars.submit";
 
 /// The family.
 pub struct Clip;
@@ -31,6 +38,8 @@ pub struct Clip;
 pub enum State {
     /// A video.
     Video(VideoState),
+    /// Avatar assets.
+    Avatar(AvatarState),
 }
 
 impl Family for Clip {
@@ -45,30 +54,42 @@ impl Family for Clip {
         });
         let quoted = json!({"model": "clip-2.0", "prompt": "a red kite", "duration": "5"});
         let foreign = json!({"model": "clip-2.0", "image_urls": ["asset://asset-of-another"]});
+        let avatar = json!({"url": "https://example.com/face.png", "name": "face"});
+        let both = json!({"group": {"name": "faces"}, "group_id": "group-1", "assets": [avatar]});
         let mut about = About::new("clip", env!("CARGO_PKG_VERSION"));
         for model in video::params::Model::ALL {
             about = about.model(Model::new(model.id()).serves(VIDEOS)).price_key(model.id());
         }
         about
-            .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme("asset"))
+            .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme(names::SCHEME))
+            .model(Model::new(AVATAR_MODEL).serves(AVATARS))
+            .price_key(AVATAR_MODEL)
+            .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
             .provider(video::provider::NAME)
+            .provider(avatar::provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)
             .self_test(VIDEOS, frames, Verdict::Accepted)
             .self_test(VIDEOS, quoted, Verdict::Refused)
             .self_test(VIDEOS, foreign, Verdict::Refused)
+            .self_test(AVATARS, avatar, Verdict::Accepted)
+            .self_test(AVATARS, both, Verdict::Refused)
     }
 }
 
 impl Jobs for Clip {
     type State = State;
 
-    fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+    fn submit(cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+        if request.surface == AVATARS {
+            return avatar::submit::submit(cx, &request).map(|accepted| accepted_as(accepted, State::Avatar));
+        }
         video::submit::submit(&request).map(|accepted| accepted_as(accepted, State::Video))
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
         match state {
             State::Video(state) => step_as(video::advance::step(cx, state, event), State::Video),
+            State::Avatar(state) => step_as(avatar::advance::step(cx, state, event), State::Avatar),
         }
     }
 }

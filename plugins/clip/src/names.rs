@@ -18,6 +18,14 @@ pub(crate) enum Record {
     },
 }
 
+/// The scheme of assets.
+pub(crate) const SCHEME: &str = "asset";
+
+/// The name of an asset, which is its URL too.
+pub(crate) fn asset_url(id: &str) -> String {
+    format!("{SCHEME}://{id}")
+}
+
 /// The account that has all the assets of a request: each a field, a name, and the type that can stand there.
 pub(crate) fn account_of_assets<'a>(
     request: &Submission,
