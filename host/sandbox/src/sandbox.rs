@@ -19,6 +19,7 @@ use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
 use crate::messages::Messages;
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
@@ -30,6 +31,7 @@ pub struct Sandbox {
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
     ark: Arc<ark::provider::Provider>,
+    dashscope: Arc<dashscope::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -58,6 +60,8 @@ impl Sandbox {
         };
         let messages = provider(&messages_listener, "/truth/messages");
         let chat = provider(&chat_listener, "/truth/chat");
+        let mut listeners = JoinSet::new();
+        let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
         let (of_context, of_messages, of_chat) =
@@ -67,7 +71,6 @@ impl Sandbox {
             ("/truth/messages", record(move || of_messages.record())),
             ("/truth/chat", record(move || of_chat.record())),
         ];
-        let mut listeners = JoinSet::new();
         let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
@@ -78,7 +81,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, ark, listeners })
+        Ok(Self { context, messages, chat, ark, dashscope, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -127,6 +130,18 @@ impl Sandbox {
     #[must_use]
     pub fn ark_record(&self) -> ArkRecord {
         self.ark.record()
+    }
+
+    /// The addresses of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope(&self) -> &DashscopeAddresses {
+        &self.dashscope.addresses
+    }
+
+    /// The tasks and refusals of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope_record(&self) -> DashscopeRecord {
+        self.dashscope.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.

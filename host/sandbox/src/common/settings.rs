@@ -76,4 +76,10 @@ pub struct Ports {
     pub chat: u16,
     /// The text providers' records, for tests.
     pub text_record: u16,
+    /// DashScope: its API.
+    pub dashscope: u16,
+    /// DashScope: files.
+    pub dashscope_files: u16,
+    /// DashScope: its record, for tests.
+    pub dashscope_record: u16,
 }
