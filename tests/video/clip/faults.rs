@@ -175,7 +175,8 @@ fn a_killed_gateway_goes_on_with_its_videos() {
         gateway.process.restart().await;
         let caller = gateway.caller.at(gateway.process.public);
         let task: Value = caller.end_of(&id).await;
-        assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(40.0)), "{task}");
+        assert_eq!(task["status"], "completed", "{task}");
+        assert_eq!(task["cost"], 40.0, "{task}");
         assert_eq!(gateway.sandbox.ark_record().submits.len(), 1);
         gateway.process.expect_sound_ledger().await;
     });

@@ -251,7 +251,8 @@ fn next_poll(cx: &Context, mut state: AvatarState, at: usize) -> Step<AvatarStat
 fn end(state: AvatarState) -> Step<AvatarState> {
     if state.assets.iter().any(|asset| asset.status == Status::Failed) {
         let failure = outcome::some_failed(&state);
-        return fail(state, failure);
+        // Spec: "review finished, at least one asset failed: failed, progress 100".
+        return fail(state, failure).progress(100);
     }
     let outcome = outcome::done(&state);
     shown(state, |state| Step::done(state, outcome))
