@@ -6,7 +6,7 @@
 //! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
-//! (Wan videos), [`messages`] (Anthropic's Messages API) and [`chat`]
+//! (Wan videos), [`imagine`] (xAI's image API), [`messages`] (Anthropic's Messages API) and [`chat`]
 //! (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod ark;
@@ -14,6 +14,7 @@ pub mod chat;
 mod common;
 pub mod context;
 pub mod dashscope;
+pub mod imagine;
 pub mod messages;
 mod sandbox;
 pub mod text;
@@ -24,5 +25,6 @@ pub use common::markers::{Argument, MarkerInfo};
 pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;
 pub use dashscope::DashscopeAddresses;
+pub use imagine::ImagineAddresses;
 pub use sandbox::Sandbox;
 pub use text::TextAddresses;

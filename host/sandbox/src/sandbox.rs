@@ -20,6 +20,7 @@ use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
 use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
+use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
@@ -32,6 +33,7 @@ pub struct Sandbox {
     chat: Arc<TextProvider>,
     ark: Arc<ark::provider::Provider>,
     dashscope: Arc<dashscope::Provider>,
+    imagine: Arc<imagine::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -45,6 +47,8 @@ impl Sandbox {
         let bind = Listener::bind;
         let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
         let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
+        let mut listeners = JoinSet::new();
+        let imagine = imagine::start(&settings, &mut listeners).await?;
         let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
         let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
         let addresses = ContextAddresses {
@@ -81,7 +85,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, ark, dashscope, listeners })
+        Ok(Self { context, messages, chat, ark, dashscope, imagine, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -94,6 +98,18 @@ impl Sandbox {
     #[must_use]
     pub fn context_record(&self) -> ContextRecord {
         self.context.record()
+    }
+
+    /// The addresses of the imagine family's provider.
+    #[must_use]
+    pub fn imagine(&self) -> &ImagineAddresses {
+        &self.imagine.addresses
+    }
+
+    /// The calls of the imagine family's provider.
+    #[must_use]
+    pub fn imagine_record(&self) -> ImagineRecord {
+        self.imagine.record()
     }
 
     /// The addresses of the simulated Messages API.

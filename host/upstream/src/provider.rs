@@ -17,7 +17,7 @@ use crate::config::check::Checked;
 use crate::config::origin::Pattern;
 
 /// 96 bits: two accounts of one gateway never share an affinity by chance.
-const AFFINITY_CHARACTERS: usize = 24;
+const AFFINITY_BYTES: usize = 12;
 
 /// How connections are made.
 pub(crate) struct Network {
@@ -90,10 +90,9 @@ impl Provider {
 }
 
 /// The affinity of an account of a provider that shares none.
-pub(crate) fn affinity(provider: &str, account: &str) -> Affinity {
-    let mut digest = Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).to_string();
-    digest.truncate(AFFINITY_CHARACTERS);
-    digest
+#[must_use]
+pub fn affinity(provider: &str, account: &str) -> Affinity {
+    Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).prefix(AFFINITY_BYTES)
 }
 
 /// Hosts an operator wrote out in full may be private: that is how a provider on the same machine is meant.

@@ -153,7 +153,7 @@ fn the_last_frame_is_a_picture_of_the_films_size() {
 fn prompts_arrive_whole() {
     run(async {
         let gateway = TestGateway::start().await;
-        let longest = "\u{1f3a8}\"\\\n".repeat(1000);
+        let longest = "\u{1f3a8}\"\\\n".repeat(990);
         let endless = format!("[[429:1]] {}", "a red kite over the sea, \u{e9}t\u{e9}. ".repeat(10_000));
         assert!(endless.len() > 250_000);
         for (model, prompt) in
@@ -161,9 +161,7 @@ fn prompts_arrive_whole() {
         {
             let image = json!([gateway.sample("800x600.png")]);
             for images in [json!([]), image] {
-                let prompt = format!("{}{prompt}", images.as_array().map_or(0, Vec::len))
-                    .replace("0\u{1f3a8}", "\u{1f3a8}");
-                let prompt = prompt.strip_prefix("1\u{1f3a8}").map_or(prompt.clone(), str::to_owned);
+                let prompt = format!("{model} {} {prompt}", images.as_array().map_or(0, Vec::len));
                 let body =
                     json!({"model": model, "prompt": prompt, "image_urls": images, "resolution": "480p"});
                 let task = gateway.finish(&body).await;

@@ -132,7 +132,7 @@ impl DriverState {
         let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
         let mut tries = 1;
         loop {
-            match self.media.save(product, product.edit.as_ref(), provider, &blobs).await {
+            match self.media.save(product, provider, &blobs).await {
                 Ok(media) => return Ok(media),
                 Err(error) if error.is_passing() && tries < COPY_TRIES => {
                     self.clock.pause(Duration::from_millis(500 << tries)).await;

@@ -57,10 +57,12 @@ rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = fa
 
 /// Replaces the addresses and accounts of the configured providers by the simulated ones.
 pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
-    let (context, dashscope, ark) = (sandbox.context(), sandbox.dashscope(), sandbox.ark());
+    let (context, dashscope) = (sandbox.context(), sandbox.dashscope());
+    let (imagine, ark) = (sandbox.imagine(), sandbox.ark());
     let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
     let origins_by_provider = [
         ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
+        ("xai", (imagine.api.clone(), vec![], vec![imagine.files.clone()])),
         ("anthropic", text(&sandbox.messages().origin)),
         ("openai", text(&sandbox.chat().origin)),
         ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),

@@ -68,6 +68,11 @@ Paste these lines into another terminal:
     | tee /dev/stderr | sed -n 's/.*"url":\["\([^"]*\)".*/\1/p')
   {curl} -o lighthouse.png "$URL" && ls -l lighthouse.png
 
+Three images at once, by the default image model:
+
+  {curl} {base}/v1/images/generations -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{{"prompt":"a lighthouse at dawn","n":3}}'
+
 Text, whole and streamed, in either protocol:
 
   {curl} {base}/v1/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
@@ -139,6 +144,7 @@ mod tests {
             "KEY=sk-x\n",
             "curl -sk https://127.0.0.1:8080/v1/images/generations",
             r#"-d '{"model":"#,
+            r#"-d '{"prompt":"a lighthouse at dawn","n":3}'"#,
             "export ANTHROPIC_BASE_URL=https://127.0.0.1:8080 ANTHROPIC_API_KEY=sk-x\n",
             "export OPENAI_BASE_URL=https://127.0.0.1:8080/v1 OPENAI_API_KEY=sk-y\n",
         ] {

@@ -19,7 +19,7 @@ use crate::storage::task_blobs::TaskBlobs;
 use crate::storage::writer::Writer;
 
 impl MediaStore {
-    /// Copies one product of `provider`, edited if asked to; its link lives from now on for the configured hours. Type
+    /// Copies one product of `provider`, edited as it asks; its link lives from now on for the configured hours. Type
     /// and length are those of the edited bytes.
     ///
     /// # Errors
@@ -27,11 +27,10 @@ impl MediaStore {
     pub async fn save(
         &self,
         product: &Product,
-        edit: Option<&Edit>,
         provider: &str,
         blobs: &TaskBlobs,
     ) -> Result<Media, SaveError> {
-        match edit {
+        match &product.edit {
             None => self.save_whole(product, provider, blobs).await,
             Some(edit) => self.save_edited(product, edit, provider, blobs).await,
         }

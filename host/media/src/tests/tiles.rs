@@ -168,8 +168,8 @@ fn a_colour_profile_stays_and_an_orientation_is_applied() {
 
 async fn save(test: &TestMedia, source: &[u8], edit: Tile, mime: Option<&str>) -> Result<Media, String> {
     let source = format!("data:image/png;base64,{}", STANDARD.encode(source));
-    let product = Product { source, mime: mime.map(str::to_owned), edit: None };
-    let saved = test.media.save(&product, Some(&Edit::Tile(edit)), "p", &test.media.blobs_of([])).await;
+    let product = Product { source, mime: mime.map(str::to_owned), edit: Some(Edit::Tile(edit)) };
+    let saved = test.media.save(&product, "p", &test.media.blobs_of([])).await;
     saved.map_err(|error| match error {
         SaveError::Lost(reason) => reason,
         other => panic!("{other}"),

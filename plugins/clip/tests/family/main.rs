@@ -1,5 +1,6 @@
 //! The family as the host meets it: every script runs natively and as the built component.
 
+mod avatars;
 mod media;
 mod polling;
 mod prompts;
