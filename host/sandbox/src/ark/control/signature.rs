@@ -39,7 +39,7 @@ pub(crate) fn account(request: &Arrived<'_>, keys: &[String], now: u64) -> Resul
     let account =
         known.ok_or_else(|| ControlError::new(401, "InvalidAccessKey", "The access key is unknown."))?;
     let date = header("x-date").ok_or_else(missing)?;
-    if !milliseconds(date).is_some_and(|at| at.abs_diff(now) <= MAX_SKEW_MS) {
+    if milliseconds(date).is_none_or(|at| at.abs_diff(now) > MAX_SKEW_MS) {
         return Err(ControlError::new(400, "InvalidTimestamp", "The time of the request is too far off."));
     }
     if scope != format!("{}/{REGION}/{SERVICE}/request", &date[..8]) {
