@@ -89,7 +89,7 @@ fn assets(params: &Params) -> Result<Vec<NewAsset>, InvalidParam> {
 fn check_project(cx: &Context, project: &str) -> Result<(), InvalidParam> {
     let listed = cx.settings["projects"].as_array();
     let known: Vec<&str> =
-        listed.map_or(vec![PROJECT], |list| list.iter().filter_map(|name| name.as_str()).collect());
+        listed.map_or_else(|| vec![PROJECT], |list| list.iter().filter_map(|name| name.as_str()).collect());
     if known.contains(&project) {
         return Ok(());
     }
