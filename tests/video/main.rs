@@ -2,6 +2,8 @@
 //!
 //! One folder or file a family. Each row of a table is a client's request and the specification's outcome for it.
 
+mod avatars;
+mod clip;
 mod motion;
 
 use std::time::Duration;
@@ -31,7 +33,8 @@ impl TestGateway {
             env!("CARGO_BIN_EXE_gatehouse"),
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         );
-        let process = Gateway::start(motion::configure(setup, &sandbox).with(more)).await;
+        let process =
+            Gateway::start(clip::configure(motion::configure(setup, &sandbox), &sandbox).with(more)).await;
         let caller = process.open_account("acme", "1000000").await;
         Self { process, sandbox, caller }
     }

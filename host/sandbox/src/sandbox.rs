@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use crate::ark::record::ArkRecord;
+use crate::ark::{self, ArkAddresses};
 use crate::chat::Chat;
 use crate::common::records::{RecordsEndpoint, record};
 use crate::common::samples::Samples;
@@ -29,6 +31,7 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    ark: Arc<ark::provider::Provider>,
     dashscope: Arc<dashscope::Provider>,
     imagine: Arc<imagine::Provider>,
     listeners: JoinSet<()>,
@@ -71,6 +74,7 @@ impl Sandbox {
             ("/truth/messages", record(move || of_messages.record())),
             ("/truth/chat", record(move || of_chat.record())),
         ];
+        let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
         listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
@@ -80,7 +84,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, dashscope, imagine, listeners })
+        Ok(Self { context, messages, chat, ark, dashscope, imagine, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -129,6 +133,18 @@ impl Sandbox {
     #[must_use]
     pub fn chat_record(&self) -> TextRecord {
         self.chat.record()
+    }
+
+    /// The addresses of the simulated Ark.
+    #[must_use]
+    pub fn ark(&self) -> &ArkAddresses {
+        &self.ark.addresses
+    }
+
+    /// The tasks, assets and refusals of the simulated Ark.
+    #[must_use]
+    pub fn ark_record(&self) -> ArkRecord {
+        self.ark.record()
     }
 
     /// The addresses of the simulated DashScope.

@@ -1,5 +1,6 @@
 //! The simulated providers from outside: through their sockets, by a client that knows nothing of their code.
 
+mod ark;
 mod client;
 mod context;
 mod dashscope;
