@@ -18,6 +18,7 @@ use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
 use crate::messages::Messages;
+use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
@@ -27,6 +28,7 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    midjourney: Arc<midjourney::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -55,6 +57,8 @@ impl Sandbox {
         };
         let messages = provider(&messages_listener, "/truth/messages");
         let chat = provider(&chat_listener, "/truth/chat");
+        let mut listeners = JoinSet::new();
+        let midjourney = midjourney::start(&settings, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
         let (of_context, of_messages, of_chat) =
@@ -64,7 +68,6 @@ impl Sandbox {
             ("/truth/messages", record(move || of_messages.record())),
             ("/truth/chat", record(move || of_chat.record())),
         ];
-        let mut listeners = JoinSet::new();
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
         listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
@@ -74,7 +77,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, listeners })
+        Ok(Self { context, messages, chat, midjourney, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -111,6 +114,18 @@ impl Sandbox {
     #[must_use]
     pub fn chat_record(&self) -> TextRecord {
         self.chat.record()
+    }
+
+    /// The addresses of the simulated midjourney-proxy.
+    #[must_use]
+    pub fn midjourney(&self) -> &MidjourneyAddresses {
+        &self.midjourney.addresses
+    }
+
+    /// The tasks, presses and reads of the simulated midjourney-proxy.
+    #[must_use]
+    pub fn midjourney_record(&self) -> MidjourneyRecord {
+        self.midjourney.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.

@@ -76,4 +76,10 @@ pub struct Ports {
     pub chat: u16,
     /// The text providers' records, for tests.
     pub text_record: u16,
+    /// Midjourney proxy: submits, reads, lists.
+    pub midjourney: u16,
+    /// Midjourney proxy: files.
+    pub midjourney_files: u16,
+    /// Midjourney proxy: its record, for tests.
+    pub midjourney_record: u16,
 }
