@@ -136,7 +136,9 @@ impl Faults {
             Marker::SubmitTimeout => "任务提交超时",
             Marker::Parameter => "[Invalid parameter] `--ar 1:0` is not a valid aspect ratio",
             Marker::BadLink => "[Invalid link] Could not validate this link. Please try again later.",
-            Marker::ImageDenied => "[Image denied] One of the images you supplied was denied by our moderators.",
+            Marker::ImageDenied => {
+                "[Image denied] One of the images you supplied was denied by our moderators."
+            }
             Marker::EngineError => {
                 "[Internal Server Error] Something went wrong on account 1118138338562560102, job failed"
             }
@@ -176,7 +178,9 @@ mod tests {
 
     #[test]
     fn later_spares_the_first_steps() {
-        for (steps, expected) in [(0, None), (1, None), (2, Some(Marker::NoAccount)), (3, Some(Marker::NoAccount))] {
+        for (steps, expected) in
+            [(0, None), (1, None), (2, Some(Marker::NoAccount)), (3, Some(Marker::NoAccount))]
+        {
             assert_eq!(Faults::of("[[later:2]] [[3]]", steps).submit_fault(0), expected, "{steps}");
         }
     }

@@ -55,7 +55,9 @@ impl ReadFault {
         match self {
             Self::Absent(earlier) => absent(earlier),
             Self::Broken => Refusal::broken().response(),
-            Self::Malformed(id) => reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"IN_")),
+            Self::Malformed(id) => {
+                reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"IN_"))
+            }
         }
     }
 }

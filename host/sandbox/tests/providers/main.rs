@@ -2,4 +2,5 @@
 
 mod client;
 mod context;
+mod midjourney;
 mod text;

@@ -37,7 +37,9 @@ pub(crate) enum Effect {
     /// Waits for a modal, then a grid.
     CustomZoom,
     Zoom,
-    Pan { sideways: bool },
+    Pan {
+        sideways: bool,
+    },
     Remix(usize),
     Animate,
     /// One film of several.
@@ -87,9 +89,15 @@ fn buttons(kind: Kind, version: Version, hash: &str) -> Vec<Button> {
                 add(format!("MJ::Outpaint::50::1::{hash}::SOLO"), "🔍", "Zoom Out 2x", Effect::Zoom);
                 add(format!("MJ::Outpaint::75::1::{hash}::SOLO"), "🔍", "Zoom Out 1.5x", Effect::Zoom);
                 add(format!("MJ::CustomZoom::1::{hash}"), "🔍", "Custom Zoom", Effect::CustomZoom);
-                for (direction, emoji) in [("left", "⬅️"), ("right", "➡️"), ("up", "⬆️"), ("down", "⬇️")] {
+                for (direction, emoji) in [("left", "⬅️"), ("right", "➡️"), ("up", "⬆️"), ("down", "⬇️")]
+                {
                     let sideways = ["left", "right"].contains(&direction);
-                    add(format!("MJ::JOB::pan_{direction}::1::{hash}::SOLO"), emoji, "", Effect::Pan { sideways });
+                    add(
+                        format!("MJ::JOB::pan_{direction}::1::{hash}::SOLO"),
+                        emoji,
+                        "",
+                        Effect::Pan { sideways },
+                    );
                 }
             }
             for strength in ["strong", "subtle"].iter().filter(|_| remixes) {
@@ -147,9 +155,7 @@ fn large_upscales(version: Version) -> &'static [(&'static str, &'static str)] {
 
 /// The buttons as the proxy writes them.
 pub(crate) fn shown(kind: Kind, version: Version, hash: &str) -> Value {
-    let shown = |(id, emoji, label, _): Button| {
-        json!({ "customId": id, "emoji": emoji, "label": label, "type": 2, "style": 2 })
-    };
+    let shown = |(id, emoji, label, _): Button| json!({ "customId": id, "emoji": emoji, "label": label, "type": 2, "style": 2 });
     buttons(kind, version, hash).into_iter().map(shown).collect()
 }
 
@@ -169,7 +175,10 @@ mod tests {
         let different: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
         for id in &all {
-            assert!(effect(kind, version, "h", id).is_some() && effect(kind, version, "g", id).is_none() || kind == Kind::Texts);
+            assert!(
+                effect(kind, version, "h", id).is_some() && effect(kind, version, "g", id).is_none()
+                    || kind == Kind::Texts
+            );
         }
         all
     }
@@ -197,7 +206,8 @@ mod tests {
     #[test]
     fn a_grids_buttons_are_in_the_providers_order() {
         let shown = shown(Kind::Grid, Version::USUAL, "h");
-        let labels: Vec<_> = shown.as_array().expect("a list").iter().filter_map(|it| it["label"].as_str()).collect();
+        let labels: Vec<_> =
+            shown.as_array().expect("a list").iter().filter_map(|it| it["label"].as_str()).collect();
         assert_eq!(labels, ["U1", "U2", "U3", "U4", "", "V1", "V2", "V3", "V4", ""]);
         assert_eq!(shown[4]["customId"], "MJ::JOB::reroll::0::h::SOLO");
         assert_eq!(ids(Kind::Films(2), (7, 0)).len(), 3);

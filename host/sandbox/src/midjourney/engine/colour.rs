@@ -58,7 +58,8 @@ pub(crate) fn hue([r, g, b]: [u8; 3]) -> Hue {
 /// The word for a hue.
 pub(crate) fn word(hue: Hue) -> &'static str {
     const WORDS: [&str; 12] = [
-        "red", "orange", "yellow", "lime", "green", "mint", "cyan", "azure", "blue", "violet", "magenta", "rose",
+        "red", "orange", "yellow", "lime", "green", "mint", "cyan", "azure", "blue", "violet", "magenta",
+        "rose",
     ];
     WORDS[usize::from((hue + 15) % 360 / 30)]
 }

@@ -113,7 +113,8 @@ impl Prompt {
     /// What the engine refuses of it.
     pub(crate) fn check(&self, version: Version) -> Result<(), String> {
         for (name, words) in &self.flags {
-            let Some((long, _, value)) = FLAGS.iter().find(|(long, short, _)| long == name || short == name) else {
+            let Some((long, _, value)) = FLAGS.iter().find(|(long, short, _)| long == name || short == name)
+            else {
                 return Err(format!("[Invalid parameter] Unrecognized parameter(s): `--{name}`"));
             };
             let shown = format!("--{name} {}", words.join(" "));
@@ -171,7 +172,11 @@ mod tests {
         assert_eq!((prompt.text.as_str(), prompt.ratio()), ("a red kite", Some((16, 9))));
         assert_eq!(prompt.flag("no"), Some(&["wind,".to_owned(), "rain".to_owned()][..]));
         assert_eq!((prompt.flag("tile"), prompt.flag("seed")), (Some(&[][..]), None));
-        assert_eq!(Prompt::parse("--stylize 5 --s 7").flag("s"), Some(&["7".to_owned()][..]), "the last wins");
+        assert_eq!(
+            Prompt::parse("--stylize 5 --s 7").flag("s"),
+            Some(&["7".to_owned()][..]),
+            "the last wins"
+        );
     }
 
     #[test]
@@ -182,7 +187,10 @@ mod tests {
             ("a kite --version 8.1 --hd", "v 8.1"),
             ("a kite --niji", "niji 7"),
             ("a kite --niji 6", "niji 6"),
-            ("a kite --s 1000 --c 0 --w 3000 --q 0.25 --iw 1.5 --seed 4294967295 --stop 10 --style raw", "v 7"),
+            (
+                "a kite --s 1000 --c 0 --w 3000 --q 0.25 --iw 1.5 --seed 4294967295 --stop 10 --style raw",
+                "v 7",
+            ),
             ("a kite --sref https://a.example/b.png --sw 0 --cref https://a.example/c.png --cw 100", "v 7"),
             ("a kite --raw --v 5.1", "v 5.1"),
         ] {
@@ -205,7 +213,10 @@ mod tests {
             ("a kite --speed fast", "--speed"),
         ] {
             let refused = check(prompt).expect_err(prompt);
-            assert!(refused.starts_with("[Invalid parameter]") && refused.contains(word), "{prompt}: {refused}");
+            assert!(
+                refused.starts_with("[Invalid parameter]") && refused.contains(word),
+                "{prompt}: {refused}"
+            );
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::midjourney::engine::colour::{self, Hue};
 
 /// Keycap emoji of 1 to 4, which the texts begin with.
-pub(crate) const KEYCAPS: [&str; 4] = ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}", "3\u{fe0f}\u{20e3}", "4\u{fe0f}\u{20e3}"];
+pub(crate) const KEYCAPS: [&str; 4] =
+    ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}", "3\u{fe0f}\u{20e3}", "4\u{fe0f}\u{20e3}"];
 
 /// Four prompts that would give such a picture.
 pub(crate) fn prompts(hue: Hue, width: u32, height: u32) -> [String; 4] {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{Method, Request, Response};
 use http_body::Frame;
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
 
 use super::draw::Sheet;
@@ -52,10 +52,16 @@ impl Handler for FilesEndpoint {
         if !self.0.signer.opens(path, query, self.0.now()) {
             return Ok(reply(404, "text/plain", "This content is no longer available."));
         }
-        let Some((id, drawing, fault)) = self.find(path) else { return Ok(reply(404, "text/plain", "Not Found")) };
+        let Some((id, drawing, fault)) = self.find(path) else {
+            return Ok(reply(404, "text/plain", "Not Found"));
+        };
         match fault {
-            Some(Marker::FileUnavailable) => return Ok(reply(503, "text/html", "<html><h1>503</h1></html>\n")),
-            Some(Marker::WrongType) => return Ok(reply(200, "text/html", "<html>Sign in to continue</html>\n")),
+            Some(Marker::FileUnavailable) => {
+                return Ok(reply(503, "text/html", "<html><h1>503</h1></html>\n"));
+            }
+            Some(Marker::WrongType) => {
+                return Ok(reply(200, "text/html", "<html>Sign in to continue</html>\n"));
+            }
             _ => {}
         }
         let mime = drawing.mime();

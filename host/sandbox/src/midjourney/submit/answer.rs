@@ -21,10 +21,7 @@ pub(super) fn receipt_fault(task: &Task) -> Option<Marker> {
 
 /// Whether the client gets the id.
 pub(super) fn is_answered(fault: Option<Marker>) -> bool {
-    !matches!(
-        fault,
-        Some(Marker::NoId | Marker::SubmitGarbage | Marker::SubmitHang | Marker::SubmitCut)
-    )
+    !matches!(fault, Some(Marker::NoId | Marker::SubmitGarbage | Marker::SubmitHang | Marker::SubmitCut))
 }
 
 impl Answer {
@@ -40,7 +37,8 @@ impl Answer {
             }
         };
         let result = if fault == Some(Marker::NoId) { Value::Null } else { admitted.id.clone().into() };
-        let body = json!({ "code": code, "description": description, "result": result, "properties": properties });
+        let body =
+            json!({ "code": code, "description": description, "result": result, "properties": properties });
         Self { body, lost_by: fault }
     }
 

@@ -71,8 +71,12 @@ pub(super) struct Body {
 
 impl Body {
     pub(super) fn bind(sent: &Value) -> Result<Self, Refusal> {
+        if !sent.is_object() {
+            return Err(Refusal::binding("The JSON value could not be converted to an object. Path: $"));
+        }
         let body = Self::deserialize(sent).map_err(|error| Refusal::binding(&error.to_string()))?;
-        let over = |text: &Option<String>, most| text.as_ref().is_some_and(|text| text.chars().count() > most);
+        let over =
+            |text: &Option<String>, most| text.as_ref().is_some_and(|text| text.chars().count() > most);
         if over(&body.state, MAX_STATE) || over(&body.notify_hook, MAX_HOOK) {
             return Err(Refusal::binding("The field state or notifyHook is too long."));
         }

@@ -40,7 +40,8 @@ pub(super) async fn blend(mut origin: Origin<'_>, body: Body) -> Result<Answer, 
     task.action = "BLEND";
     task.record.size = tile_size(width, height);
     task.source = Hues::Near(pictures[0].hue, 4);
-    task.description = format!("/blend {} {count}", pictures[0].record["sha256"].as_str().unwrap_or_default());
+    task.description =
+        format!("/blend {} {count}", pictures[0].record["sha256"].as_str().unwrap_or_default());
     let key = origin.sent.to_string();
     origin.admit(task, &key)
 }

@@ -69,7 +69,8 @@ pub(super) async fn mask(text: &str) -> Result<InputMask, Refusal> {
 /// A picture by link.
 fn linked(provider: &Provider, url: &str) -> InputPicture {
     let record = json!({ "url": url });
-    let own = url.strip_prefix(&provider.addresses.files).and_then(|rest| rest.split('?').next()).and_then(parts);
+    let own =
+        url.strip_prefix(&provider.addresses.files).and_then(|rest| rest.split('?').next()).and_then(parts);
     let shown = own.and_then(|(id, name)| {
         let number = name.strip_prefix("tile_").and_then(|rest| rest.strip_suffix(".png"));
         let at = number.map_or(Some(0), |number| number.parse::<usize>().ok()?.checked_sub(1))?;

@@ -14,24 +14,14 @@ use serde_json::Value;
 
 use answer::Answer;
 use body::Body;
-pub(crate) use draft::Speed;
 use draft::Origin;
+pub(crate) use draft::Speed;
 use refusal::Refusal;
 
 use crate::midjourney::provider::Provider;
 
-const ROUTES: [&str; 10] = [
-    "imagine",
-    "blend",
-    "describe",
-    "edit",
-    "edits",
-    "action",
-    "change",
-    "simple-change",
-    "modal",
-    "video",
-];
+const ROUTES: [&str; 10] =
+    ["imagine", "blend", "describe", "edit", "edits", "action", "change", "simple-change", "modal", "video"];
 
 /// Whether there is such a route behind `/mj/submit/`.
 pub(crate) fn is_route(route: &str) -> bool {

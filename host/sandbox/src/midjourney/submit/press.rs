@@ -135,7 +135,8 @@ fn make(task: &mut Task, parent: &Parent, effect: Effect, remix: bool) {
     let (width, height) = parent.size;
     let mut waits = false;
     task.source = Hues::Near(hue(1), 4);
-    task.description = format!("/action {} {}", parent.id, task.record.custom_id.as_deref().unwrap_or_default());
+    task.description =
+        format!("/action {} {}", parent.id, task.record.custom_id.as_deref().unwrap_or_default());
     match effect {
         Effect::Upscale(tile) => {
             (task.action, task.kind, task.source) = ("UPSCALE", Kind::Single, Hues::Same(hue(tile)));
@@ -183,8 +184,10 @@ fn make(task: &mut Task, parent: &Parent, effect: Effect, remix: bool) {
         }
         Effect::Imagine(text) => {
             waits = true;
-            let prompt = parent.texts.as_ref().and_then(|texts| texts.get(text - 1)).cloned().unwrap_or_default();
-            (task.record.prompt, task.final_prompt, task.inherited) = (prompt.clone(), prompt.clone(), prompt);
+            let prompt =
+                parent.texts.as_ref().and_then(|texts| texts.get(text - 1)).cloned().unwrap_or_default();
+            (task.record.prompt, task.final_prompt, task.inherited) =
+                (prompt.clone(), prompt.clone(), prompt);
             task.source = Hues::Fresh;
         }
         Effect::Bookmark => {}

@@ -45,7 +45,8 @@ impl Refusal {
 
     /// Code -1: the body did not bind. It has no `description`.
     pub(crate) fn binding(reason: &str) -> Self {
-        let body = json!({ "success": false, "code": -1, "message": reason, "timestamp": 1_767_225_600_000_u64 });
+        let body =
+            json!({ "success": false, "code": -1, "message": reason, "timestamp": 1_767_225_600_000_u64 });
         Self { status: 200, code: Some(-1), mime: "application/json", body: body.to_string() }
     }
 
@@ -85,9 +86,11 @@ impl Refusal {
             Marker::Key => Self::unauthorized(),
             Marker::Forbidden => Self::plain(403, "text/plain; charset=utf-8", "未授权"),
             Marker::TooMany => Self::plain(429, "text/plain", "Too Many Requests"),
-            Marker::Unavailable => {
-                Self::plain(503, "text/html", "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n")
-            }
+            Marker::Unavailable => Self::plain(
+                503,
+                "text/html",
+                "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n",
+            ),
             _ => Self::broken(),
         }
     }

@@ -40,7 +40,8 @@ pub(crate) fn task(task: &Task, links: &Links<'_>, now: u64) -> Value {
     let phase = task.phase(now);
     let (status, progress) = status(task, phase);
     let (start, finish) = task.times(now);
-    let is_shown = matches!(phase, Phase::NotStarted | Phase::Submitted | Phase::InProgress(_) | Phase::Success);
+    let is_shown =
+        matches!(phase, Phase::NotStarted | Phase::Submitted | Phase::InProgress(_) | Phase::Success);
     let reason = match phase {
         Phase::Failure => task.failure.as_deref().filter(|reason| !reason.is_empty()),
         _ => None,
