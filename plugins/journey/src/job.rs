@@ -1,0 +1,145 @@
+//! A checked request with every default filled in: what is sent to the provider, and what is kept of it.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Affinity, Charge};
+use serde::{Deserialize, Serialize};
+
+use crate::action::{Action, Speed};
+use crate::billing;
+use crate::record::{Completed, Record, Status};
+use crate::version::Version;
+
+/// The usual duration of a task.
+pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(60);
+
+/// A job for the provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    pub(crate) action: Action,
+    pub(crate) version: Option<Version>,
+    pub(crate) speed: Speed,
+    /// With its flags; a follow-up has its parent's.
+    pub(crate) prompt: String,
+    pub(crate) body: Body,
+    /// Pictures: sources to probe; after the probe, what the call names.
+    pub(crate) inputs: Vec<Input>,
+    /// The account that made the parent.
+    pub(crate) account: Option<Affinity>,
+    /// Pixels of the parent's picture, for the file that says what to repaint.
+    pub(crate) picture: Option<(u32, u32)>,
+}
+
+/// A picture of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Input {
+    /// The field of the request, for errors.
+    pub(crate) field: String,
+    pub(crate) source: String,
+}
+
+/// What is sent, besides prompt and inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Body {
+    Imagine,
+    Blend { dimensions: Dimensions },
+    Describe,
+    Edits,
+    Press(Press),
+    Change(Change),
+    Video(Film),
+}
+
+/// The form of a blended picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum Dimensions {
+    Portrait,
+    #[default]
+    Square,
+    Landscape,
+}
+
+/// A button of the parent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Press {
+    /// The provider's id of the parent.
+    pub(crate) task: String,
+    pub(crate) custom_id: String,
+    /// The prompt that the dialog after the button gets; `None` for a button without a dialog.
+    pub(crate) remix: Option<String>,
+    /// Whether the dialog is the client's to finish, by the modal route.
+    pub(crate) waits: bool,
+}
+
+/// A follow-up by action and index, at servers whose tasks have no buttons.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) task: String,
+    pub(crate) index: i64,
+}
+
+/// A film of a picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Film {
+    pub(crate) is_720p: bool,
+    pub(crate) motion: Motion,
+    pub(crate) batch_size: u32,
+    /// What the provider gets as prompt: the client's, the parent's, or nothing.
+    pub(crate) prompt: String,
+}
+
+/// How much moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Motion {
+    Low,
+    #[default]
+    High,
+}
+
+/// What the task that waits for the modal route gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ModalRequest {
+    /// Empty: the parent's.
+    pub(crate) prompt: String,
+    /// The source to probe; after the probe, what the call names.
+    pub(crate) area: Option<Input>,
+    pub(crate) speed: Speed,
+}
+
+impl ModalRequest {
+    /// The brief of a request that joined.
+    pub(crate) fn of_brief(brief: &[u8]) -> Option<Self> {
+        serde_json::from_slice(brief).ok()
+    }
+}
+
+impl Job {
+    /// What it costs.
+    pub(crate) fn charge(&self) -> Charge {
+        match &self.body {
+            Body::Video(film) => billing::films(self.version, film.is_720p, film.batch_size),
+            _ => billing::charge(self.action, self.version, self.speed),
+        }
+    }
+
+    /// Whether the task waits for the modal route once the provider asks for more.
+    pub(crate) fn waits_for_client(&self) -> bool {
+        matches!(&self.body, Body::Press(press) if press.waits)
+    }
+
+    /// What is kept of it.
+    pub(crate) fn record(&self, status: Status, id: Option<&str>, result: Option<Completed>) -> Record {
+        Record {
+            action: self.action,
+            status,
+            id: id.map(str::to_owned),
+            version: self.version,
+            prompt: self.prompt.clone(),
+            result,
+            picture: self.picture,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The manifest: one model, sixteen routes and the family's own rendering, and requests with a known answer.
+
+use gatehouse_sdk::{About, Model, Parent, ParentAt, Surface, Verdict};
+use serde_json::{Value, json};
+
+use crate::action::Action;
+use crate::billing::MODEL;
+use crate::provider::calls::NAME;
+use crate::record::{Button, Completed, Kind, Record, Status};
+use crate::request::follow_up::{PanSchema, RemixParams, TileParams, ZoomSchema};
+use crate::request::modal::ModalParams;
+use crate::request::parent::FIELD;
+use crate::request::pictures::{BlendParams, DescribeParams, EditsSchema, ImagineSchema};
+use crate::request::video::VideoParams;
+use crate::version::Version;
+
+pub(crate) fn about() -> About {
+    let about = About::new("journey", env!("CARGO_PKG_VERSION")).provider(NAME).price_key(MODEL);
+    let model =
+        Action::ALL.into_iter().fold(Model::new(MODEL), |model, action| model.serves(action.surface()));
+    let about =
+        Action::ALL.into_iter().fold(about.model(model), |about, action| about.surface(surface(action)));
+    with_self_tests(about)
+}
+
+fn surface(action: Action) -> Surface {
+    let name = action.surface();
+    let surface = match action {
+        Action::Imagine => return Surface::new::<ImagineSchema>(name),
+        Action::Blend => return Surface::new::<BlendParams>(name),
+        Action::Describe => return Surface::new::<DescribeParams>(name),
+        Action::Edits => return Surface::new::<EditsSchema>(name),
+        Action::Modal => Surface::new::<ModalParams>(name).joins(),
+        Action::Video => Surface::new::<VideoParams>(name),
+        Action::Zoom => Surface::new::<ZoomSchema>(name),
+        Action::Pan => Surface::new::<PanSchema>(name),
+        Action::RemixStrong | Action::RemixSubtle => Surface::new::<RemixParams>(name),
+        _ => Surface::new::<TileParams>(name),
+    };
+    Surface { parent: ParentAt::Field(FIELD.to_owned()), ..surface }
+}
+
+fn with_self_tests(about: About) -> About {
+    let picture = "https://example.com/a.png";
+    let task = "task_01KDWFAMDV000000000000000B";
+    let grid = || {
+        parent(Kind::Grid, Status::Success, &["MJ::JOB::upsample::3::aaaa", "MJ::JOB::reroll::0::aaaa::SOLO"])
+    };
+    let single = || {
+        let buttons = [
+            "MJ::Inpaint::1::aaaa::SOLO",
+            "MJ::Outpaint::50::1::aaaa::SOLO",
+            "MJ::JOB::pan_left::1::aaaa::SOLO",
+        ];
+        parent(Kind::Single, Status::Success, &buttons)
+    };
+    let waiting = || parent(Kind::Single, Status::Modal, &[]).status(gatehouse_sdk::Status::Processing);
+    let alone = [
+        (
+            Action::Imagine,
+            json!({"prompt": "a red kite --ar 16:9", "version": "7", "stylize": 100}),
+            Verdict::Accepted,
+        ),
+        (Action::Imagine, json!({"prompt": ""}), Verdict::Refused),
+        (
+            Action::Blend,
+            json!({"image_urls": [picture, picture], "dimensions": "portrait"}),
+            Verdict::Accepted,
+        ),
+        (Action::Blend, json!({"image_urls": [picture]}), Verdict::Refused),
+        (Action::Describe, json!({"image_urls": [picture]}), Verdict::Accepted),
+        (Action::Edits, json!({"prompt": "make it night", "image_urls": [picture]}), Verdict::Accepted),
+        (Action::Video, json!({"image_urls": [picture], "batch_size": 2}), Verdict::Accepted),
+        (Action::Video, json!({}), Verdict::Refused),
+    ];
+    let following = [
+        (Action::Upscale, json!({"task_id": task, "index": 3}), grid(), Verdict::Accepted),
+        (Action::Upscale, json!({"task_id": task, "index": 0}), grid(), Verdict::Refused),
+        (Action::Upscale, json!({"task_id": task, "index": 3}), single(), Verdict::Refused),
+        (Action::Reroll, json!({"task_id": task}), grid(), Verdict::Accepted),
+        (Action::Zoom, json!({"task_id": task}), single(), Verdict::Accepted),
+        (Action::Zoom, json!({"task_id": task}), grid(), Verdict::Refused),
+        (Action::Pan, json!({"task_id": task, "direction": "left"}), single(), Verdict::Accepted),
+        (Action::Inpaint, json!({"task_id": task}), single(), Verdict::Accepted),
+        (Action::Modal, json!({"task_id": task, "prompt": "a hat"}), waiting(), Verdict::Accepted),
+        (Action::Modal, json!({"task_id": task, "prompt": "a hat"}), single(), Verdict::Refused),
+        (Action::RemixStrong, json!({"task_id": task, "index": 1}), grid(), Verdict::Refused),
+    ];
+    let tests = |about: About, (action, body, verdict): (Action, Value, Verdict)| {
+        about.self_test(action.surface(), body, verdict)
+    };
+    let about = alone.into_iter().fold(about, tests);
+    following.into_iter().fold(about, |about, (action, body, parent, verdict)| {
+        about.self_test_of(action.surface(), body, vec![parent], verdict)
+    })
+}
+
+/// A task of version 7 as this family keeps it.
+fn parent(kind: Kind, status: Status, buttons: &[&str]) -> Parent {
+    let button = |id: &&str| Button {
+        custom_id: (*id).to_owned(),
+        emoji: String::new(),
+        label: String::new(),
+        kind: 2,
+        style: 2,
+    };
+    let completed = Completed {
+        kind,
+        count: if kind == Kind::Grid { 4 } else { 1 },
+        has_grid: kind == Kind::Grid,
+        buttons: buttons.iter().map(button).collect(),
+        description: None,
+    };
+    let record = Record {
+        action: if kind == Kind::Grid { Action::Imagine } else { Action::Inpaint },
+        status,
+        id: Some("1754200000000123".to_owned()),
+        version: Some(Version::V7),
+        prompt: "a red kite --v 7".to_owned(),
+        result: (status == Status::Success).then_some(completed),
+        picture: None,
+    };
+    Parent::new(MODEL, MODEL, record.to_value())
+}

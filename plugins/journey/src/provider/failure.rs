@@ -1,0 +1,172 @@
+//! The provider's reasons in the client's words: the three of the specification, or the engine's own English text.
+
+use gatehouse_sdk::{Failure, Reply, log};
+
+/// Characters of a text that are passed on.
+const MAX_TEXT: usize = 500;
+/// More digits in a row than this are an id of the provider.
+const MAX_DIGITS: usize = 9;
+
+/// Banned words in a prompt, however the provider calls them.
+const BANNED: [&str; 4] = ["banned prompt", "banned word", "\u{654f}\u{611f}\u{8bcd}", "sensitive word"];
+/// The provider's own time is over.
+const TIMEOUT: [&str; 4] = [
+    "\u{4efb}\u{52a1}\u{8d85}\u{65f6}",
+    "\u{6267}\u{884c}\u{8d85}\u{65f6}",
+    "\u{63d0}\u{4ea4}\u{8d85}\u{65f6}",
+    "timed out",
+];
+/// The engine's refusals of what was asked for or drawn.
+const MODERATED: [&str; 3] = ["image denied", "output filters", "moderat"];
+/// The engine's refusals of arguments.
+const INVALID: [&str; 4] = ["invalid parameter", "invalid link", "invalid image", "unrecognized"];
+/// Words about the operator's accounts, which are nobody else's business.
+const ACCOUNT: [&str; 11] = [
+    "account",
+    "quota",
+    "channel",
+    "subscri",
+    "credit",
+    "token",
+    "instance",
+    "discord",
+    "secret",
+    "\u{8d26}\u{53f7}",
+    "\u{989d}\u{5ea6}",
+];
+
+/// The operator's account or the provider cannot take the job now.
+pub(crate) fn unavailable() -> Failure {
+    Failure::upstream("No available upstream")
+}
+
+/// The provider's word filter, or the engine's.
+pub(crate) fn banned() -> Failure {
+    Failure::moderation("Banned prompt detected")
+}
+
+/// The task that was followed up is gone at the provider.
+pub(crate) fn parent_gone() -> Failure {
+    Failure::upstream("the upstream no longer knows the task that this one follows up")
+}
+
+/// The provider failed without a reason that a client could use.
+pub(crate) fn failed() -> Failure {
+    Failure::upstream("the upstream failed to finish the task")
+}
+
+/// The answer has a status that says the operator's account was refused, or that the provider is down.
+pub(crate) fn of_status(reply: &Reply) -> Failure {
+    let status = reply.status.to_string();
+    match reply.status {
+        401..=403 => log::error("the provider refused the operator's account", &[("status", &status)]),
+        _ => log::error("the provider answered with an error", &[("status", &status)]),
+    }
+    unavailable()
+}
+
+/// Whether a text is about the operator's accounts.
+pub(crate) fn is_about_accounts(text: &str) -> bool {
+    has_any(text, &ACCOUNT)
+}
+
+/// The reason a task failed, or was refused at the submission.
+pub(crate) fn of_text(text: &str) -> Failure {
+    if has_any(text, &BANNED) {
+        return banned();
+    }
+    if has_any(text, &TIMEOUT) {
+        return Failure::upstream("Task timeout");
+    }
+    if is_about_accounts(text) {
+        log::error("the provider cannot use an account", &[("reason", text)]);
+        return unavailable();
+    }
+    log::warn("the provider failed a task", &[("reason", text)]);
+    // Only the engine writes English; a text of the server in its own language is for its operator.
+    let Some(words) = words(text) else { return failed() };
+    if has_any(text, &MODERATED) {
+        Failure::moderation(words)
+    } else if has_any(text, &INVALID) {
+        Failure::request(words)
+    } else {
+        Failure::upstream(words)
+    }
+}
+
+fn has_any(text: &str, fragments: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    fragments.iter().any(|fragment| text.contains(fragment))
+}
+
+/// An English text without ids and addresses; `None` when it is none, or nothing is left.
+pub(crate) fn words(text: &str) -> Option<String> {
+    let is_english = text
+        .chars()
+        .all(|letter| letter.is_ascii() || "\u{2018}\u{2019}\u{201c}\u{201d}\u{2026}".contains(letter));
+    let kept: Vec<_> = text
+        .split_whitespace()
+        .filter(|word| {
+            let mut runs = word.split(|letter: char| !letter.is_ascii_digit());
+            !word.contains("://") && runs.all(|digits| digits.len() <= MAX_DIGITS)
+        })
+        .collect();
+    let text: String = kept.join(" ").chars().take(MAX_TEXT).collect();
+    let has_words = text.chars().any(|letter| letter.is_ascii_alphabetic());
+    (is_english && has_words && !text.contains('<')).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_sdk::Blame;
+
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_words() {
+        for (text, blame, message) in [
+            (
+                "\u{53ef}\u{80fd}\u{5305}\u{542b}\u{654f}\u{611f}\u{8bcd}",
+                Blame::Moderation,
+                "Banned prompt detected",
+            ),
+            ("[Banned prompt detected] no such thing", Blame::Moderation, "Banned prompt detected"),
+            ("BANNED PROMPT", Blame::Moderation, "Banned prompt detected"),
+            ("\u{4efb}\u{52a1}\u{8d85}\u{65f6}", Blame::Upstream, "Task timeout"),
+            ("\u{6267}\u{884c}\u{8d85}\u{65f6} 5 \u{5206}\u{949f}", Blame::Upstream, "Task timeout"),
+            ("\u{4efb}\u{52a1}\u{63d0}\u{4ea4}\u{8d85}\u{65f6}", Blame::Upstream, "Task timeout"),
+            (
+                "[Invalid parameter] Unrecognized parameter(s): `--xyz`",
+                Blame::Request,
+                "[Invalid parameter] Unrecognized parameter(s): `--xyz`",
+            ),
+            ("[Invalid link] Could not fetch it", Blame::Request, "[Invalid link] Could not fetch it"),
+            ("[Image denied] Please try another", Blame::Moderation, "[Image denied] Please try another"),
+            (
+                "Request cancelled due to output filters",
+                Blame::Moderation,
+                "Request cancelled due to output filters",
+            ),
+            ("[Internal Server Error]", Blame::Upstream, "[Internal Server Error]"),
+            ("Failed to process your command", Blame::Upstream, "Failed to process your command"),
+            ("The account midj-7 is banned", Blame::Upstream, "No available upstream"),
+            (
+                "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}\u{5b9e}\u{4f8b}",
+                Blame::Upstream,
+                "No available upstream",
+            ),
+            ("quota_not_enough", Blame::Upstream, "No available upstream"),
+            ("\u{63d0}\u{4ea4}\u{5931}\u{8d25}", Blame::Upstream, "the upstream failed to finish the task"),
+            ("", Blame::Upstream, "the upstream failed to finish the task"),
+            ("<html>", Blame::Upstream, "the upstream failed to finish the task"),
+            (
+                "[Invalid link] https://cdn.x.example/1 of 1118138338562560102 failed",
+                Blame::Request,
+                "[Invalid link] of failed",
+            ),
+        ] {
+            let failure = of_text(text);
+            assert_eq!((failure.blame, failure.message.as_str()), (blame, message), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The answer to a poll: what the record of the task says.
+
+use gatehouse_sdk::{Failure, Reply};
+use serde_json::Value;
+
+use crate::job::Job;
+use crate::provider::failure;
+use crate::provider::result::{self, Finished};
+use crate::provider::task::Task;
+use crate::record::Status;
+
+/// What a poll says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Polled {
+    /// Not finished; the percentage when there is one.
+    Running(Status, Option<u8>),
+    /// It waits for a dialog.
+    Modal,
+    Finished(Box<Finished>),
+    /// The provider does not know the task.
+    Missing,
+    /// Asked too often.
+    Busy,
+    /// Unreadable, with the reason for the log.
+    Faulty(String),
+    Failed(Failure),
+}
+
+pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled {
+    match reply.status {
+        200..=299 => {}
+        404 => return Polled::Missing,
+        429 => return Polled::Busy,
+        401..=403 => return Polled::Failed(failure::of_status(reply)),
+        status => return Polled::Faulty(format!("HTTP {status}")),
+    }
+    // Servers answer an unknown id with nothing, with `null`, or with an empty object.
+    if reply.text().trim().is_empty() {
+        return Polled::Missing;
+    }
+    match reply.json::<Option<Task>>() {
+        Ok(Some(task)) => read(&task, job),
+        Ok(None) => Polled::Missing,
+        Err(error) => Polled::Faulty(error.to_string()),
+    }
+}
+
+fn read(task: &Task, job: &Job) -> Polled {
+    if task.is_envelope() || (!task.has_id() && task.status().is_empty()) {
+        return Polled::Missing;
+    }
+    match task.status().as_str() {
+        "SUCCESS" => match result::finished(task, job) {
+            Ok(finished) => Polled::Finished(Box::new(finished)),
+            Err(reason) => Polled::Faulty(reason),
+        },
+        "FAILURE" => Polled::Failed(failure::of_text(task.fail_reason())),
+        "CANCEL" => Polled::Failed(Failure::upstream("the upstream cancelled the task")),
+        "MODAL" => Polled::Modal,
+        // A fresh record has no status before the server has asked the engine.
+        "NOT_START" | "" => Polled::Running(Status::NotStart, None),
+        "SUBMITTED" => Polled::Running(Status::Submitted, task.progress()),
+        // "IN_PROGRESS", and whatever newer words mean: the host's deadline ends what never ends.
+        _ => Polled::Running(Status::InProgress, task.progress()),
+    }
+}
+
+/// The record of one task out of a list, as the answer to its own poll.
+pub(crate) fn record_of<'a>(list: &'a [Value], id: &str) -> Option<&'a Value> {
+    list.iter().find(|record| match &record["id"] {
+        Value::String(known) => known == id,
+        Value::Number(known) => known.to_string() == id,
+        _ => false,
+    })
+}

@@ -1,0 +1,233 @@
+//! The answer to a submission: its code, and what follows from it.
+
+use gatehouse_sdk::{Failure, Reply, log};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::provider::failure;
+
+/// What the provider did with a submission.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Submitted {
+    /// Under this id.
+    Accepted(String),
+    /// Accepted, and it waits for the dialog to be finished.
+    Modal(String),
+    /// Not accepted; another try may go well.
+    Full,
+    Failed(Failure),
+}
+
+/// The envelope of every submission. Nulls and missing fields are common.
+#[derive(Deserialize)]
+struct Answer {
+    code: Option<i64>,
+    description: Option<String>,
+    /// Instead of `description` when the server could not read the request.
+    message: Option<String>,
+    result: Option<Value>,
+    properties: Option<Value>,
+}
+
+/// Reads the answer to a submission; `has_parent` when it names a task of the provider.
+pub(crate) fn submitted(reply: &Reply, has_parent: bool) -> Submitted {
+    match reply.status {
+        // The provider answers 404 with its envelope when it does not know the parent.
+        200..=299 | 400 | 404 | 422 => {}
+        429 => return Submitted::Full,
+        _ => return Submitted::Failed(failure::of_status(reply)),
+    }
+    match reply.json::<Answer>() {
+        Ok(Answer { code: Some(code), description, message, result, properties }) => {
+            let text = description.or(message).unwrap_or_default();
+            let properties = properties.unwrap_or_default();
+            Coded { status: reply.status, code, text, result, properties, has_parent }.meaning()
+        }
+        _ => {
+            let (status, text) = (reply.status.to_string(), reply.text());
+            let text: String = text.chars().take(200).collect();
+            log::error("a submission was answered without a code", &[("status", &status), ("body", &text)]);
+            Submitted::Failed(failure::unavailable())
+        }
+    }
+}
+
+struct Coded {
+    status: u16,
+    code: i64,
+    text: String,
+    result: Option<Value>,
+    properties: Value,
+    has_parent: bool,
+}
+
+impl Coded {
+    fn meaning(&self) -> Submitted {
+        match self.code {
+            1 | 22 => self.accepted(Submitted::Accepted),
+            21 if self.is_dialog() => self.accepted(Submitted::Modal),
+            // The same was done before: its task says how far it is.
+            21 => self.accepted(Submitted::Accepted),
+            3 => self.not_found(),
+            4 | 5 => self.refused(),
+            9 if self.is_full() => Submitted::Full,
+            9 => Submitted::Failed(failure::of_text(&self.text)),
+            23 => Submitted::Full,
+            24 => Submitted::Failed(failure::banned()),
+            _ => {
+                let code = self.code.to_string();
+                log::error("a submission was refused", &[("code", &code), ("reason", &self.text)]);
+                Submitted::Failed(Failure::upstream("the upstream could not read the request"))
+            }
+        }
+    }
+
+    fn accepted(&self, with: impl Fn(String) -> Submitted) -> Submitted {
+        let id = match &self.result {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            _ => String::new(),
+        };
+        // It becomes a part of a path.
+        let is_id =
+            !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        if is_id {
+            return with(id);
+        }
+        log::error("a submission was accepted without a task", &[("result", &id)]);
+        Submitted::Failed(failure::unavailable())
+    }
+
+    fn is_dialog(&self) -> bool {
+        self.properties["remix"] == Value::Bool(true)
+            || self.text.to_ascii_lowercase().contains("waiting for window confirm")
+    }
+
+    /// No parent, or no account to take the job.
+    fn not_found(&self) -> Submitted {
+        let is_parent = self.has_parent && (self.status == 404 || !failure::is_about_accounts(&self.text));
+        log::error("the provider found no task or no account", &[("reason", &self.text)]);
+        Submitted::Failed(if is_parent { failure::parent_gone() } else { failure::unavailable() })
+    }
+
+    /// The provider found the parameters wrong, or its operator's own limits reached.
+    fn refused(&self) -> Submitted {
+        let text = self.text.to_ascii_lowercase();
+        if self.has_parent && (text.contains("task_not_found") || text.contains("task_no_found")) {
+            return Submitted::Failed(failure::parent_gone());
+        }
+        let by_text = failure::of_text(&self.text);
+        let is_plain = by_text == failure::failed();
+        Submitted::Failed(match failure::words(&self.text) {
+            _ if is_plain => Failure::request("the upstream refused the parameters of the request"),
+            Some(words) if words == by_text.message => Failure::request(words),
+            _ => by_text,
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        let text = self.text.to_ascii_lowercase();
+        text.contains("\u{961f}\u{5217}\u{5df2}\u{6ee1}") || text.contains("queue")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(status: u16, body: Value, has_parent: bool) -> Submitted {
+        submitted(&Reply::new(status, &body), has_parent)
+    }
+
+    #[test]
+    fn every_code_has_its_meaning() {
+        let id = || "1754200000000123".to_owned();
+        let unavailable = || Submitted::Failed(failure::unavailable());
+        let request = |text: &str| Submitted::Failed(Failure::request(text));
+        let full = "\u{63d0}\u{4ea4}\u{5931}\u{8d25}\u{ff0c}\u{961f}\u{5217}\u{5df2}\u{6ee1}";
+        let no_account = "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}\u{5b9e}\u{4f8b}";
+        let code = |code: i64, text: &str| json!({"code": code, "description": text, "result": null, "properties": null});
+        let with_id = |code: i64, properties: Value| json!({"code": code, "description": "x", "result": id(), "properties": properties});
+        for (status, body, has_parent, expected) in [
+            (200, with_id(1, json!({"discordInstanceId": "7"})), false, Submitted::Accepted(id())),
+            (200, json!({"code": 1, "result": 1_754_200_000_000_123_i64}), false, Submitted::Accepted(id())),
+            (200, with_id(22, json!({"numberOfQueues": 3})), false, Submitted::Accepted(id())),
+            (200, with_id(21, json!({"finalPrompt": "", "remix": true})), true, Submitted::Modal(id())),
+            (
+                200,
+                json!({"code": 21, "description": "Waiting for window confirm", "result": id()}),
+                true,
+                Submitted::Modal(id()),
+            ),
+            (
+                200,
+                with_id(21, json!({"status": "SUCCESS", "imageUrl": "https://x.example/g.png"})),
+                true,
+                Submitted::Accepted(id()),
+            ),
+            (200, code(21, "exists"), true, unavailable()),
+            (200, json!({"code": 1, "result": "../x"}), false, unavailable()),
+            (200, json!({"code": 1}), false, unavailable()),
+            (
+                404,
+                code(3, "\u{5173}\u{8054}\u{4efb}\u{52a1}\u{4e0d}\u{5b58}\u{5728}"),
+                true,
+                Submitted::Failed(failure::parent_gone()),
+            ),
+            (200, code(3, "no such parent"), true, Submitted::Failed(failure::parent_gone())),
+            (200, code(3, no_account), true, unavailable()),
+            (200, code(3, no_account), false, unavailable()),
+            (200, code(3, "?"), false, unavailable()),
+            (200, code(4, "prompt is required"), false, request("prompt is required")),
+            (
+                200,
+                code(4, "\u{53c2}\u{6570}"),
+                false,
+                request("the upstream refused the parameters of the request"),
+            ),
+            (200, code(4, "quota_not_enough"), false, unavailable()),
+            (200, code(4, "task_not_found"), true, Submitted::Failed(failure::parent_gone())),
+            (200, code(4, "Banned prompt"), true, Submitted::Failed(failure::banned())),
+            (200, code(9, full), false, Submitted::Full),
+            (200, code(9, "the queue is full"), false, Submitted::Full),
+            (
+                200,
+                code(9, "[Internal Server Error]"),
+                false,
+                Submitted::Failed(Failure::upstream("[Internal Server Error]")),
+            ),
+            (200, code(23, "full"), false, Submitted::Full),
+            (
+                200,
+                json!({"code": 24, "description": "x", "properties": {"promptEn": "a", "bannedWord": "b"}}),
+                false,
+                Submitted::Failed(failure::banned()),
+            ),
+            (
+                200,
+                json!({"success": false, "code": -1, "message": "bind", "timestamp": 1}),
+                false,
+                Submitted::Failed(Failure::upstream("the upstream could not read the request")),
+            ),
+            (
+                200,
+                json!({"code": 77}),
+                false,
+                Submitted::Failed(Failure::upstream("the upstream could not read the request")),
+            ),
+            (200, json!({}), false, unavailable()),
+            (200, json!([]), false, unavailable()),
+            (404, json!({}), true, unavailable()),
+            (401, json!({}), false, unavailable()),
+            (403, json!({"code": 1, "result": "7"}), false, unavailable()),
+            (429, json!({}), false, Submitted::Full),
+            (502, json!({"code": 1, "result": "7"}), false, unavailable()),
+        ] {
+            assert_eq!(read(status, body.clone(), has_parent), expected, "{status} {body}");
+        }
+        assert_eq!(submitted(&Reply::raw(200, "<html>"), false), unavailable());
+        assert_eq!(submitted(&Reply::raw(200, ""), false), unavailable());
+    }
+}

@@ -1,0 +1,62 @@
+//! Rules of single fields that several routes share.
+
+use garde::Error;
+use gatehouse_sdk::InvalidParam;
+
+/// The host keeps 64 KiB of state for a task, which may hold an inpaint request and the modal request that joined it.
+const MAX_BYTES: usize = 28 * 1024;
+
+/// `W:H`, both positive.
+pub(crate) fn ratio(text: &Option<String>, (): &()) -> garde::Result {
+    match text {
+        Some(text) if terms(text).is_none() => Err(Error::new("expected a ratio such as 16:9")),
+        _ => Ok(()),
+    }
+}
+
+/// The terms of a ratio.
+pub(crate) fn terms(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(':')?;
+    let number = |digits: &str| {
+        let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse::<u32>().ok().filter(|&number| is_plain && number > 0)
+    };
+    Some((number(width)?, number(height)?))
+}
+
+pub(crate) fn not_blank(text: &str, (): &()) -> garde::Result {
+    if text.trim().is_empty() {
+        return Err(Error::new("expected a text that is not blank"));
+    }
+    Ok(())
+}
+
+/// A tile, counted from 1 as everywhere but on `video`.
+pub(crate) fn tile(index: &Option<i64>, (): &()) -> garde::Result {
+    match index {
+        Some(..=0 | 5..) => Err(Error::new("expected a tile from 1 to 4 (only `video` counts tiles from 0)")),
+        _ => Ok(()),
+    }
+}
+
+/// A tile as `video` counts it.
+pub(crate) fn film_tile(index: &Option<i64>, (): &()) -> garde::Result {
+    match index {
+        Some(..=-1 | 4..) => Err(Error::new(
+            "expected a tile from 0 to 3 (`video` counts tiles from 0, every other route from 1)",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what does not fit into the task's state. The host has taken large files out; the rest is the prompt, URLs
+/// and small inline pictures.
+pub(crate) fn check_size(bytes: usize) -> Result<(), InvalidParam> {
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    let problem = format!(
+        "expected texts and URLs of at most {MAX_BYTES} bytes together (large image files do not count), got {bytes}"
+    );
+    Err(InvalidParam::at(None, problem))
+}

@@ -1,0 +1,34 @@
+//! From a submission to an accepted job, by surface.
+
+use gatehouse_sdk::{Accepted, Refusal, Submission};
+
+use crate::action::Action;
+use crate::billing::MODEL;
+use crate::job::{Job, USUAL_DURATION};
+use crate::request::fields::Fields;
+use crate::request::{follow_up, modal, pictures, rules, video};
+use crate::steps::state::State;
+
+pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
+    let Some(action) = Action::of_surface(&request.surface) else {
+        return Err(Refusal::NotFound(format!("no such route: {}", request.surface)));
+    };
+    let fields = Fields::read(&request.body)?;
+    let job = match action {
+        Action::Imagine => pictures::imagine(&fields, &request.blobs)?,
+        Action::Blend => pictures::blend(&fields, &request.blobs)?,
+        Action::Describe => pictures::describe(&fields, &request.blobs)?,
+        Action::Edits => pictures::edits(&fields, &request.blobs)?,
+        Action::Video => video::video(&fields, request)?,
+        Action::RemixStrong | Action::RemixSubtle => follow_up::remix(action, &fields, request)?,
+        Action::Modal => return modal::submit(&fields, request),
+        _ => follow_up::press(action, &fields, request)?,
+    };
+    accepted(job)
+}
+
+fn accepted(job: Job) -> Result<Accepted<State>, Refusal> {
+    let bytes = serde_json::to_vec(&job).map_or(usize::MAX, |json| json.len());
+    rules::check_size(bytes)?;
+    Ok(Accepted::new(MODEL, job.charge(), State::Accepted(job)).expected(USUAL_DURATION))
+}

@@ -1,0 +1,73 @@
+//! A task in MODAL: it waits for the modal route, which joins it, until the host ends its time.
+
+use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Stage, Step};
+
+use crate::job::{Job, ModalRequest};
+use crate::record::Status;
+use crate::request::{modal, source};
+use crate::steps::send;
+use crate::steps::state::{State, Waiting, cancelled, shown, unexpected};
+
+/// Shows MODAL and waits.
+pub(crate) fn ask(cx: &Context, job: Job, id: String, progress: u8) -> Step<State> {
+    let record = job.record(Status::Modal, Some(&id), None);
+    shown(Waiting { job, id, progress, joined: None }.wait(cx), &record)
+}
+
+pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<State> {
+    match event {
+        Event::Joined(brief) => match ModalRequest::of_brief(&brief) {
+            Some(ModalRequest { area: Some(area), prompt, speed }) => {
+                let probes = vec![Probe::keep(&area.source)];
+                waiting.joined = Some(ModalRequest { area: Some(area), prompt, speed });
+                let progress = waiting.progress;
+                Step::probe(State::Modal(waiting), probes).stage(Stage::Processing).progress(progress)
+            }
+            Some(modal) => waiting.send(cx, modal),
+            None => waiting.fail(unexpected(&Event::Joined(Vec::new()))),
+        },
+        Event::Probed(findings) => match (findings.as_slice(), waiting.joined.take()) {
+            ([finding], Some(modal)) => match keep(modal, finding, waiting.job.picture) {
+                Ok(modal) => waiting.send(cx, modal),
+                Err(problem) => waiting.fail(Failure::request(problem)),
+            },
+            _ => waiting.fail(unexpected(&Event::Probed(findings))),
+        },
+        // The host's deadline ends a task that nobody finishes; until then it waits on.
+        Event::Timer => waiting.wait(cx),
+        Event::Cancel(_) => waiting.fail(cancelled()),
+        other => waiting.fail(unexpected(&other)),
+    }
+}
+
+impl Waiting {
+    fn wait(self, cx: &Context) -> Step<State> {
+        let (until, progress) = (cx.deadline.max(cx.now), self.progress);
+        Step::wait(State::Modal(self), until).stage(Stage::Processing).progress(progress)
+    }
+
+    fn send(self, cx: &Context, modal: ModalRequest) -> Step<State> {
+        send::confirm(cx, self.job, self.id, modal, self.progress)
+    }
+
+    fn fail(self, failure: Failure) -> Step<State> {
+        let progress = self.progress;
+        Step::fail(State::Modal(self), failure).stage(Stage::Processing).progress(progress)
+    }
+}
+
+/// Checks the file that says where to paint, and puts what the host keeps in its place.
+fn keep(
+    mut modal: ModalRequest,
+    finding: &Finding,
+    picture: Option<(u32, u32)>,
+) -> Result<ModalRequest, String> {
+    let Some(area) = &mut modal.area else { return Ok(modal) };
+    let (facts, kept) = source::found(&area.field, finding)?;
+    if let Some(picture) = picture {
+        modal::check_area(&facts.mime, (facts.width, facts.height), picture)
+            .map_err(|problem| format!("`{}`: {problem}", area.field))?;
+    }
+    area.source = kept;
+    Ok(modal)
+}

@@ -1,0 +1,101 @@
+//! The state of a task, kept as JSON between its steps.
+
+use gatehouse_sdk::{Event, Failure, Stage, Step, UnixMs, View, log};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::job::{Job, ModalRequest};
+use crate::provider::failure;
+use crate::record::{Record, Status};
+
+/// The state of a task.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Accepted; its pictures may be probed.
+    Accepted(Job),
+    /// A submission is sent, or waits for the next try.
+    Sending(Sending),
+    /// The provider has accepted it.
+    Running(Running),
+    /// It waits for the modal route, or for the facts of the file that came with it.
+    Modal(Waiting),
+}
+
+/// A submission.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sending {
+    pub(crate) job: Job,
+    /// The dialog to finish; without one, the job itself is sent.
+    pub(crate) dialog: Option<Dialog>,
+    /// Tries in a row that the provider did not take.
+    pub(crate) rests: u32,
+    /// Waits until then; `None` while the call is sent.
+    pub(crate) until: Option<UnixMs>,
+    /// Progress so far.
+    pub(crate) progress: u8,
+}
+
+/// A dialog of the provider, and what finishes it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Dialog {
+    pub(crate) id: String,
+    pub(crate) modal: ModalRequest,
+}
+
+/// A task the provider has accepted.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    pub(crate) job: Job,
+    pub(crate) id: String,
+    /// When the provider accepted it.
+    pub(crate) since: UnixMs,
+    /// When to poll next.
+    pub(crate) wake: UnixMs,
+    /// Its dialog has been finished.
+    pub(crate) confirmed: bool,
+    pub(crate) status: Status,
+    pub(crate) progress: u8,
+    /// Unreadable answers, unknown ids and lost results, each in a row.
+    pub(crate) faults: u32,
+    pub(crate) misses: u32,
+    pub(crate) losses: u32,
+}
+
+/// A task that waits for the client.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub(crate) job: Job,
+    pub(crate) id: String,
+    pub(crate) progress: u8,
+    /// The request that joined, while its file is probed.
+    pub(crate) joined: Option<ModalRequest>,
+}
+
+/// Shows a task that goes on: to its own route, and to follow-ups.
+pub(crate) fn shown(step: Step<State>, record: &Record) -> Step<State> {
+    step.view(View { public: Value::Null, private: record.to_value(), products: Vec::new() })
+}
+
+/// The stage of a task with that status at the provider.
+pub(crate) fn stage(status: Status) -> Stage {
+    match status {
+        Status::NotStart => Stage::Pending,
+        Status::Submitted | Status::InProgress | Status::Modal | Status::Success => Stage::Processing,
+    }
+}
+
+/// A cancel before the submission was sent, or while the client is asked.
+pub(crate) fn cancelled() -> Failure {
+    Failure::request("cancelled before it was sent")
+}
+
+/// An event that no step asked for. The task fails, so that it does not hang.
+pub(crate) fn unexpected(event: &Event) -> Failure {
+    log::error("an event came that nothing asked for", &[("event", event.name())]);
+    failure::failed()
+}
+
+/// A request joined a task that no longer waits for one.
+pub(crate) fn too_late() {
+    log::warn("a request joined a task that had already got one", &[]);
+}

@@ -1,0 +1,74 @@
+//! `GET /v1/journey/{task_id}`: a task with its links and buttons, as the bare object of the specification's users.
+
+use gatehouse_sdk::{Status as TaskStatus, TaskView};
+use serde_json::{Map, Value, json};
+
+use crate::record::{Completed, Kind, Record, Status};
+
+pub(crate) fn render(view: &TaskView) -> Value {
+    let record = Record::of(&view.task);
+    let mut body = Map::new();
+    body.insert("id".to_owned(), json!(view.task.task));
+    body.insert("status".to_owned(), json!(status(view.task.status, record.as_ref())));
+    body.insert("progress".to_owned(), json!(format!("{}%", view.progress)));
+    if let Some(record) = record {
+        body.insert("action".to_owned(), json!(record.action.shown()));
+        if !record.prompt.is_empty() {
+            body.insert("prompt".to_owned(), json!(record.prompt));
+        }
+        let buttons = record.result.as_ref().map(|result| result.buttons.as_slice()).unwrap_or_default();
+        body.insert("buttons".to_owned(), json!(buttons));
+        if let Some(result) = record.result.as_ref().filter(|_| view.task.status == TaskStatus::Completed) {
+            links(&mut body, result, &record.prompt);
+        }
+    } else {
+        body.insert("buttons".to_owned(), json!([]));
+    }
+    if let Some(failure) = &view.failure {
+        body.insert("fail_reason".to_owned(), json!(failure.message));
+    }
+    body.insert("created".to_owned(), json!(view.created.0 / 1000));
+    if let Some(ended) = view.ended {
+        body.insert("completed".to_owned(), json!(ended.0 / 1000));
+        body.insert("actual_time".to_owned(), json!(ended.since(view.created).as_secs()));
+    }
+    let cost = view.cost.as_deref().and_then(|cost| serde_json::from_str::<Value>(cost).ok());
+    if let Some(cost) = cost.filter(Value::is_number) {
+        body.insert("cost".to_owned(), cost.clone());
+        body.insert("credits_cost".to_owned(), cost);
+    }
+    Value::Object(body)
+}
+
+fn status(task: TaskStatus, record: Option<&Record>) -> Value {
+    match (task, record) {
+        (TaskStatus::Failed, _) => json!("FAILURE"),
+        (TaskStatus::Completed, _) => json!(Status::Success),
+        (_, Some(record)) => json!(record.status),
+        (_, None) => json!(Status::NotStart),
+    }
+}
+
+fn links(body: &mut Map<String, Value>, result: &Completed, prompt: &str) {
+    let all: Vec<_> = (0..result.count).map(|number| format!("media:{number}")).collect();
+    match result.kind {
+        Kind::Text => {
+            body.insert("description".to_owned(), json!(prompt));
+        }
+        Kind::Films => {
+            body.insert("video_url".to_owned(), json!(all.first()));
+            body.insert("video_urls".to_owned(), json!(all));
+        }
+        Kind::Grid | Kind::Single => {
+            body.insert("image_urls".to_owned(), json!(all));
+        }
+    }
+    if result.has_grid {
+        body.insert("grid_image_url".to_owned(), json!(format!("media:{}", result.count)));
+    }
+    if let Some(description) = &result.description
+        && result.kind != Kind::Text
+    {
+        body.insert("description".to_owned(), json!(description));
+    }
+}
