@@ -67,7 +67,8 @@ fn fields_become_flags_and_the_speed_a_path() {
         }
         none_broken(broken);
         // The default route is imagine, too.
-        let answer = scene.caller.post("/v1/journey/generations", &json!({"prompt": "by the short path"})).await;
+        let answer =
+            scene.caller.post("/v1/journey/generations", &json!({"prompt": "by the short path"})).await;
         assert_eq!(scene.caller.end_of(&answer.task_id()).await["status"], "completed");
         assert_eq!(scene.made("by the short path").route, "imagine");
     });
@@ -87,7 +88,11 @@ fn pictures_reach_the_proxy_as_they_are() {
         let images = json!([link, large, bare]);
         scene.done("imagine", &json!({"prompt": "like these", "image_urls": images})).await;
         let sent = scene.latest().body["base64Array"].clone();
-        assert_eq!((size(&sent[0]), size(&sent[1])), ((json!(64), json!(48)), (json!(700), json!(300))), "{blue}");
+        assert_eq!(
+            (size(&sent[0]), size(&sent[1])),
+            ((json!(64), json!(48)), (json!(700), json!(300))),
+            "{blue}"
+        );
         assert_eq!((&sent[0]["bytes"], &sent[1]), (&json!(file.len()), &sent[2]));
         scene.done("imagine", &json!({"prompt": "like this", "image_url": link})).await;
         assert_eq!(scene.latest().body["base64Array"].as_array().map(Vec::len), Some(1));
@@ -106,9 +111,14 @@ fn pictures_reach_the_proxy_as_they_are() {
             assert_eq!(size(&made.body["base64Array"][0]), (json!(700), json!(300)), "in the client's order");
         }
 
-        scene.done("edits", &json!({"prompt": "make it night", "image_urls": [large], "speed": "fast"})).await;
+        scene
+            .done("edits", &json!({"prompt": "make it night", "image_urls": [large], "speed": "fast"}))
+            .await;
         let made = scene.latest();
-        assert_eq!((made.route.as_str(), made.mode.as_str(), made.colours[0]), ("edits", "FAST", [25, 25, 230]));
+        assert_eq!(
+            (made.route.as_str(), made.mode.as_str(), made.colours[0]),
+            ("edits", "FAST", [25, 25, 230])
+        );
         assert_eq!(made.prompt, "make it night");
     });
 }

@@ -12,7 +12,11 @@ async fn check(scene: &Scene, rows: &[Row<'_>]) {
     let looks = rows.iter().map(async |(route, body, words)| {
         let answer = scene.post(route, body).await;
         let shown = format!("  {route} {}\n    came: {} {}", shortened(body), answer.status, answer.text());
-        if is_refused(&answer, words) { Ok(()) } else { Err(format!("{shown}\n    expected a 400 with {words:?}")) }
+        if is_refused(&answer, words) {
+            Ok(())
+        } else {
+            Err(format!("{shown}\n    expected a 400 with {words:?}"))
+        }
     });
     none_broken(futures_util::future::join_all(looks).await);
     assert_eq!(scene.sandbox.midjourney_record().accounts[0].submits, before, "nothing was sent");
@@ -140,7 +144,11 @@ fn pictures_that_nobody_can_use_fail_the_task() {
                 }
                 let task = scene.caller.end_of(&answer.task_id()).await;
                 let message = task["error"]["message"].as_str().unwrap_or_default();
-                assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0.0)), "{route} {task}");
+                assert_eq!(
+                    (&task["status"], &task["cost"]),
+                    (&json!("failed"), &json!(0.0)),
+                    "{route} {task}"
+                );
                 assert!(words.iter().all(|word| message.contains(word)), "{route} {url}: {message}");
             }
         }

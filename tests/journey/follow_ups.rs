@@ -44,9 +44,15 @@ fn each_route_presses_its_button() {
             assert_eq!(scene.latest().mode, speed, "{route} {more}");
         }
         let remixed = scene.latest();
-        assert_eq!((remixed.modals, remixed.prompt.as_str()), (1, "a green kite --v 8.1"), "its own dialog is finished at once");
+        assert_eq!(
+            (remixed.modals, remixed.prompt.as_str()),
+            (1, "a green kite --v 8.1"),
+            "its own dialog is finished at once"
+        );
         assert_eq!(remixed.body["enableRemix"], json!(true));
-        assert!(scene.sandbox.midjourney_record().tasks.iter().all(|task| task.account == 0 && task.answered));
+        assert!(
+            scene.sandbox.midjourney_record().tasks.iter().all(|task| task.account == 0 && task.answered)
+        );
         scene.gateway.expect_sound_ledger().await;
     });
 }
@@ -92,11 +98,15 @@ fn a_custom_id_is_one_of_the_parents_buttons() {
         let button = async |task: &str, prefix: &str| -> String {
             let view = scene.view(task).await;
             let buttons = view["buttons"].as_array().expect("buttons");
-            let found = buttons.iter().filter_map(|button| button["customId"].as_str()).find(|id| id.starts_with(prefix));
+            let found = buttons
+                .iter()
+                .filter_map(|button| button["customId"].as_str())
+                .find(|id| id.starts_with(prefix));
             found.unwrap_or_else(|| panic!("no {prefix}: {view}")).to_owned()
         };
         let third = button(&grid, "MJ::JOB::upsample::3").await;
-        for (field, index) in [("custom_id", json!(null)), ("customId", json!(null)), ("custom_id", json!(1))] {
+        for (field, index) in [("custom_id", json!(null)), ("customId", json!(null)), ("custom_id", json!(1))]
+        {
             let up = scene.done("upscale", &json!({"task_id": grid, field: third, "index": index})).await;
             assert_eq!(scene.latest().colours, [colours[2]], "{field} {index}: {up}");
         }
@@ -116,7 +126,15 @@ fn a_custom_id_is_one_of_the_parents_buttons() {
             ("inpaint", &up, json!("")),
             ("reroll", &grid, json!(5)),
         ] {
-            broken.push(refused(&scene, route, &json!({"task_id": parent, "custom_id": id, "index": 1}), &["custom_id"]).await);
+            broken.push(
+                refused(
+                    &scene,
+                    route,
+                    &json!({"task_id": parent, "custom_id": id, "index": 1}),
+                    &["custom_id"],
+                )
+                .await,
+            );
         }
         none_broken(broken);
     });
@@ -152,7 +170,11 @@ fn other_fields() {
             broken.push(refused(&scene, "modal", &with(more, &json!({"task_id": waiting})), words).await);
         }
         none_broken(broken);
-        assert_eq!(scene.view(&waiting).await["status"], "MODAL", "a refused modal leaves the task as it was");
+        assert_eq!(
+            scene.view(&waiting).await["status"],
+            "MODAL",
+            "a refused modal leaves the task as it was"
+        );
     });
 }
 
@@ -161,5 +183,10 @@ async fn refused(scene: &Scene, route: &str, body: &Value, words: &[&str]) -> Re
     if is_refused(&answer, words) {
         return Ok(());
     }
-    Err(format!("  {route} {}\n    came: {} {}, expected {words:?}", shortened(body), answer.status, answer.text()))
+    Err(format!(
+        "  {route} {}\n    came: {} {}, expected {words:?}",
+        shortened(body),
+        answer.status,
+        answer.text()
+    ))
 }

@@ -27,7 +27,12 @@ async fn refused(scene: &Scene, route: &str, body: &Value, words: &[&str]) -> Re
     if is_refused(&answer, words) {
         return Ok(());
     }
-    Err(format!("  {route} {}\n    came: {} {}, expected {words:?}", shortened(body), answer.status, answer.text()))
+    Err(format!(
+        "  {route} {}\n    came: {} {}, expected {words:?}",
+        shortened(body),
+        answer.status,
+        answer.text()
+    ))
 }
 
 #[test]
@@ -40,7 +45,12 @@ fn kinds_and_versions() {
             ("grid v8.1", scene.grid("a kite --v 8.1").await),
             ("single v8.2", scene.single("a red kite --v 8.2", 1).await),
             ("texts", scene.done("describe", &json!({"image_urls": [scene.sample("64x64.png")]})).await),
-            ("films", scene.done("video", &json!({"image_urls": [scene.sample("64x64.png")], "prompt": "it flies"})).await),
+            (
+                "films",
+                scene
+                    .done("video", &json!({"image_urls": [scene.sample("64x64.png")], "prompt": "it flies"}))
+                    .await,
+            ),
         ];
         // In the order of the parents.
         #[rustfmt::skip]
@@ -63,17 +73,29 @@ fn kinds_and_versions() {
             for ((kind, parent), allowed) in parents.iter().zip(allowed) {
                 let body = with(more.clone(), &json!({"task_id": parent}));
                 if !allowed {
-                    broken.push(refused(&scene, route, &body, &["task_id"]).await.map_err(|it| format!("{kind}: {it}")));
+                    broken.push(
+                        refused(&scene, route, &body, &["task_id"])
+                            .await
+                            .map_err(|it| format!("{kind}: {it}")),
+                    );
                     continue;
                 }
                 let answer = scene.post(route, &body).await;
                 if answer.status != 200 {
-                    broken.push(Err(format!("  {kind}: {route}\n    came: {} {}", answer.status, answer.text())));
+                    broken.push(Err(format!(
+                        "  {kind}: {route}\n    came: {} {}",
+                        answer.status,
+                        answer.text()
+                    )));
                     continue;
                 }
                 if route != "inpaint" {
                     let task = scene.caller.end_of(&answer.task_id()).await;
-                    let ok = if task["status"] == "completed" { Ok(()) } else { Err(format!("  {kind}: {route}\n    {task}")) };
+                    let ok = if task["status"] == "completed" {
+                        Ok(())
+                    } else {
+                        Err(format!("  {kind}: {route}\n    {task}"))
+                    };
                     broken.push(ok);
                 }
             }
@@ -89,8 +111,14 @@ fn states_and_owners() {
         let rival = scene.gateway.open_account("rival", "1000").await;
         let grid = scene.grid("a kite --v 7").await;
         let running = scene.submit("imagine", &json!({"prompt": "a kite [[never-ready]]"})).await;
-        let failed = scene.end("imagine", &json!({"prompt": "a kite [[24]]"})).await["id"].as_str().expect("an id").to_owned();
-        let other = scene.caller.post("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "a kite"})).await;
+        let failed = scene.end("imagine", &json!({"prompt": "a kite [[24]]"})).await["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
+        let other = scene
+            .caller
+            .post("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "a kite"}))
+            .await;
         let other = scene.caller.end_of(&other.task_id()).await["id"].as_str().expect("an id").to_owned();
         let mut broken = Vec::new();
         for (route, more) in routes().into_iter().chain([("modal", json!({"prompt": "a door"}))]) {
@@ -99,7 +127,11 @@ fn states_and_owners() {
                 if route == "modal" {
                     let answer = scene.post(route, &body(json!(id))).await;
                     let known = [400, 404, 409].contains(&answer.status);
-                    broken.push(if known { Ok(()) } else { Err(format!("  modal of {words}: {} {}", answer.status, answer.text())) });
+                    broken.push(if known {
+                        Ok(())
+                    } else {
+                        Err(format!("  modal of {words}: {} {}", answer.status, answer.text()))
+                    });
                 } else {
                     broken.push(refused(&scene, route, &body(json!(id)), &["task_id", words]).await);
                 }
@@ -116,16 +148,28 @@ fn states_and_owners() {
             for (answer, id) in [(&foreign, grid.as_str()), (&unknown, "task_01ARZ3NDEKTSV4RRFFQ69G5FAV")] {
                 let error = &answer.json()["error"];
                 let message = error["message"].as_str().unwrap_or_default().replace(id, "ID");
-                if (answer.status, &error["type"], &error["code"]) != (404, &json!("not_found"), &json!(404)) {
+                if (answer.status, &error["type"], &error["code"]) != (404, &json!("not_found"), &json!(404))
+                {
                     broken.push(Err(format!("  {route}: {} {error}", answer.status)));
                 }
-                let same = unknown.json()["error"]["message"].as_str().unwrap_or_default().replace("task_01ARZ3NDEKTSV4RRFFQ69G5FAV", "ID");
-                broken.push(if message == same { Ok(()) } else { Err(format!("  {route}: {message} / {same}")) });
+                let same = unknown.json()["error"]["message"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .replace("task_01ARZ3NDEKTSV4RRFFQ69G5FAV", "ID");
+                broken.push(if message == same {
+                    Ok(())
+                } else {
+                    Err(format!("  {route}: {message} / {same}"))
+                });
             }
             for nonsense in ["", "nonsense", "task_", "1754200000000123"] {
                 let answer = scene.post(route, &body(json!(nonsense))).await;
                 let ok = [400, 404].contains(&answer.status);
-                broken.push(if ok { Ok(()) } else { Err(format!("  {route} {nonsense:?}: {}", answer.text())) });
+                broken.push(if ok {
+                    Ok(())
+                } else {
+                    Err(format!("  {route} {nonsense:?}: {}", answer.text()))
+                });
             }
         }
         none_broken(broken);

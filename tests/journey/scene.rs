@@ -121,7 +121,8 @@ impl Scene {
     /// What the proxy remembers of the task with that prompt; there must be one.
     pub(crate) fn made(&self, prompt: &str) -> TaskRecord {
         let tasks = self.sandbox.midjourney_record().tasks;
-        let mut found: Vec<TaskRecord> = tasks.into_iter().filter(|task| task.prompt.starts_with(prompt)).collect();
+        let mut found: Vec<TaskRecord> =
+            tasks.into_iter().filter(|task| task.prompt.starts_with(prompt)).collect();
         assert_eq!(found.len(), 1, "tasks of {prompt:?}");
         found.remove(0)
     }
@@ -176,7 +177,9 @@ pub(crate) fn nearest(colours: &[[u8; 3]], colour: [u8; 3]) -> usize {
 /// A PNG of one colour, as data URI.
 pub(crate) fn uri(width: u32, height: u32, colour: [u8; 3]) -> String {
     let mut file = std::io::Cursor::new(Vec::new());
-    RgbImage::from_pixel(width, height, image::Rgb(colour)).write_to(&mut file, ImageFormat::Png).expect("a PNG");
+    RgbImage::from_pixel(width, height, image::Rgb(colour))
+        .write_to(&mut file, ImageFormat::Png)
+        .expect("a PNG");
     format!("data:image/png;base64,{}", STANDARD.encode(file.into_inner()))
 }
 

@@ -63,6 +63,7 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
         ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
         ("anthropic", text(&sandbox.messages().origin)),
         ("openai", text(&sandbox.chat().origin)),
+        ("midjourney", (sandbox.midjourney().api.clone(), vec![], vec![sandbox.midjourney().files.clone()])),
     ];
     for (name, (base, origins, media)) in origins_by_provider {
         let Some(provider) = config.providers.get_mut(name) else { continue };
