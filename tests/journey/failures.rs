@@ -145,7 +145,7 @@ fn follow_ups_fail_and_are_refunded() {
             let task = scene.end("upscale", &json!({"task_id": grid, "index": 1})).await;
             assert_eq!(
                 (&task["error"]["message"], &task["cost"]),
-                (&json!(reason), &json!(0.0)),
+                (&json!(reason), &json!(0)),
                 "{marker}: {task}"
             );
         }

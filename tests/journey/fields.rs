@@ -146,7 +146,7 @@ fn pictures_that_nobody_can_use_fail_the_task() {
                 let message = task["error"]["message"].as_str().unwrap_or_default();
                 assert_eq!(
                     (&task["status"], &task["cost"]),
-                    (&json!("failed"), &json!(0.0)),
+                    (&json!("failed"), &json!(0)),
                     "{route} {task}"
                 );
                 assert!(words.iter().all(|word| message.contains(word)), "{route} {url}: {message}");

@@ -150,7 +150,7 @@ fn an_inpaint_and_its_modal_have_one_id_and_one_charge() {
             assert_eq!(answer.task_id(), waiting, "{}", answer.text());
         }
         let task = scene.caller.end_of(&waiting).await;
-        assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(4.0)), "{task}");
+        assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(4)), "{task}");
         assert_eq!(spent().await, before.map(|before| before + 4_000_000));
         let made = scene.latest();
         assert_eq!((made.modals, made.mode.as_str(), made.prompt.as_str()), (1, "TURBO", "a blue door"));
@@ -214,7 +214,7 @@ fn an_untouched_modal_times_out_and_costs_nothing() {
         scene.caller = scene.caller.at(scene.gateway.public);
         let id = scene.submit("inpaint", &json!({"task_id": up})).await;
         let task = scene.caller.end_of(&id).await;
-        assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0.0)), "{task}");
+        assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0)), "{task}");
         assert_eq!(task["error"]["message"], "Task timeout");
         let view = scene.view(&id).await;
         assert_eq!((&view["status"], &view["fail_reason"]), (&json!("FAILURE"), &json!("Task timeout")));

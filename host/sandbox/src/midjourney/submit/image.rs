@@ -36,7 +36,7 @@ pub(super) struct InputPicture {
 
 /// A mask of a modal.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct InputMask {
+pub(super) struct InputArea {
     pub(super) size: (u32, u32),
     pub(super) record: Value,
 }
@@ -55,7 +55,7 @@ pub(super) async fn picture(provider: &Provider, text: &str, name: &str) -> Resu
 }
 
 /// Inspects a mask: a PNG as `data:` URI.
-pub(super) async fn mask(text: &str) -> Result<InputMask, Refusal> {
+pub(super) async fn mask(text: &str) -> Result<InputArea, Refusal> {
     let owned = text.to_owned();
     let decoded = tokio::task::spawn_blocking(move || decode(&owned)).await.map_err(|_| Refusal::broken())?;
     let is_uri = text.starts_with("data:image/png;base64,");
@@ -63,7 +63,7 @@ pub(super) async fn mask(text: &str) -> Result<InputMask, Refusal> {
     let (_, image, mut record) = png.ok_or_else(|| Refusal::invalid("maskBase64格式错误"))?;
     let white = image.pixels().filter(|pixel| pixel.0.iter().all(|channel| *channel > 127)).count();
     record["repainted"] = (white * 100 / image.pixels().len().max(1)).into();
-    Ok(InputMask { size: image.dimensions(), record })
+    Ok(InputArea { size: image.dimensions(), record })
 }
 
 /// A picture by link.

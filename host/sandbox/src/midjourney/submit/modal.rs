@@ -3,7 +3,7 @@
 use super::answer::{Answer, is_answered, receipt_fault};
 use super::body::{Body, given};
 use super::draft::{Origin, judge};
-use super::image::{InputMask, mask};
+use super::image::{InputArea, mask};
 use super::refusal::Refusal;
 use crate::midjourney::engine::prompt::Prompt;
 use crate::midjourney::faults::Faults;
@@ -50,7 +50,7 @@ pub(super) async fn modal(mut origin: Origin<'_>, body: Body) -> Result<Answer, 
 }
 
 /// Gives the task the modal's prompt, or the one it inherits, and judges it.
-fn take_over(origin: &Origin<'_>, task: &mut Task, body: &Body, painted: Option<&InputMask>) {
+fn take_over(origin: &Origin<'_>, task: &mut Task, body: &Body, painted: Option<&InputArea>) {
     let (prompt, steps) = match given(&body.prompt) {
         Some(own) => (own.to_owned(), 0),
         None => (task.inherited.clone(), task.steps + 1),
