@@ -29,6 +29,7 @@ pub use probe::facts::facts;
 pub use probe::look::Probed;
 pub use storage::media_store::MediaStore;
 pub use storage::objects::Error;
+pub use storage::shared_source::ResultSources;
 pub use storage::source::SaveError;
 pub use storage::sweep::Swept;
 pub use storage::task_blobs::TaskBlobs;

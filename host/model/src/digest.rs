@@ -39,13 +39,25 @@ impl Digest {
     /// The first 12 hex digits, enough for people.
     #[must_use]
     pub fn short(&self) -> String {
-        self.to_string()[..12].to_owned()
+        self.prefix(6)
+    }
+
+    /// The hex digits of the first `bytes` bytes, at most 32.
+    #[must_use]
+    pub fn prefix(&self, bytes: usize) -> String {
+        let mut text = String::with_capacity(2 * bytes);
+        for byte in self.0.iter().take(bytes) {
+            text.extend(
+                [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
+            );
+        }
+        text
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&self.prefix(self.0.len()))
     }
 }
 
@@ -99,6 +111,13 @@ mod tests {
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((digest.to_string().as_str(), text.parse()), (text, Ok(digest)));
         assert_eq!(text.to_uppercase().parse::<Digest>(), Err(NotADigest));
+    }
+
+    #[test]
+    fn a_prefix_is_the_beginning_of_the_text() {
+        let digest = Digest::of(b"abc");
+        assert_eq!(digest.short(), "ba7816bf8f01");
+        assert_eq!((digest.prefix(0), digest.prefix(99)), (String::new(), digest.to_string()));
     }
 
     #[test]

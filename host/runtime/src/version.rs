@@ -23,6 +23,8 @@ use crate::fault::Fault;
 
 /// The name of a request in faults.
 pub(crate) const REQUEST: &str = "the request's JSON";
+/// A reply as its limits name it.
+pub(crate) const REPLY: &str = "the upstream's reply";
 
 /// A loaded version. It stays loaded while an `Arc` of it exists; a task that is pinned to it keeps one.
 pub struct Version {
@@ -197,7 +199,7 @@ impl Version {
         if let Event::Reply(reply) = &event
             && let Body::Inline(bytes) = &reply.body
         {
-            self.check_input("the upstream's reply", bytes.len(), self.limits().crossing())?;
+            self.check_input(REPLY, bytes.len(), self.limits().crossing())?;
         }
         let step =
             self.call(cx.task, budget_ms, |family, store| jobs::advance(family, store, cx, state, event))?;
@@ -215,9 +217,12 @@ impl Version {
 
     /// One call for the items of several.
     pub(crate) fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Result<Call, Fault> {
-        let call = self.call(None, self.limits().call_ms.get(), |family, store| {
-            bulk::merge(family, store, cx, key, items)
-        })?;
+        let bytes = items.iter().map(String::len).sum();
+        let call = self
+            .call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
+                bulk::merge(family, store, cx, key, items)
+            })
+            .map_err(|fault| fault.for_input("the list of tasks", bytes))?;
         answer_rules::call(&call, &self.about.providers)?;
         if call.replay != Replay::Safe || call.shared.is_some() {
             return Err(Fault::bad("merge", "expected a safe call that is not shared again"));
@@ -237,13 +242,17 @@ impl Version {
         items: &[String],
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
-        if let Body::Inline(bytes) = &reply.body {
-            self.check_input("the upstream's reply", bytes.len(), self.limits().crossing())?;
-        }
+        let bytes = match &reply.body {
+            Body::Inline(bytes) => bytes.len(),
+            Body::Blob(_) => 0,
+        };
+        self.check_input(REPLY, bytes, self.limits().crossing())?;
         let affinity = reply.affinity.clone();
-        let mut replies = self.call(None, self.limits().call_ms.get(), |family, store| {
-            bulk::split(family, store, cx, key, items, reply)
-        })?;
+        let mut replies = self
+            .call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
+                bulk::split(family, store, cx, key, items, reply)
+            })
+            .map_err(|fault| fault.for_input(REPLY, bytes))?;
         if replies.len() != items.len() {
             let why =
                 format!("expected a reply or none for each of {} items, got {}", items.len(), replies.len());

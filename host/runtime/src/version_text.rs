@@ -12,7 +12,7 @@ use crate::abi_v1::text;
 use crate::exec::answer_rules;
 use crate::exec::instance::Instance;
 use crate::fault::Fault;
-use crate::version::{REQUEST, Version};
+use crate::version::{REPLY, REQUEST, Version};
 
 /// More tokens than any model writes in one answer. A client may ask for more, and that is no fault of the plugin; a
 /// higher value would only hold more of the customer's credits.
@@ -58,6 +58,7 @@ impl Version {
             return Err(Fault::bad("call", why));
         }
         answer_rules::call(&prepared.call, &[provider])?;
+        answer_rules::plain_call(&prepared.call)?;
         answer_rules::state(&prepared.state, &self.limits())?;
         let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
         Ok(Prepared { max_output_tokens, ..prepared })
@@ -73,7 +74,7 @@ impl Version {
             Body::Inline(bytes) => bytes.len(),
             Body::Blob(_) => 0,
         };
-        self.check_input("the upstream's reply", bytes, self.limits().crossing())?;
+        self.check_input(REPLY, bytes, self.limits().crossing())?;
         let answer = self.call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
             text::whole(family, store, cx, state, reply)
         })?;

@@ -3,7 +3,7 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Credits, Failure, FailureKind, Json, Task, TaskView};
+use gatehouse_model::{Blame, Credits, Failure, FailureKind, Json, Task, TaskView};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
@@ -54,11 +54,9 @@ impl DriverState {
             ended: task.finished,
             failure: failure.map(|failure| Failure {
                 blame: match failure.kind {
-                    FailureKind::Request | FailureKind::Cancelled => gatehouse_model::Blame::Request,
-                    FailureKind::Moderation => gatehouse_model::Blame::Moderation,
-                    FailureKind::Upstream | FailureKind::Timeout | FailureKind::Internal => {
-                        gatehouse_model::Blame::Upstream
-                    }
+                    FailureKind::Request | FailureKind::Cancelled => Blame::Request,
+                    FailureKind::Moderation => Blame::Moderation,
+                    FailureKind::Upstream | FailureKind::Timeout | FailureKind::Internal => Blame::Upstream,
                 },
                 message: failure.message.clone(),
             }),

@@ -4,9 +4,11 @@
 //! `Sent` record before its bytes leave, and its reply is on disk before a plugin sees it. A `Sent` record
 //! without a reply is ambiguous; the call's own policy resolves it, with an audit record.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_media::ExtractError;
 use gatehouse_model::{
     AccountAssignment, BlobId, Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task,
     UnixMs, metric,
@@ -45,17 +47,20 @@ impl DriverState {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
             return self.queue(run, call, self.now()).await;
         }
-        let (slot, _borrowed) = match self.permit_or_park(run, &call).await {
+        let (permit, borrowed) = match self.permit_or_park(run, &call).await {
             Ok(permits) => permits,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
             Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
             Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(PARKED_PAUSE)).await,
         };
         let _in_progress = is_journalled.then(|| self.in_progress.begin_call());
-        run.task.assignment = Some(AccountAssignment {
-            provider: slot.provider().to_owned(),
-            account: slot.account().to_owned(),
-        });
+        if borrowed.is_none() {
+            // A call through another account leaves the task at its own.
+            run.task.assignment = Some(AccountAssignment {
+                provider: permit.provider().to_owned(),
+                account: permit.account().to_owned(),
+            });
+        }
         if is_journalled {
             run.task.phase = Phase::Sent { call: call.clone(), at: self.now() };
             if let Some(outcome) = self.commit(run, None).await? {
@@ -64,7 +69,7 @@ impl DriverState {
         }
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
-        let event = self.send(&slot, &call, &mut run.task).await;
+        let event = self.send(&permit, &call, &mut run.task).await;
         if let Event::Reply(reply) = &event {
             run.not_before = self.not_before(reply);
         }
@@ -106,21 +111,23 @@ impl DriverState {
             }
         };
         let held = run.account_permit.as_ref().filter(|held| held.provider() == call.provider);
-        if let Some(held) = held {
-            if wanted.as_ref().is_none_or(|wanted| wanted == held.account()) {
-                let slot = self.upstream.acquire_call(&call.provider, held.account())?;
-                return Ok((as_called(slot, call), None));
-            }
-            let (borrowed, slot) = self.upstream.acquire_account(&call.provider, wanted.as_deref())?;
-            return Ok((as_called(slot, call), Some(borrowed)));
+        if let Some(held) = held
+            && wanted.as_ref().is_none_or(|wanted| wanted == held.account())
+        {
+            let permit = self.upstream.acquire_call(&call.provider, held.account())?;
+            return Ok((as_called(permit, call), None));
         }
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
-        let account = wanted.as_deref().or_else(|| assigned.map(|assigned| assigned.account.as_str()));
-        let (permit, slot) = self.upstream.acquire_account(&call.provider, account)?;
-        let permit = Arc::new(permit);
-        self.live.keep_account_permit(run.task.id, Arc::clone(&permit));
-        run.account_permit = Some(permit);
-        Ok((as_called(slot, call), None))
+        let assigned = assigned.map(|assigned| assigned.account.as_str());
+        let wanted = wanted.as_deref();
+        let (account, permit) = self.upstream.acquire_account(&call.provider, wanted.or(assigned))?;
+        if assigned.is_some() && wanted.is_some_and(|wanted| assigned != Some(wanted)) {
+            return Ok((as_called(permit, call), Some(account)));
+        }
+        let account = Arc::new(account);
+        self.live.keep_account_permit(run.task.id, Arc::clone(&account));
+        run.account_permit = Some(account);
+        Ok((as_called(permit, call), None))
     }
 
     /// The plugin did not declare the provider, or the operator did not configure it: waiting does not help.
@@ -142,9 +149,9 @@ impl DriverState {
         self.commit_then(run, StepOutcome::Until(due)).await
     }
 
-    async fn send(&self, slot: &CallPermit, call: &Call, task: &mut Task) -> Event {
+    async fn send(&self, permit: &CallPermit, call: &Call, task: &mut Task) -> Event {
         let blobs = self.media.blobs_of(task.blobs.iter().copied());
-        let outcome = self.upstream.call(slot, call, &blobs, task.deadline).await;
+        let outcome = self.upstream.call(permit, call, &blobs, task.deadline).await;
         match outcome {
             Ok(reply) => {
                 task.blobs.extend(reply_blob(&reply));
@@ -178,19 +185,21 @@ impl DriverState {
             Err(_) if bytes.len() as u64 <= max => return Event::Reply(reply),
             Err(_) => return Event::Outage(Outage::TooLarge),
         };
-        let outage = |task: &Task, reason: &dyn std::fmt::Display| {
+        let failed = |task: &Task, outage: Outage, reason: &dyn Display| {
             tracing::warn!(task = %task.id, provider = call.provider, %reason, "a reply could not be cut");
-            Event::Outage(Outage::TooLarge)
+            Event::Outage(outage)
         };
         let cut = match cut {
             Ok(cut) if cut.json.len() as u64 <= max => cut,
             Ok(cut) => {
-                return outage(task, &format_args!("{} bytes remain, at most {max} may", cut.json.len()));
+                let reason = format_args!("{} bytes remain, at most {max} may", cut.json.len());
+                return failed(task, Outage::TooLarge, &reason);
             }
-            Err(error) => return outage(task, &error),
+            Err(error @ ExtractError::Interrupted) => return failed(task, Outage::Broken, &error),
+            Err(error) => return failed(task, Outage::TooLarge, &error),
         };
         if let Err(error) = self.media.keep(&cut.blobs).await {
-            return outage(task, &error);
+            return failed(task, Outage::Broken, &error);
         }
         task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
         Event::Reply(Reply { body: Body::Inline(cut.json.into_bytes()), ..reply })
@@ -205,11 +214,14 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         let verdict = after_crash(&call);
         metrics::counter!(metric::AMBIGUOUS, "policy" => verdict.as_str()).increment(1);
+        let borrowed =
+            call.affinity.as_ref().and_then(|wanted| self.upstream.account_of(&call.provider, wanted));
+        let assigned = run.task.assignment.as_ref().map(|assigned| assigned.account.as_str());
         let audit = format!(
             "ambiguous {} to {} begun at {at} (account {}): {}",
             call.method,
             call.provider,
-            run.task.assignment.as_ref().map_or("none", |assigned| assigned.account.as_str()),
+            borrowed.as_deref().or(assigned).unwrap_or("none"),
             verdict.as_str(),
         );
         tracing::warn!(task = %run.task.id, audit, "call outcome unknown after a restart");

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use gatehouse_media::Probed;
+use gatehouse_media::{Probed, ResultSources};
 use gatehouse_model::{
     Action, Credits, Event, FailedOutcome, InterimView, Media, Outcome, Phase, Probe, Product, Task,
 };
@@ -108,11 +108,24 @@ impl DriverState {
         products: &[Product],
     ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
         run.step_permit = None;
+        let blobs = self.media.blobs_of(run.task.blobs.iter().copied());
+        let mut sources = ResultSources::new(products, blobs);
+        let copied = self.copy_each(run, products, &mut sources).await;
+        self.media.drop_sources(sources).await;
+        copied
+    }
+
+    async fn copy_each(
+        &self,
+        run: &mut RunContext,
+        products: &[Product],
+        sources: &mut ResultSources,
+    ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
         let mut media = Vec::with_capacity(products.len());
         for product in products {
             let copy = tokio::select! {
                 biased;
-                copy = self.copy(run, product) => copy,
+                copy = self.copy(run, product, sources) => copy,
                 () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await.map(Err),
             };
             match copy {
@@ -127,12 +140,16 @@ impl DriverState {
         Ok(Ok(media))
     }
 
-    async fn copy(&self, run: &RunContext, product: &Product) -> Result<Media, String> {
-        let blobs = self.media.blobs_of(run.task.blobs.iter().copied());
+    async fn copy(
+        &self,
+        run: &RunContext,
+        product: &Product,
+        sources: &mut ResultSources,
+    ) -> Result<Media, String> {
         let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
         let mut tries = 1;
         loop {
-            match self.media.save(product, product.edit.as_ref(), provider, &blobs).await {
+            match self.media.save_one_of(sources, product, provider).await {
                 Ok(media) => return Ok(media),
                 Err(error) if error.is_passing() && tries < COPY_TRIES => {
                     self.clock.pause(Duration::from_millis(500 << tries)).await;

@@ -3,12 +3,14 @@
 //! A family that can stop its provider is asked for a call that does so. The call is made once, after the end, and no
 //! crash repeats it: what the provider makes of the job is the operator's cost.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{AccountAssignment, Action, Call, Cause, Event, Phase, Task};
 use gatehouse_runtime::StepRoute;
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, timed_out};
+use gatehouse_upstream::AccountPermit;
 
 use crate::state::DriverState;
 use crate::step::run_context::{RunContext, StepOutcome};
@@ -24,13 +26,11 @@ impl DriverState {
             let told = if stop.is_some() { "is told to stop; " } else { "" };
             format!("out of time: {provider}/{account} {told}what it may still do is the operator's cost")
         });
-        let (task, permit) = (run.durable.clone(), run.account_permit.clone());
+        let (task, account) = (run.durable.clone(), run.account_permit.clone());
         let outcome = self.finish(run, Ending::failed(timed_out()), audit).await?;
         if let (StepOutcome::Ended, Some(call)) = (&outcome, stop) {
-            self.stop_provider(&task, &call).await;
+            self.stop_provider(task, call, account);
         }
-        // The account counts the job until it was told.
-        drop(permit);
         Ok(outcome)
     }
 
@@ -49,14 +49,21 @@ impl DriverState {
         }
     }
 
-    async fn stop_provider(&self, task: &Task, call: &Call) {
-        let account = task.assignment.as_ref().filter(|made| made.provider == call.provider);
-        let Some(account) = account else { return };
-        let Ok(permit) = self.upstream.acquire_call(&account.provider, &account.account) else { return };
+    /// Makes the call beside the step, which has ended: clients hear of the end at once. `account` counts the job until
+    /// its provider was told.
+    fn stop_provider(&self, task: Task, call: Call, account: Option<Arc<AccountPermit>>) {
+        let assigned = task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
+        let Some(assigned) = assigned else { return };
+        let Ok(permit) = self.upstream.acquire_call(&assigned.provider, &assigned.account) else { return };
         let permit = if call.credentials { permit } else { permit.without_credentials() };
-        let blobs = self.media.blobs_of([]);
-        let outcome = self.upstream.call(&permit, call, &blobs, self.now().plus(STOP_TIME)).await;
-        let status = outcome.as_ref().map_or(0, |reply| reply.status);
-        tracing::info!(task = %task.id, provider = call.provider, status, "told the provider to stop");
+        let (upstream, blobs, until) =
+            (self.upstream.clone(), self.media.blobs_of([]), self.now().plus(STOP_TIME));
+        let in_progress = self.in_progress.begin_call();
+        tokio::spawn(async move {
+            let outcome = upstream.call(&permit, &call, &blobs, until).await;
+            let status = outcome.as_ref().map_or(0, |reply| reply.status);
+            tracing::info!(task = %task.id, provider = call.provider, status, "told the provider to stop");
+            drop((account, in_progress));
+        });
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Accepted, BlobId, UnixMs};
+use gatehouse_model::{Accepted, BlobId, TaskId, UnixMs, metric};
 use gatehouse_runtime::{Resolved, StepRoute};
 use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, Rejection};
 
@@ -23,14 +23,13 @@ impl DriverState {
         found: Resolved,
         refers: &References,
     ) -> Result<Resolved, SubmitError> {
-        let parent = refers.parents.first().ok_or_else(no_parent)?;
-        let task = self
-            .store
-            .task(parent.task)?
-            .filter(|task| task.customer == request.key.customer && task.family == found.version.family())
-            .ok_or_else(|| SubmitError::NotFound(format!("no task {}", parent.task)))?;
+        // Without a task, and with one that has ended, the plugin says what is wrong with the request.
+        let Some(task) = refers.tasks.first() else { return Ok(found) };
+        if task.family != found.version.family() {
+            return Err(SubmitError::NotFound(format!("no task {}", task.id)));
+        }
         if task.status.is_final() {
-            return Err(SubmitError::ParentOver { task: task.id, status: task.status });
+            return Ok(found);
         }
         let route = self.plugins.route(&task.family, &task.digest, task.state_version).await;
         match route {
@@ -51,7 +50,7 @@ impl DriverState {
     pub(crate) async fn join(
         &self,
         request: &SubmitRequest,
-        parent: Option<gatehouse_model::TaskId>,
+        parent: Option<TaskId>,
         accepted: Accepted,
         blobs: Vec<BlobId>,
         idempotency: Option<Idempotency>,
@@ -76,8 +75,7 @@ impl DriverState {
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
                 self.live.wake(task, now);
-                metrics::counter!(gatehouse_model::metric::TASKS_JOINED, "model" => accepted.model)
-                    .increment(1);
+                metrics::counter!(metric::TASKS_JOINED, "model" => accepted.model).increment(1);
                 Ok(Receipt { task, repeated: false })
             }
             Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),

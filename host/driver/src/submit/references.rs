@@ -21,7 +21,10 @@ const MAX_NAMES: usize = 64;
 const SHOWN: usize = 100;
 
 /// The tasks and names of a request.
+#[derive(Default)]
 pub(crate) struct References {
+    /// The tasks behind `parents`, in the same order.
+    pub(crate) tasks: Vec<Task>,
     pub(crate) parents: Vec<Parent>,
     pub(crate) owned: Vec<OwnedName>,
     /// Blobs made of the parents' results; the new task's, if it is accepted.
@@ -36,21 +39,31 @@ impl DriverState {
         found: &Resolved,
         body: &Json,
     ) -> Result<References, SubmitError> {
-        let mut refers = References { parents: Vec::new(), owned: Vec::new(), adopted: Vec::new() };
+        let mut refers = References::default();
         let Some(surface) = found.version.surface(request.surface) else { return Ok(refers) };
         // Most surfaces refer to nothing in the body, which then is not parsed here.
         let in_body = matches!(surface.parent, ParentAt::Field(_)) || !surface.names.is_empty();
         let body: Value = if in_body { serde_json::from_str(body).unwrap_or_default() } else { Value::Null };
-        let tasks = self.parent_tasks(request, surface, &body)?;
-        for task in tasks {
-            let media = self.adopt(&task, &mut refers.adopted).await?;
-            refers.parents.push(self.parent_of(&task, media));
-        }
+        refers.tasks = self.parent_tasks(request, surface, &body)?;
         let names = names(&body, &surface.names)?;
         if !names.is_empty() {
             refers.owned = self.store.owned_names(&request.key.customer, &names)?;
         }
+        // Last: whatever fails before leaves no blob behind.
+        if let Err(error) = self.adopt_results(&mut refers).await {
+            self.media.drop_blobs(&refers.adopted).await;
+            return Err(error);
+        }
         Ok(refers)
+    }
+
+    /// Makes blobs of the results of the tasks.
+    async fn adopt_results(&self, refers: &mut References) -> Result<(), SubmitError> {
+        for task in &refers.tasks {
+            let media = self.adopt(task, &mut refers.adopted).await?;
+            refers.parents.push(self.parent_of(task, media));
+        }
+        Ok(())
     }
 
     fn parent_tasks(

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use gatehouse_media::{ExtractError, Extracted};
 use gatehouse_model::{
     Accepted, BlobId, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal, Submission,
-    Task, TaskFailure, TaskId, UnixMs,
+    Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
@@ -25,7 +25,7 @@ use crate::state::{DriverState, ShutdownState};
 use crate::submit::references::References;
 
 /// 96 bits: no two customers of a gateway share a pseudonym by chance.
-const PSEUDONYM_CHARACTERS: usize = 24;
+const PSEUDONYM_BYTES: usize = 12;
 
 impl Driver {
     /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
@@ -93,7 +93,10 @@ impl DriverState {
         let outcome = if joins {
             self.join(request, parent, accepted, kept, idempotency, now).await
         } else {
-            self.add(request, resolved, accepted, kept, idempotency, seed, now).await
+            match self.new_task(request, &resolved, accepted, seed, now) {
+                Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await,
+                Err(error) => Err(error),
+            }
         };
         if outcome.as_ref().map_or(true, |receipt| receipt.repeated) {
             self.media.drop_blobs(&new).await;
@@ -102,23 +105,17 @@ impl DriverState {
     }
 
     /// Adds the task of an accepted request.
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the new task")]
     async fn add(
         &self,
-        request: &SubmitRequest,
+        task: Task,
         resolved: Resolved,
-        accepted: Accepted,
-        blobs: Vec<BlobId>,
         idempotency: Option<Idempotency>,
-        seed: u64,
-        now: UnixMs,
     ) -> Result<Receipt, SubmitError> {
-        let task = Task { blobs, ..self.new_task(request, &resolved, accepted, seed, now)? };
-        let model = task.model.clone();
+        let (model, created) = (task.model.clone(), task.created);
         match self.execute(Command::Submit { task: Box::new(task), idempotency }).await? {
             Ok(Applied::Submitted(id)) => {
-                self.live.add(id, Some(resolved.version), None, now);
-                metrics::counter!(gatehouse_model::metric::TASKS_ACCEPTED, "model" => model).increment(1);
+                self.live.add(id, Some(resolved.version), None, created);
+                metrics::counter!(metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })
             }
             Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
@@ -251,8 +248,7 @@ impl DriverState {
 
     /// A customer as plugins name it: stable in one gateway, and of no use outside of it.
     pub(crate) fn pseudonym(&self, customer: &CustomerId) -> String {
-        let signature = self.pepper.sign(&[b"customer", customer.0.as_bytes()]);
-        Digest(signature).to_string()[..PSEUDONYM_CHARACTERS].to_owned()
+        Digest(self.pepper.sign(&[b"customer", customer.0.as_bytes()])).prefix(PSEUDONYM_BYTES)
     }
 
     fn time_limit(&self, model: &str) -> Duration {

@@ -4,28 +4,18 @@
 //! its deadline, so the clock tells how many there are.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, SubmitRequest};
-use gatehouse_harness::{Provider, Received, TestClock, puppet, reply};
-use gatehouse_model::{Credits, Key, Status, Task, TaskId, UnixMs};
+use gatehouse_harness::{Received, reply};
+use gatehouse_model::{Credits, Status, TaskId};
 use serde_json::{Value, json};
 
-use crate::support::{Process, customer};
+use crate::support::PuppetTest;
 
-const NOW: u64 = 1_767_225_600_000;
 const WINDOW_MS: u64 = 100;
+/// Between the calls of two groups.
+const SPACING: Duration = Duration::from_secs(1);
 const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
-const PATIENCE: Duration = Duration::from_secs(60);
-
-struct BulkTest {
-    clock: Arc<TestClock>,
-    provider: Provider,
-    process: Process,
-    key: Arc<Key>,
-    _data: tempfile::TempDir,
-}
 
 /// Answers a merged call with the number of each item, but for those it does not know.
 fn answer(received: &Received) -> gatehouse_harness::Reply {
@@ -41,25 +31,9 @@ fn answer(received: &Received) -> gatehouse_harness::Reply {
     reply(200, &[], serde_json::to_string(&answers).expect("JSON"))
 }
 
-impl BulkTest {
+impl PuppetTest {
     async fn start() -> Self {
-        Self::with(answer).await
-    }
-
-    async fn with(script: impl Fn(&Received) -> gatehouse_harness::Reply + Send + Sync + 'static) -> Self {
-        let provider = Provider::start(script).await;
-        let data = tempfile::tempdir().expect("a folder");
-        let clock = TestClock::at(NOW);
-        let providers = json!({"trap": {
-            "base_url": provider.url(),
-            "concurrency": 200,
-            "accounts": {"main": {"secret": {"env": "KEY"}}},
-        }});
-        let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
-        let process = Process::start(data.path(), providers, config, clock.clone()).await;
-        process.plugins.install(puppet()).expect("the plugin");
-        let key = customer(&process.store, UnixMs(NOW)).await;
-        Self { clock, provider, process, key, _data: data }
+        Self::with(answer, &["main"]).await
     }
 
     /// A task whose second call is shared.
@@ -68,15 +42,7 @@ impl BulkTest {
             "replay": "safe", "path": format!("/own/{item}"), "shared": {"key": key, "item": item},
         });
         let steps = json!([{"call": {"path": "/first"}}, {"call": shared}]);
-        let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
-        let request = SubmitRequest {
-            key: Arc::clone(&self.key),
-            surface: "images.generate",
-            parent: None,
-            body: CheckedBody::parse(body, None).expect("an object"),
-            idempotency: None,
-        };
-        self.process.driver.submit(request).await.expect("a receipt").task
+        self.run(&steps).await
     }
 
     async fn submit_all(&self, key: &str, items: impl IntoIterator<Item = String>) -> Vec<(TaskId, String)> {
@@ -94,19 +60,11 @@ impl BulkTest {
         self.clock.advance_ms(WINDOW_MS);
     }
 
-    async fn end_of(&self, task: TaskId) -> Task {
-        self.process.driver.task_when_over(&self.key, task, PATIENCE).await.expect("readable").expect("known")
-    }
-
     /// Everything the task's plugin was shown.
     async fn seen_by(&self, task: TaskId) -> String {
         let task = self.end_of(task).await;
         assert_eq!(task.status, Status::Completed, "{:?}", task.failure);
         String::from_utf8(task.public).expect("text")
-    }
-
-    fn calls(&self, path: &str) -> usize {
-        self.provider.received().iter().filter(|request| request.path().starts_with(path)).count()
     }
 }
 
@@ -116,7 +74,7 @@ fn items(count: usize) -> impl Iterator<Item = String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_tasks_make_one_call_and_each_gets_its_own_reply() {
-    let test = BulkTest::start().await;
+    let test = PuppetTest::start().await;
     let tasks = test.submit_all("poll", items(50)).await;
     test.close_window(50).await;
     for (task, item) in tasks {
@@ -129,7 +87,7 @@ async fn fifty_tasks_make_one_call_and_each_gets_its_own_reply() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_task_alone_makes_its_own_call() {
-    let test = BulkTest::start().await;
+    let test = PuppetTest::start().await;
     let task = test.submit("poll", "item").await;
     test.close_window(1).await;
     assert!(test.seen_by(task).await.contains("own /own/item"));
@@ -138,7 +96,7 @@ async fn one_task_alone_makes_its_own_call() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_another_key_are_another_call() {
-    let test = BulkTest::start().await;
+    let test = PuppetTest::start().await;
     let mut tasks = test.submit_all("poll", items(2)).await;
     tasks.extend(test.submit_all("status", items(2)).await);
     test.clock.armed_times(Duration::from_millis(WINDOW_MS), 2).await;
@@ -151,7 +109,7 @@ async fn calls_of_another_key_are_another_call() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_without_a_reply_makes_its_own_call() {
-    let test = BulkTest::start().await;
+    let test = PuppetTest::start().await;
     let tasks = test.submit_all("poll", ["item1", "lost", "item2"].map(str::to_owned)).await;
     test.close_window(3).await;
     for (task, item) in tasks {
@@ -165,7 +123,7 @@ async fn a_task_without_a_reply_makes_its_own_call() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_cannot_be_merged_or_split_are_made_one_by_one() {
     for (key, bulk) in [("lazy merge", 0), ("lazy split", 1)] {
-        let test = BulkTest::start().await;
+        let test = PuppetTest::start().await;
         let tasks = test.submit_all(key, items(3)).await;
         test.close_window(3).await;
         for (task, item) in tasks {
@@ -178,11 +136,14 @@ async fn calls_that_cannot_be_merged_or_split_are_made_one_by_one() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_merged_call_that_nobody_answers_is_made_one_by_one() {
-    let test = BulkTest::with(|received| {
-        // A body that ends before its announced length: the connection breaks.
-        let cut = [("content-length", "1000")];
-        if received.path() == "/bulk" { reply(200, &cut, "{") } else { answer(received) }
-    })
+    let test = PuppetTest::with(
+        |received| {
+            // A body that ends before its announced length: the connection breaks.
+            let cut = [("content-length", "1000")];
+            if received.path() == "/bulk" { reply(200, &cut, "{") } else { answer(received) }
+        },
+        &["main"],
+    )
     .await;
     let tasks = test.submit_all("poll", items(3)).await;
     test.close_window(3).await;
@@ -194,8 +155,50 @@ async fn a_merged_call_that_nobody_answers_is_made_one_by_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_whose_reply_is_too_large_is_halved() {
+    let too_large = vec![b' '; 9 << 20];
+    let test = PuppetTest::with(
+        move |received| {
+            let items = received.text().matches("item").count();
+            // The name of the field is one of them.
+            if items > 3 { reply(200, &[], too_large.clone()) } else { answer(received) }
+        },
+        &["main"],
+    )
+    .await;
+    let tasks = test.submit_all("poll", items(5)).await;
+    test.close_window(5).await;
+    let mut own = 0;
+    for (task, item) in tasks {
+        let seen = test.seen_by(task).await;
+        own += usize::from(seen.contains(&format!("own /own/{item}")));
+        assert!(seen.contains(&format!("answer to {item}")) || own == 1, "{seen}");
+    }
+    // Five, then two and three; three are too many again: one alone and two.
+    assert_eq!((test.calls("/bulk"), test.calls("/own"), own), (4, 1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_of_one_key_are_a_second_apart() {
+    let test = PuppetTest::start().await;
+    let first = test.submit_all("poll", items(2)).await;
+    test.close_window(2).await;
+    for (task, item) in first {
+        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
+    }
+    let next = test.submit_all("poll", items(2)).await;
+    test.clock.armed_times(TIME_LIMIT, 2).await;
+    test.clock.armed(SPACING).await;
+    test.clock.advance(SPACING);
+    for (task, item) in next {
+        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
+    }
+    assert_eq!((test.calls("/bulk"), test.calls("/own")), (2, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_whose_time_is_over_leaves_its_group() {
-    let test = BulkTest::start().await;
+    let test = PuppetTest::start().await;
     let tasks = test.submit_all("poll", items(2)).await;
     test.clock.armed_times(TIME_LIMIT, 2).await;
     test.clock.advance(TIME_LIMIT);
@@ -209,7 +212,7 @@ async fn a_task_whose_time_is_over_leaves_its_group() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_waits_for_no_others() {
-    let test = BulkTest::start().await;
+    let test = PuppetTest::start().await;
     let tasks = test.submit_all("poll", items(3)).await;
     test.clock.armed_times(TIME_LIMIT, 3).await;
     // The clock stands still: only the shutdown ends the window.

@@ -1,5 +1,6 @@
 //! The driver with its real parts: store, runtime, upstream, media, a real plugin and a simulated provider.
 
+mod accounts;
 mod bulk_calls;
 mod cancels;
 mod submissions;

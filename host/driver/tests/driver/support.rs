@@ -3,17 +3,20 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use gatehouse_driver::{Config, Driver, Parts};
-use gatehouse_harness::TestSeed;
+use gatehouse_driver::{CheckedBody, Config, Driver, Parts, SubmitRequest};
+use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
-use gatehouse_model::{ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pepper, Secret, Seed, UnixMs};
+use gatehouse_model::{
+    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pepper, Secret, Seed, Task, TaskId, UnixMs,
+};
 use gatehouse_runtime::{Limits, PluginService};
 use gatehouse_sandbox::Sandbox;
 use gatehouse_store::Store;
 use gatehouse_tasks::Command;
 use gatehouse_upstream::{SystemResolver, Upstream};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What the customer has at first.
 const DEPOSIT: Credits = Credits(100_000_000);
@@ -108,4 +111,64 @@ pub(crate) async fn customer(store: &Store, at: UnixMs) -> Arc<Key> {
         store.execute(command).await.expect("a store").expect("allowed");
     }
     Arc::new(key)
+}
+
+/// A task of this test may take so long, real time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A driver with the puppet and its provider `trap`. The clock stands still until the test moves it.
+pub(crate) struct PuppetTest {
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) provider: Provider,
+    pub(crate) process: Process,
+    pub(crate) key: Arc<Key>,
+    _data: tempfile::TempDir,
+}
+
+impl PuppetTest {
+    /// What the provider answers, and its accounts, the first one preferred.
+    pub(crate) async fn with(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        accounts: &[&str],
+    ) -> Self {
+        const NOW: u64 = 1_767_225_600_000;
+        let provider = Provider::start(script).await;
+        let data = tempfile::tempdir().expect("a folder");
+        let clock = TestClock::at(NOW);
+        let accounts: Map<String, Value> = (0..)
+            .zip(accounts)
+            .map(|(priority, name)| {
+                ((*name).to_owned(), json!({"secret": {"env": "KEY"}, "priority": priority}))
+            })
+            .collect();
+        let providers =
+            json!({"trap": {"base_url": provider.url(), "concurrency": 200, "accounts": accounts}});
+        let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
+        let process = Process::start(data.path(), providers, config, clock.clone()).await;
+        process.plugins.install(puppet()).expect("the plugin");
+        let key = customer(&process.store, UnixMs(NOW)).await;
+        Self { clock, provider, process, key, _data: data }
+    }
+
+    /// Submits a task that takes these steps.
+    pub(crate) async fn run(&self, steps: &Value) -> TaskId {
+        let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
+        let request = SubmitRequest {
+            key: Arc::clone(&self.key),
+            surface: "images.generate",
+            parent: None,
+            body: CheckedBody::parse(body, None).expect("an object"),
+            idempotency: None,
+        };
+        self.process.driver.submit(request).await.expect("a receipt").task
+    }
+
+    pub(crate) async fn end_of(&self, task: TaskId) -> Task {
+        self.process.driver.task_when_over(&self.key, task, PATIENCE).await.expect("readable").expect("known")
+    }
+
+    /// Calls to paths that begin like this.
+    pub(crate) fn calls(&self, path: &str) -> usize {
+        self.provider.received().iter().filter(|request| request.path().starts_with(path)).count()
+    }
 }

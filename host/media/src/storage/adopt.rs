@@ -18,6 +18,12 @@ impl MediaStore {
         if !self.0.objects.copy(&from, &blob_path(id)).await? {
             return Ok(None);
         }
-        Ok(self.facts_of(id).await?.map(|facts| (id, facts)))
+        match self.facts_of(id).await {
+            Ok(Some(facts)) => Ok(Some((id, facts))),
+            unread => {
+                self.drop_blobs(&[id]).await;
+                unread.map(|_| None)
+            }
+        }
     }
 }

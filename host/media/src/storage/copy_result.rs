@@ -10,6 +10,7 @@ use std::time::Duration;
 use gatehouse_model::{BlobId, Edit, Media, MediaId, MediaKind, Product, metric};
 
 use crate::edit::apply::{EditError, Edited, Stored};
+use crate::ingest::data_url;
 use crate::links::signed_link;
 use crate::probe::facts::{self, SNIFFED, sniff};
 use crate::storage::media_store::{MediaStore, blob_path};
@@ -19,7 +20,7 @@ use crate::storage::task_blobs::TaskBlobs;
 use crate::storage::writer::Writer;
 
 impl MediaStore {
-    /// Copies one product of `provider`, edited if asked to; its link lives from now on for the configured hours. Type
+    /// Copies one product of `provider`, edited as it asks; its link lives from now on for the configured hours. Type
     /// and length are those of the edited bytes.
     ///
     /// # Errors
@@ -27,11 +28,10 @@ impl MediaStore {
     pub async fn save(
         &self,
         product: &Product,
-        edit: Option<&Edit>,
         provider: &str,
         blobs: &TaskBlobs,
     ) -> Result<Media, SaveError> {
-        match edit {
+        match &product.edit {
             None => self.save_whole(product, provider, blobs).await,
             Some(edit) => self.save_edited(product, edit, provider, blobs).await,
         }
@@ -73,6 +73,16 @@ impl MediaStore {
         let saved = self.save_edit_of(&stored, product, edit).await;
         self.drop_blobs(&[id]).await;
         saved
+    }
+
+    /// The same for several products that are copied from it.
+    pub(crate) async fn keep_source(
+        &self,
+        product: &Product,
+        provider: &str,
+        blobs: &TaskBlobs,
+    ) -> Result<BlobId, SaveError> {
+        self.store_source(product, provider, blobs).await.map(|(id, _)| id)
     }
 
     /// Keeps a source as a blob that no task owns.
@@ -139,6 +149,11 @@ impl MediaStore {
         let path = signed_link::path(&signed_link::name(id, &mime), expires);
         (Media { id, mime, bytes: 0, expires }, Writer::new(&self.0.objects, path))
     }
+}
+
+/// Whether a source is fetched, and neither at hand nor a blob already.
+pub(crate) fn is_fetched(source: &str) -> bool {
+    !source.starts_with("blob:") && data_url::uri_payload(source.as_bytes()).is_none()
 }
 
 async fn finish(media: &mut Media, writer: Writer) -> Result<(), Error> {

@@ -4,6 +4,7 @@ mod adopt;
 pub(crate) mod copy_result;
 pub(crate) mod media_store;
 pub(crate) mod objects;
+pub(crate) mod shared_source;
 pub(crate) mod source;
 pub(crate) mod sweep;
 pub(crate) mod task_blobs;

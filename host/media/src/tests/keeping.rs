@@ -69,7 +69,7 @@ async fn a_sweep_takes_what_is_over_and_nothing_else() {
         Product { source: format!("data:;base64,{}", base64_of(&png(2, 2))), mime: None, edit: None };
     let kept = blob(&test, b"blob");
     test.media.keep(std::slice::from_ref(&kept)).await.unwrap();
-    test.media.save(&product, None, "p", &test.media.blobs_of([])).await.unwrap();
+    test.media.save(&product, "p", &test.media.blobs_of([])).await.unwrap();
     // A leftover of an upload that a crash cut off, in the blobs' day.
     let day = UnixMs(NEW_YEAR).day();
     let leftover = test.folder.path().join(format!("media/blobs/{day}/blob_X#1"));

@@ -11,7 +11,7 @@ async fn saved(test: &TestMedia, bytes: &[u8]) -> Media {
     let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
     test.media.keep(&[NewBlob::new(id, Bytes::copy_from_slice(bytes))]).await.unwrap();
     let product = Product { source: format!("blob:{id}"), mime: None, edit: None };
-    test.media.save(&product, None, "p", &test.media.blobs_of([id])).await.unwrap()
+    test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap()
 }
 
 /// (name, expires, signature) of a link.

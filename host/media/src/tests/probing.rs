@@ -93,7 +93,7 @@ async fn our_own_links_are_read_without_a_request() {
     let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
     test.media.keep(&[NewBlob::new(id, png(64, 48).into())]).await.unwrap();
     let product = Product { source: format!("blob:{id}"), mime: None, edit: None };
-    let media = test.media.save(&product, None, "p", &test.media.blobs_of([id])).await.unwrap();
+    let media = test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap();
     for base in ["http://127.0.0.1:9", "https://gateway.example.com"] {
         let link = test.media.link(base, &media);
         assert_eq!(facts(&test, &link).await.unwrap().width, Some(64), "{base}");

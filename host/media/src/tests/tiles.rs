@@ -16,6 +16,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::edit::tile::tile;
+use crate::storage::shared_source::ResultSources;
 use crate::storage::source::SaveError;
 
 const PLENTY: u64 = 64 * 1024 * 1024;
@@ -168,8 +169,8 @@ fn a_colour_profile_stays_and_an_orientation_is_applied() {
 
 async fn save(test: &TestMedia, source: &[u8], edit: Tile, mime: Option<&str>) -> Result<Media, String> {
     let source = format!("data:image/png;base64,{}", STANDARD.encode(source));
-    let product = Product { source, mime: mime.map(str::to_owned), edit: None };
-    let saved = test.media.save(&product, Some(&Edit::Tile(edit)), "p", &test.media.blobs_of([])).await;
+    let product = Product { source, mime: mime.map(str::to_owned), edit: Some(Edit::Tile(edit)) };
+    let saved = test.media.save(&product, "p", &test.media.blobs_of([])).await;
     saved.map_err(|error| match error {
         SaveError::Lost(reason) => reason,
         other => panic!("{other}"),
@@ -278,4 +279,54 @@ proptest! {
             prop_assert!(picture.width() > 0 && picture.height() > 0);
         }
     }
+}
+
+#[tokio::test]
+async fn a_grid_and_its_tiles_are_fetched_once() {
+    let whole = grid(&[0, 8], &[0, 4], 16, 8);
+    let bytes = file(&whole, ImageFormat::Png);
+    let shown = bytes.clone();
+    let server = serve(move |path| match path {
+        "/grid" => (200, "image/png", shown.clone()),
+        "/other" => (200, "image/png", png(2, 2)),
+        _ => (404, "text/plain", vec![]),
+    })
+    .await;
+    let test = TestMedia::new(&[server.address]);
+    let part = |path: &str, edit: Option<Tile>| Product {
+        source: format!("{}{path}", server.url()),
+        mime: None,
+        edit: edit.map(Edit::Tile),
+    };
+    let numbers = [(0, 0), (1, 0), (0, 1), (1, 1)];
+    let mut products: Vec<_> =
+        numbers.iter().map(|&(column, row)| part("/grid", Some(wanted(column, row, 2, 2)))).collect();
+    products.extend([part("/grid", None), part("/other", None)]);
+    let mut sources = ResultSources::new(&products, test.media.blobs_of([]));
+    let mut saved = vec![];
+    for product in &products {
+        saved.push(test.media.save_one_of(&mut sources, product, "p").await.unwrap());
+    }
+    let paths: Vec<_> = server.received().iter().map(|request| request.path().to_owned()).collect();
+    assert_eq!(paths, ["/grid", "/other"]);
+    for (media, (column, row)) in saved.iter().zip(numbers) {
+        let cut = image::load_from_memory(&content(&test, media).await).unwrap();
+        assert!(cut.pixels().all(|(.., pixel)| near(pixel, colour(column.into(), row.into()), 0)));
+    }
+    assert_eq!(content(&test, &saved[4]).await, bytes);
+    assert_eq!(test.files().len(), 7, "six results and the grid that the tiles were cut from");
+    test.media.drop_sources(sources).await;
+    assert!(test.files().iter().all(|file| file.starts_with("media/")), "{:?}", test.files());
+
+    // A source that is lost is asked for again, by each of its products.
+    let lost = [part("/gone", None), part("/gone", Some(wanted(0, 0, 2, 2)))];
+    let mut sources = ResultSources::new(&lost, test.media.blobs_of([]));
+    for product in &lost {
+        let error = test.media.save_one_of(&mut sources, product, "p").await.unwrap_err();
+        assert!(
+            matches!(&error, SaveError::Lost(reason) if reason.ends_with("the server answered 404")),
+            "{error}"
+        );
+    }
+    assert_eq!(test.files().len(), 6);
 }

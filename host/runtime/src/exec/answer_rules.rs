@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_model::{
     About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload, Probe,
-    Product, Refusal, Replay, Step, Target, UnixMs,
+    Product, Reading, Refusal, Replay, Step, Target, UnixMs,
 };
 use serde::de::IgnoredAny;
 
@@ -224,7 +224,7 @@ fn affinity(what: &'static str, affinity: Option<&str>) -> Result<(), Fault> {
 }
 
 pub(crate) fn json(what: &'static str, text: &str) -> Result<(), Fault> {
-    serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| not_json(what, &error))
+    json_bytes(what, text.as_bytes())
 }
 
 fn not_json(what: &'static str, error: &serde_json::Error) -> Fault {
@@ -281,6 +281,20 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     }
 }
 
+/// A text call is answered while its client waits, through any account of its route.
+pub(crate) fn plain_call(call: &Call) -> Result<(), Fault> {
+    let special = [
+        (call.affinity.is_some(), "an affinity"),
+        (call.shared.is_some(), "a shared call"),
+        (!call.credentials, "a call without credentials"),
+        (call.reading != Reading::Whole, "a reply that is saved or cut"),
+    ];
+    match special.iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, what)) => Err(Fault::bad("call", format!("expected a plain call for text, got {what}"))),
+        None => Ok(()),
+    }
+}
+
 /// A path stays below the provider's base URL; a full URL is http(s).
 fn target(target: &Target) -> Result<(), Fault> {
     let text = match target {
@@ -330,4 +344,40 @@ fn header(header: &Header) -> Result<(), Fault> {
         return Err(Fault::bad("headers", format!("the value of {shown:?} has control characters")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::Shared;
+
+    use super::*;
+
+    #[test]
+    fn a_text_call_asks_for_nothing_that_its_route_decides() {
+        let plain = || Call {
+            provider: "openai".to_owned(),
+            affinity: None,
+            method: "POST".to_owned(),
+            target: Target::Path("/v1/chat/completions".to_owned()),
+            headers: Vec::new(),
+            body: Payload::None,
+            timeout_ms: 1000,
+            replay: Replay::Once,
+            reading: Reading::Whole,
+            credentials: true,
+            shared: None,
+        };
+        assert_eq!(plain_call(&plain()), Ok(()));
+        let shared = Shared { key: "poll".to_owned(), item: "1".to_owned() };
+        for (call, words) in [
+            (Call { affinity: Some("a1".to_owned()), ..plain() }, "an affinity"),
+            (Call { shared: Some(shared), ..plain() }, "a shared call"),
+            (Call { credentials: false, ..plain() }, "without credentials"),
+            (Call { reading: Reading::Cut, ..plain() }, "saved or cut"),
+            (Call { reading: Reading::Saved, ..plain() }, "saved or cut"),
+        ] {
+            let fault = plain_call(&call).unwrap_err().to_string();
+            assert!(fault.contains("expected a plain call for text") && fault.contains(words), "{fault}");
+        }
+    }
 }

@@ -74,8 +74,8 @@ impl Credential {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
             (Kind::None, Kind::None) => true,
-            (Kind::Fixed(location, secret), Kind::Fixed(other_slot, other_secret)) => {
-                (location, secret) == (other_slot, other_secret)
+            (Kind::Fixed(location, secret), Kind::Fixed(other_location, other_secret)) => {
+                (location, secret) == (other_location, other_secret)
             }
             (
                 Kind::Jwt { key_id, secret, lifetime_s },

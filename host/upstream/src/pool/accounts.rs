@@ -19,7 +19,7 @@ use crate::response::redact::Redactor;
 /// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
 /// 96 bits: two accounts of one gateway never share an affinity by chance.
-const AFFINITY_CHARACTERS: usize = 24;
+const AFFINITY_BYTES: usize = 12;
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 
@@ -261,9 +261,7 @@ fn lock(states: &States) -> MutexGuard<'_, Vec<(String, AccountState)>> {
 /// An account as plugins name it: a digest, so that an operator's name for an account reaches no client.
 #[must_use]
 pub fn affinity(provider: &str, account: &str) -> Affinity {
-    let mut digest = Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).to_string();
-    digest.truncate(AFFINITY_CHARACTERS);
-    digest
+    Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).prefix(AFFINITY_BYTES)
 }
 
 /// Which accounts will do.

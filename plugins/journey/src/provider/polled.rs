@@ -1,6 +1,7 @@
 //! The answer to a poll: what the record of the task says.
 
 use gatehouse_sdk::{Failure, Reply};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::job::Job;
@@ -38,9 +39,13 @@ pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled {
     if reply.text().trim().is_empty() {
         return Polled::Missing;
     }
-    match reply.json::<Option<Task>>() {
-        Ok(Some(task)) => read(&task, job),
-        Ok(None) => Polled::Missing,
+    match reply.json::<Value>() {
+        Ok(Value::Null) => Polled::Missing,
+        Ok(record @ Value::Object(_)) => match Task::deserialize(record) {
+            Ok(task) => read(&task, job),
+            Err(error) => Polled::Faulty(error.to_string()),
+        },
+        Ok(_) => Polled::Faulty("the answer is no record of a task".to_owned()),
         Err(error) => Polled::Faulty(error.to_string()),
     }
 }
@@ -63,13 +68,4 @@ fn read(task: &Task, job: &Job) -> Polled {
         // "IN_PROGRESS", and whatever newer words mean: the host's deadline ends what never ends.
         _ => Polled::Running(Status::InProgress, task.progress()),
     }
-}
-
-/// The record of one task out of a list, as the answer to its own poll.
-pub(crate) fn record_of<'a>(list: &'a [Value], id: &str) -> Option<&'a Value> {
-    list.iter().find(|record| match &record["id"] {
-        Value::String(known) => known == id,
-        Value::Number(known) => known.to_string() == id,
-        _ => false,
-    })
 }

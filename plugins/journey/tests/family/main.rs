@@ -1,7 +1,16 @@
 //! The family as the host meets it: every script runs natively and as the built component.
 
+mod billing;
+mod checks;
+mod codes;
+mod follow_ups;
+mod modal;
+mod polling;
+mod refusals;
+mod results;
 mod submissions;
 mod support;
+mod views;
 
 use std::sync::LazyLock;
 

@@ -4,12 +4,15 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use gatehouse_model::{Digest, Reply, UnixMs};
 use tokio::sync::oneshot;
 
 /// Calls of one group. A larger one is closed, and the next call begins another.
-pub(crate) const MAX_MEMBERS: usize = 100;
+pub(crate) const MAX_MEMBERS: usize = 5000;
+/// Between the ends of two groups of one key: a provider that lists many tasks is asked once a second for an account.
+pub(crate) const SPACING: Duration = Duration::from_secs(1);
 
 /// What calls have in common that become one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +50,8 @@ pub(crate) struct CallGroups(Arc<Mutex<Groups>>);
 #[derive(Default)]
 struct Groups {
     open: HashMap<GroupKey, Group>,
+    /// Before when the next group of a key does not end.
+    resting: HashMap<GroupKey, UnixMs>,
     /// Groups so far.
     count: u64,
 }
@@ -61,7 +66,7 @@ impl CallGroups {
     /// Adds a call to the open group of its key. The first call opens the group, and its caller closes it.
     pub(crate) fn join(&self, key: &GroupKey, member: Member) -> Option<OpenGroup> {
         let mut groups = lock(&self.0);
-        let Groups { open, count } = &mut *groups;
+        let Groups { open, resting, count } = &mut *groups;
         match open.entry(key.clone()) {
             Entry::Occupied(mut entry) => {
                 entry.get_mut().members.push(member);
@@ -76,7 +81,9 @@ impl CallGroups {
                 let (full, filled) = oneshot::channel();
                 *count += 1;
                 entry.insert(Group { number: *count, members: vec![member], full });
-                Some(OpenGroup { groups: Arc::clone(&self.0), key: key.clone(), number: *count, filled })
+                let not_before = resting.get(key).copied();
+                let groups = Arc::clone(&self.0);
+                Some(OpenGroup { groups, key: key.clone(), number: *count, not_before, filled })
             }
         }
     }
@@ -87,6 +94,7 @@ pub(crate) struct OpenGroup {
     groups: Arc<Mutex<Groups>>,
     key: GroupKey,
     number: u64,
+    not_before: Option<UnixMs>,
     filled: oneshot::Receiver<Vec<Member>>,
 }
 
@@ -95,8 +103,20 @@ impl OpenGroup {
         &self.key
     }
 
+    /// Before when the group should not end, unless it is full.
+    pub(crate) fn not_before(&self) -> Option<UnixMs> {
+        self.not_before
+    }
+
+    /// Its call is made at this moment, so the next group of the key ends later.
+    pub(crate) fn rest(&self, now: UnixMs) {
+        let resting = &mut lock(&self.groups).resting;
+        resting.retain(|_, until| *until > now);
+        resting.insert(self.key.clone(), now.plus(SPACING));
+    }
+
     /// Closes the group once it is full or `end` comes, whichever is first.
-    pub(crate) async fn close(mut self, end: impl Future<Output = ()>) -> Vec<Member> {
+    pub(crate) async fn close(&mut self, end: impl Future<Output = ()>) -> Vec<Member> {
         tokio::select! {
             biased;
             members = &mut self.filled => return members.unwrap_or_default(),
@@ -152,10 +172,10 @@ mod tests {
     #[tokio::test]
     async fn calls_of_one_key_are_one_group_in_order() {
         let groups = CallGroups::default();
-        let first = groups.join(&key("a"), member(1).0).expect("opened");
-        let other = groups.join(&key("b"), member(2).0).expect("another key");
+        let mut first = groups.join(&key("a"), member(1).0).expect("opened");
+        let mut other = groups.join(&key("b"), member(2).0).expect("another key");
         let elsewhere = GroupKey { account: "second".to_owned(), ..key("a") };
-        let elsewhere = groups.join(&elsewhere, member(3).0).expect("another account");
+        let mut elsewhere = groups.join(&elsewhere, member(3).0).expect("another account");
         assert!(groups.join(&key("a"), member(4).0).is_none());
         assert_eq!(items(&first.close(ready(())).await), ["1", "4"]);
         assert_eq!(items(&other.close(ready(())).await), ["2"]);
@@ -166,13 +186,28 @@ mod tests {
     #[tokio::test]
     async fn a_full_group_waits_no_longer() {
         let groups = CallGroups::default();
-        let first = groups.join(&key("a"), member(0).0).expect("opened");
+        let mut first = groups.join(&key("a"), member(0).0).expect("opened");
         for item in 1..MAX_MEMBERS {
             assert!(groups.join(&key("a"), member(item).0).is_none());
         }
-        let next = groups.join(&key("a"), member(MAX_MEMBERS).0).expect("another group");
+        let mut next = groups.join(&key("a"), member(MAX_MEMBERS).0).expect("another group");
         assert_eq!(first.close(pending()).await.len(), MAX_MEMBERS);
         assert_eq!(next.close(ready(())).await.len(), 1, "closing the first leaves the next alone");
+    }
+
+    #[test]
+    fn groups_of_one_key_rest_between_their_calls() {
+        let groups = CallGroups::default();
+        let first = groups.join(&key("a"), member(1).0).expect("opened");
+        assert_eq!(first.not_before(), None);
+        first.rest(UnixMs(5000));
+        drop(first);
+        let next = groups.join(&key("a"), member(2).0).expect("opened");
+        assert_eq!(next.not_before(), Some(UnixMs(6000)));
+        let other = groups.join(&key("b"), member(3).0).expect("opened");
+        assert_eq!(other.not_before(), None);
+        other.rest(UnixMs(6000));
+        assert_eq!(lock(&groups.0).resting.len(), 1, "what is over is forgotten");
     }
 
     #[tokio::test]

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Context, Reply, UnixMs};
-use gatehouse_runtime::Version;
+use gatehouse_model::{Context, Outage, Reply, UnixMs};
+use gatehouse_runtime::{Fault, Version};
 
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::{GroupKey, Member, MemberReply, OpenGroup};
@@ -16,44 +16,48 @@ const WINDOW: Duration = Duration::from_millis(100);
 
 impl DriverState {
     /// Closes the group when its time comes, and answers its members.
-    pub(super) async fn call_merged(self: Arc<Self>, group: OpenGroup, version: Arc<Version>) {
-        let key = group.key().clone();
-        let mut members = group.close(self.window()).await;
+    pub(super) async fn call_merged(self: Arc<Self>, mut group: OpenGroup, version: Arc<Version>) {
+        let end = self.window(group.not_before());
+        let members = group.close(end).await;
         let now = self.now();
-        members.retain(|member| !member.answer.is_closed() && member.deadline > now);
-        if members.len() < 2 {
-            return;
-        }
-        let Some((replies, not_before)) = self.replies(&key, &version, &members).await else { return };
-        for (member, reply) in members.into_iter().zip(replies) {
-            if let Some(reply) = reply {
-                // A task whose time was over has left.
-                drop(member.answer.send(MemberReply { reply, not_before }));
+        group.rest(now);
+        let (key, mut waiting) = (group.key().clone(), vec![members]);
+        drop(group);
+        while let Some(mut members) = waiting.pop() {
+            members.retain(|member| !member.answer.is_closed() && member.deadline > now);
+            if members.len() < 2 {
+                continue;
+            }
+            match self.replies(&key, &version, &members).await {
+                MergedReply::Each(replies, not_before) => answer(members, replies, not_before),
+                MergedReply::TooLarge => {
+                    waiting.push(members.split_off(members.len() / 2));
+                    waiting.push(members);
+                }
+                MergedReply::None => {}
             }
         }
     }
 
-    /// Ends with the window. A shutdown waits for no others.
-    async fn window(&self) {
+    /// Ends with the window, and not before the key's rest is over. A shutdown waits for no others.
+    async fn window(&self, not_before: Option<UnixMs>) {
         let mut shutdown = self.shutdown.subscribe();
+        let rest = not_before.map_or(Duration::ZERO, |until| until.since(self.now()));
         tokio::select! {
             biased;
             _ = shutdown.wait_for(|state| *state >= ShutdownState::Draining) => {}
-            () = self.clock.pause(WINDOW) => {}
+            () = self.clock.pause(WINDOW.max(rest)) => {}
         }
     }
 
-    /// The reply to each member's item, and when the provider wants the next call; `None` when there is no such call.
-    async fn replies(
-        &self,
-        key: &GroupKey,
-        version: &Arc<Version>,
-        members: &[Member],
-    ) -> Option<(Vec<Option<Reply>>, Option<UnixMs>)> {
+    /// The reply to each member's item.
+    async fn replies(&self, key: &GroupKey, version: &Arc<Version>, members: &[Member]) -> MergedReply {
         let family = version.family();
         let items: Arc<[String]> = members.iter().map(|member| member.item.clone()).collect();
         // The last task that waits decides how long the call may take; the others leave in time.
-        let deadline = members.iter().map(|member| member.deadline).max()?;
+        let Some(deadline) = members.iter().map(|member| member.deadline).max() else {
+            return MergedReply::None;
+        };
         let context = self.bulk_context(version, deadline);
         let merged = self.plugins.merge(version, context, key.key.clone(), Arc::clone(&items)).await;
         let call = match merged {
@@ -61,27 +65,33 @@ impl DriverState {
             Ok(call) => {
                 let (expected, came) = (&key.provider, call.provider);
                 tracing::error!(family, expected, came, "a merged call goes to another provider");
-                return None;
+                return MergedReply::None;
             }
             Err(fault) => {
                 tracing::error!(family, %fault, calls = items.len(), "calls of several tasks were not merged");
-                return None;
+                return unmerged(&fault);
             }
         };
         // Each task has its permit at the account already.
-        let permit = self.upstream.acquire_call(&key.provider, &key.account).ok()?;
+        let Ok(permit) = self.upstream.acquire_call(&key.provider, &key.account) else {
+            return MergedReply::None;
+        };
         let permit = if call.credentials { permit } else { permit.without_credentials() };
         // No file of any task is in a call for all of them.
         let blobs = self.media.blobs_of(std::iter::empty());
-        let reply = self.upstream.call(&permit, &call, &blobs, deadline).await.ok()?;
+        let reply = match self.upstream.call(&permit, &call, &blobs, deadline).await {
+            Ok(reply) => reply,
+            Err(Outage::TooLarge) => return MergedReply::TooLarge,
+            Err(_) => return MergedReply::None,
+        };
         drop(permit);
         let not_before = self.not_before(&reply);
         let context = self.bulk_context(version, deadline);
         match self.plugins.split(version, context, key.key.clone(), items, reply).await {
-            Ok(replies) => Some((replies, not_before)),
+            Ok(replies) => MergedReply::Each(replies, not_before),
             Err(fault) => {
                 tracing::error!(family, %fault, "the reply to several tasks was not split");
-                None
+                unmerged(&fault)
             }
         }
     }
@@ -97,6 +107,34 @@ impl DriverState {
             deadline,
             customer: String::new(),
             settings: self.plugins.settings(version.family()),
+        }
+    }
+}
+
+/// What a merged call brought.
+enum MergedReply {
+    /// The reply to each item, and when the provider wants the next call.
+    Each(Vec<Option<Reply>>, Option<UnixMs>),
+    /// More than fits into one: half as many at once may.
+    TooLarge,
+    /// Nothing; each task makes its own call.
+    None,
+}
+
+fn unmerged(fault: &Fault) -> MergedReply {
+    match fault {
+        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } | Fault::RequestTooLong { .. } => {
+            MergedReply::TooLarge
+        }
+        _ => MergedReply::None,
+    }
+}
+
+fn answer(members: Vec<Member>, replies: Vec<Option<Reply>>, not_before: Option<UnixMs>) {
+    for (member, reply) in members.into_iter().zip(replies) {
+        if let Some(reply) = reply {
+            // A task whose time was over has left.
+            drop(member.answer.send(MemberReply { reply, not_before }));
         }
     }
 }

@@ -223,9 +223,13 @@ proptest! {
 }
 
 async fn save(test: &TestMedia, source: &str, clip: Clip) -> Result<Media, String> {
-    let product = Product { source: source.to_owned(), mime: Some("video/mp4".to_owned()), edit: None };
+    let product = Product {
+        source: source.to_owned(),
+        mime: Some("video/mp4".to_owned()),
+        edit: Some(Edit::Clip(clip)),
+    };
     let blobs = test.media.blobs_of(source.strip_prefix("blob:").and_then(|id| id.parse().ok()));
-    test.media.save(&product, Some(&Edit::Clip(clip)), "p", &blobs).await.map_err(|error| match error {
+    test.media.save(&product, "p", &blobs).await.map_err(|error| match error {
         SaveError::Lost(reason) => reason,
         other => panic!("{other}"),
     })
