@@ -144,11 +144,7 @@ fn pictures_that_nobody_can_use_fail_the_task() {
                 }
                 let task = scene.caller.end_of(&answer.task_id()).await;
                 let message = task["error"]["message"].as_str().unwrap_or_default();
-                assert_eq!(
-                    (&task["status"], &task["cost"]),
-                    (&json!("failed"), &json!(0)),
-                    "{route} {task}"
-                );
+                assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0)), "{route} {task}");
                 assert!(words.iter().all(|word| message.contains(word)), "{route} {url}: {message}");
             }
         }

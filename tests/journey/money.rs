@@ -224,3 +224,26 @@ fn an_untouched_modal_times_out_and_costs_nothing() {
         scene.gateway.expect_sound_ledger().await;
     });
 }
+
+/// A client that lost the answer repeats the request: it gets the first receipt, although the task no longer waits.
+#[test]
+fn a_repeated_modal_gets_its_first_receipt_again() {
+    run(async {
+        let scene = Scene::start().await;
+        let up = scene.single("a kite --v 7", 1).await;
+        let waiting = scene.waiting(&up).await;
+        let send = async |token: &str, prompt: &str| {
+            let headers = [("content-type", "application/json"), ("idempotency-key", token)];
+            let body = json!({"task_id": waiting, "prompt": prompt}).to_string();
+            scene.caller.send("POST", &crate::scene::path("modal"), &headers, body).await
+        };
+        assert_eq!(send("one", "a door").await.task_id(), waiting);
+        assert_eq!(scene.caller.end_of(&waiting).await["status"], "completed");
+        assert_eq!(send("one", "a door").await.task_id(), waiting);
+        let other = send("one", "a gate").await;
+        assert_eq!((other.status, &other.json()["error"]["reason"]), (422, &json!("idempotency_conflict")));
+        assert_eq!(send("two", "a door").await.status, 400, "another request comes too late");
+        assert_eq!(scene.latest().modals, 1);
+        assert_eq!(scene.gateway.account_without_holds("acme").await["spent"], 12_000_000);
+    });
+}

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Claim, Customer, CustomerId, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AuditRecord, JournalEntry, NameRecord};
+use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_tasks::{AuditRecord, IdempotencyRecord, JournalEntry, NameRecord};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 
 use crate::error::StoreError;
@@ -72,6 +72,21 @@ impl Store {
     /// [`StoreError`].
     pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
         self.read(|txn| rows(txn, layout::KEYS))
+    }
+
+    /// What is remembered of a request by its key and the digest of its `Idempotency-Key`, expired or not.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        self.read(|txn| {
+            let table = txn.open_table(layout::IDEMPOTENCY)?;
+            find("idempotency", &table, (key.0.as_str(), token.0))
+        })
     }
 
     /// Those of the names that the customer owns, in the order asked. Any other is as unknown as one that was never

@@ -143,7 +143,9 @@ impl Player<'_> {
         match (feed, next) {
             (Feed::Start, None) if self.is_accepted() => Ok(Event::Start(std::mem::take(&mut self.brief))),
             // The host delivers it while the task waits, or before it completes.
-            (Feed::Joined(brief), Some(Action::Wait(_) | Action::Done(_))) => Ok(Event::Joined(brief.clone())),
+            (Feed::Joined(brief), Some(Action::Wait(_) | Action::Done(_))) => {
+                Ok(Event::Joined(brief.clone()))
+            }
             (Feed::Reply(reply), Some(Action::Call(_))) => Ok(Event::Reply(reply.clone())),
             (Feed::Outage(outage), Some(Action::Call(_))) => Ok(Event::Outage(*outage)),
             (Feed::Probed(found), Some(Action::Probe(probes))) if found.len() == probes.len() => {

@@ -56,6 +56,9 @@ impl DriverState {
                 fingerprint,
                 expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
             });
+        if let Some(receipt) = self.repeated(idempotency.as_ref(), now)? {
+            return Ok(receipt);
+        }
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.json().clone()).await?;
         let refers = self.references(&request, &found, &cut.json).await?;
@@ -65,6 +68,24 @@ impl DriverState {
             self.media.drop_blobs(&adopted).await;
         }
         outcome
+    }
+
+    /// The receipt of a request that came before. Its plugin is not asked again: what the request did may be the very
+    /// reason why it could not be accepted now. The store decides where two come at once.
+    fn repeated(
+        &self,
+        idempotency: Option<&Idempotency>,
+        now: UnixMs,
+    ) -> Result<Option<Receipt>, SubmitError> {
+        let Some(idempotency) = idempotency else { return Ok(None) };
+        let record = self.store.idempotency_record(&idempotency.key, &idempotency.token)?;
+        match record.filter(|record| record.expires > now) {
+            Some(record) if record.fingerprint == idempotency.fingerprint => {
+                Ok(Some(Receipt { task: record.task, repeated: true }))
+            }
+            Some(_) => Err(SubmitError::IdempotencyConflict),
+            None => Ok(None),
+        }
     }
 
     /// What follows once the references of a request are known.
