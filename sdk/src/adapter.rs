@@ -95,7 +95,7 @@ impl<F: Text> text::Guest for Adapter<F> {
         got: upstream::Reply,
     ) -> Result<text::Answered, text::TextFailure> {
         report_panics();
-        run::answer::<F>(&cx.into(), &state, got).map(Into::into)
+        run::answer::<F>(&cx.into(), &state, got)
     }
 }
 

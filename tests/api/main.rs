@@ -6,6 +6,9 @@
 mod context;
 mod context_faults;
 mod errors;
+mod https_files;
+mod imagine;
+mod imagine_faults;
 mod keys;
 mod media;
 mod tasks;
@@ -16,7 +19,7 @@ use gatehouse_harness::{Caller, Gateway, Response, Setup};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-/// A gateway process with one customer, an unlimited key, and a simulated provider.
+/// A gateway process with one customer, an unlimited key, and simulated providers.
 struct TestGateway {
     process: Gateway,
     sandbox: Sandbox,
@@ -24,7 +27,7 @@ struct TestGateway {
 }
 
 impl TestGateway {
-    /// With a provider whose jobs are ready at once.
+    /// With providers whose jobs are ready at once.
     async fn start() -> Self {
         Self::start_with(Settings::default(), "").await
     }
@@ -37,6 +40,12 @@ impl TestGateway {
             env!("CARGO_BIN_EXE_gatehouse"),
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         )
+        .with_provider("xai", &sandbox.imagine().api, "\"bearer\"", 1000, &["main"])
+        .with(&format!(
+            "[providers.xai]\nmedia_origins = [\"{}\"]\nrate_per_second = 1000.0\n\n\
+             [plugins.settings.imagine.pace]\nshortest_ms = 10\nlongest_ms = 500\n",
+            sandbox.imagine().files
+        ))
         .with(more);
         let process = Gateway::start(setup).await;
         let caller = process.open_account("acme", "100000").await;
@@ -63,6 +72,13 @@ impl TestGateway {
 /// A minimal request with more fields.
 fn request(more: Value) -> Value {
     let mut body = json!({"model": "ctx-pro", "prompt": "a red kite"});
+    merge(&mut body, more);
+    body
+}
+
+/// The same for the imagine family.
+fn imagine_request(more: Value) -> Value {
+    let mut body = json!({"model": "imagine-1.5-gw", "prompt": "a red kite"});
     merge(&mut body, more);
     body
 }

@@ -42,6 +42,50 @@ fn a_script_that_does_not_fit_says_where() {
 }
 
 #[test]
+fn a_text_family_plays_its_scripts() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
+    let chat = Path::new(REPOSITORY).join("plugins/chat");
+    let wasm = gatehouse_build::build_plugin(&chat, &target).unwrap().display().to_string();
+    let script = r#"
+        {"text": {
+          "surface": "chat.completions",
+          "body": {"model": "lm-1", "stream": true, "messages": [{"role": "user", "content": "hi"}]},
+          "route": {"upstream": "u-1", "provider": "p", "protocol": "chat"}
+        }}
+        {"expect": {"prepared": {"streaming": true, "input_bytes": 2, "call": {"provider": "p", "json": {"model": "u-1"}}}}}
+        {"events": [{"data": {"id": "c1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "yes"}}]}}]}
+        {"expect": {"chunk": {
+          "send": [{"data": {"model": "lm-1", "choices": [{"delta": {"content": "yes"}}]}}], "output_bytes": 3, "last": false
+        }}}
+        {"events": [
+          {"data": {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}},
+          {"data": {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}}
+        ]}
+        {"expect": {"chunk": {"usage": {"input": 3, "output": 1}}}}
+        "end"
+        {"expect": {"chunk": {"send": [{"data": "[DONE]"}], "last": true}}}
+        {"text": {
+          "surface": "chat.completions", "body": {"model": "lm-1", "messages": []},
+          "route": {"provider": "p", "protocol": "messages"}
+        }}
+        {"expect": {"refused": {"reason": "invalid", "field": "messages"}}}
+    "#;
+    std::fs::write(folder.path().join("says.play"), script).unwrap();
+    let played = done(folder.path(), &["plugin", "play", "says.play", &wasm]);
+    assert!(played.contains("ok  says.play"), "{played}");
+    for (line, expected) in [
+        ("\"output_bytes\": 3", "chunk.output_bytes: expected 4\n  came: 3"),
+        ("\"input_bytes\": 2", "prepared.input_bytes: expected 4\n  came: 2"),
+    ] {
+        let (name, _) = line.rsplit_once(' ').unwrap();
+        std::fs::write(folder.path().join("says.play"), script.replace(line, &format!("{name} 4"))).unwrap();
+        let problem = refused(folder.path(), &["plugin", "play", "says.play", &wasm], 1);
+        assert!(problem.contains(expected), "{problem}");
+    }
+}
+
+#[test]
 fn a_component_under_the_limits_of_the_configuration() {
     let folder = tempfile::tempdir().unwrap();
     let wasm = component();
@@ -85,6 +129,11 @@ fn dev_builds_plays_and_stops_at_the_first_failure() {
         .unwrap();
     let problem = refused(folder.path(), &["plugin", "dev", "family", "--once", "--no-install"], 1);
     assert!(problem.contains("expected \"a boat\""), "{problem}");
+    let dev = ["plugin", "dev", "family", "--once", "--no-install", "--defaults", "family/family.toml"];
+    assert!(refused(folder.path(), &dev, 2).contains("family/family.toml: No such file"));
+    std::fs::write(family.join("family.toml"), "[prices]\n\"sketch-1\" = \"1\"\n\n[server]\n").unwrap();
+    let problem = refused(folder.path(), &dev, 2);
+    assert!(problem.contains("family/family.toml:4:"), "{problem}");
     std::fs::write(family.join("build.sh"), "exit 3\n").unwrap();
     let problem = refused(folder.path(), &["plugin", "dev", "family", "--once"], 1);
     assert!(problem.contains("build.sh: exit status: 3"), "{problem}");

@@ -40,15 +40,25 @@ pub(crate) fn draws_a_picture(family: &Path, limits: &str) {
         let provider = sketcher().await;
         let origin = format!("http://{}", provider.address);
         let nobody = json!({"submit": origin, "poll": origin, "delivery": origin, "samples": origin});
-        let more = format!(
+        // Prices and provider come with the family; the account is the operator's.
+        let folder = tempfile::tempdir().unwrap();
+        let defaults = folder.path().join("family.toml");
+        let text = format!(
             "[prices]\n\"sketch-1\" = \"1\"\n\n[providers.sketcher]\nbase_url = \"{origin}\"\n\
-             media_origins = [\"{origin}\"]\nauth = \"bearer\"\n\n\
+             media_origins = [\"{origin}\"]\nauth = \"bearer\"\n"
+        );
+        std::fs::write(&defaults, text).unwrap();
+        let more = format!(
+            "[providers.sketcher]\nbase_url = \"{origin}\"\n\n\
              [providers.sketcher.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n{limits}"
         );
         let gateway = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &nobody).with(&more)).await;
         let caller = gateway.open_account("acme", "100").await;
-        let said = gateway.command(&["plugin", "dev", &family.display().to_string(), "--once"]).await;
-        assert!(said.contains("install: done in"), "{said}");
+        let (family, defaults) = (family.display().to_string(), defaults.display().to_string());
+        let said = gateway.command(&["plugin", "dev", &family, "--once", "--defaults", &defaults]).await;
+        for part in ["+ prices.sketch-1 = \"1\"", "install: done in"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
         let body = json!({"model": "sketch-1", "prompt": "a kite"});
         let receipt = caller.post("/v1/images/generations", &body).await.json();
         let task = receipt["data"][0]["task_id"].as_str().unwrap_or_else(|| panic!("{receipt}")).to_owned();

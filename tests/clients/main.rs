@@ -29,49 +29,26 @@ fn anthropic(set: Set, version: &'static str) -> Script {
     Script { set, package: "anthropic", version, file: "anthropic_sdk", side: Side::Anthropic }
 }
 
-#[test]
-fn openai_python_current() {
-    openai(CURRENT_PYTHON, "3.52.0").run();
+/// One test for each script, so that each is reported by its name.
+macro_rules! scripts {
+    ($($name:ident: $script:expr,)+) => {$(
+        #[test]
+        fn $name() {
+            $script.run();
+        }
+    )+};
 }
 
-#[test]
-fn openai_python_older() {
-    openai(OLDER_PYTHON, "1.109.1").run();
-}
-
-#[test]
-fn openai_node_current() {
-    openai(CURRENT_NODE, "7.55.0").run();
-}
-
-#[test]
-fn openai_node_middle() {
-    openai(MIDDLE_NODE, "6.49.0").run();
-}
-
-#[test]
-fn openai_node_older() {
-    openai(OLDER_NODE, "4.104.0").run();
-}
-
-#[test]
-fn anthropic_python_current() {
-    anthropic(CURRENT_PYTHON, "2.11.0").run();
-}
-
-#[test]
-fn anthropic_python_older() {
-    anthropic(OLDER_PYTHON, "0.125.0").run();
-}
-
-#[test]
-fn anthropic_node_current() {
-    anthropic(CURRENT_NODE, "1.11.0").run();
-}
-
-#[test]
-fn anthropic_node_older() {
-    anthropic(OLDER_NODE, "0.71.2").run();
+scripts! {
+    openai_python_current: openai(CURRENT_PYTHON, "3.52.0"),
+    openai_python_older: openai(OLDER_PYTHON, "1.109.1"),
+    openai_node_current: openai(CURRENT_NODE, "7.55.0"),
+    openai_node_middle: openai(MIDDLE_NODE, "6.49.0"),
+    openai_node_older: openai(OLDER_NODE, "4.104.0"),
+    anthropic_python_current: anthropic(CURRENT_PYTHON, "2.11.0"),
+    anthropic_python_older: anthropic(OLDER_PYTHON, "0.125.0"),
+    anthropic_node_current: anthropic(CURRENT_NODE, "1.11.0"),
+    anthropic_node_older: anthropic(OLDER_NODE, "0.71.2"),
 }
 
 #[test]

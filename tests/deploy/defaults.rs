@@ -50,6 +50,11 @@ fn kept(gateway: &Gateway) -> PathBuf {
     gateway.folder().join("data/defaults/motion.toml")
 }
 
+/// Where they stand until the version is active.
+fn staged(gateway: &Gateway, digest: &str) -> PathBuf {
+    kept(gateway).with_file_name(format!("motion.{digest}.staged"))
+}
+
 fn add_to(config: &Path, text: &str) {
     let before = std::fs::read_to_string(config).expect("a configuration");
     std::fs::write(config, before + text).expect("a configuration");
@@ -114,11 +119,21 @@ fn a_new_family_is_installed_with_what_it_needs() {
         assert!(first.to_string().contains("hello"), "its settings: {first}");
         assert_eq!(provider.only().header("authorization"), Some("Bearer sandbox-key"));
 
-        // A restart has them, and the operator's own value wins.
+        // A restart has them, also where the process ended before their file had its own name; those of another version,
+        // whose installation did not come to its end, are gone.
         gateway.terminate().await;
+        let active =
+            std::fs::read_to_string(gateway.folder().join("data/plugins/active.json")).expect("a list");
+        let active: Value = serde_json::from_str(&active).expect("a list as JSON");
+        let digest = active["motion"]["digest"].as_str().expect("a digest");
+        std::fs::rename(kept(&gateway), staged(&gateway, digest)).expect("a staged file");
+        let other = staged(&gateway, &"0".repeat(64));
+        std::fs::write(&other, defaults.replace("\"3\"", "\"9\"")).expect("a staged file");
         gateway.restart().await;
+        assert!(kept(&gateway).exists() && !staged(&gateway, digest).exists() && !other.exists());
         let caller = caller.at(gateway.public);
         assert_eq!(play(&caller).await["cost"], 3);
+        // The operator's own value wins.
         add_to(&config, "\n[prices]\n\"motion-1\" = \"2\"\n");
         gateway.command(&["reload"]).await;
         assert_eq!(play(&caller).await["cost"], 2);

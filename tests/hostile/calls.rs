@@ -5,6 +5,7 @@ use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use crate::scene::gateway::Scene;
+use crate::scene::secret_forms::SecretSearch;
 
 /// What becomes of a call.
 enum Verdict {
@@ -306,5 +307,61 @@ fn a_task_cannot_use_the_files_of_another() {
         assert_eq!(scene.trap.seen().len(), before, "nothing of it left the gateway");
         scene.trap.open_gate();
         assert_eq!(scene.caller.end_of(&owner.task_id()).await["status"], "completed");
+    });
+}
+
+#[test]
+fn a_call_without_credentials_brings_none() {
+    run(async {
+        let scene = Scene::start("").await;
+        let (trap, evil) = (scene.trap.url(), scene.evil.url());
+        // Each way to send a credential, at a path and at a full address inside the provider's origins.
+        for (provider, target) in [
+            ("trap", json!({"path": "/signed?signature=abc"})),
+            ("trap", json!({"url": format!("{trap}/signed?signature=abc")})),
+            ("trap-header", json!({"path": "/signed"})),
+            ("trap-query", json!({"path": "/signed"})),
+        ] {
+            let before = scene.trap.seen().len();
+            let call = json!({"provider": provider, "method": "PUT", "credentials": false, "mime": "image/png",
+                "raw": {"data": "a picture"}});
+            let task = scene.finish(&json!({"steps": [{"call": merged(call, target.clone())}]})).await;
+            assert_eq!(
+                (&task["status"], &task["cost"]),
+                (&json!("completed"), &json!(2)),
+                "{target}: {task}"
+            );
+            let seen = scene.trap.seen().split_off(before);
+            assert_eq!(seen.len(), 1, "{provider} {target}");
+            let text = String::from_utf8_lossy(&seen[0]).to_ascii_lowercase();
+            for name in ["authorization", "x-slot", "key="] {
+                assert!(!text.contains(name), "{provider} {target}: {text}");
+            }
+            let mut search = SecretSearch::default();
+            for secret in &scene.secrets {
+                search = search.also_for(provider, secret.as_bytes());
+            }
+            assert!(search.found(&seen[0]).is_empty(), "{provider} {target}: {:?}", search.found(&seen[0]));
+        }
+        // Without a secret to lose, it still may not go anywhere else, nor bring one of its own.
+        for (call, words) in [
+            (json!({"url": format!("{evil}/x")}), "not inside the provider's origins"),
+            (json!({"url": "http://169.254.169.254/latest"}), "not inside the provider's origins"),
+        ] {
+            let call = merged(json!({"method": "GET", "credentials": false}), call);
+            let task = scene.finish(&json!({"steps": [{"call": call}]})).await;
+            assert!(
+                task["result"]["seen"].as_str().is_some_and(|seen| seen.contains("Outage::Refused")),
+                "{task}"
+            );
+            assert!(scene.gateway.log_text().contains(words), "{words}");
+        }
+        let own =
+            json!({"method": "GET", "credentials": false, "headers": [["Authorization", "Bearer mine"]]});
+        let task = scene.finish(&json!({"steps": [{"call": own}]})).await;
+        assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+        assert!(scene.gateway.log_text().contains(ITS_OWN));
+        assert!(scene.evil.seen().is_empty(), "a server that is no provider was called");
+        scene.gateway.expect_sound_ledger().await;
     });
 }

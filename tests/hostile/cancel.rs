@@ -1,7 +1,7 @@
 //! Cancelling tasks of a plugin that would accept every cancel: the host asks the plugin only where the task is at rest.
 //! A task with a call in flight does not end.
 
-use gatehouse_harness::{Response, run};
+use gatehouse_harness::{Response, run, until};
 use serde_json::{Value, json};
 
 use crate::scene::gateway::Scene;
@@ -74,6 +74,52 @@ fn a_task_at_rest_decides_about_its_cancel() {
         let task = scene.caller.end_of(&id).await;
         assert!(task["status"] == "failed" && task["error"]["message"] == "stopped there", "{task}");
         assert_eq!(scene.trap.seen_at("/stop").len(), 1);
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_task_out_of_time_stops_its_provider_once() {
+    run(async {
+        let scene = Scene::start("[tasks]\ntime_limit_s = 4").await;
+        let rest = json!({"wait": 3_600_000, "progress": 50});
+        let stop = json!({"call": {"path": "/stop", "json": {"why": {"$seen": 0}}}});
+        // What it wants after its end is not asked for: neither another call nor a result.
+        let late = json!({"call": {"path": "/late"}});
+        let stopping = called(&scene, "/one", &json!([{"call": {"path": "/one"}}, rest, stop, late])).await;
+        // These answer the deadline with something else; each ends as out of time all the same.
+        let mut others = Vec::new();
+        for answer in [
+            json!({"wait": 3_600_000}),
+            json!({"fail": "my own words", "public": {"left": 1}}),
+            json!({"done": {"public": {"all": "done"}}}),
+            json!({"attack": "panic"}),
+            json!({"call": {"path": "/elsewhere", "url": format!("{}/x", scene.evil.url())}}),
+        ] {
+            let steps = json!({"steps": [{"call": {"path": "/two"}}, rest, answer]});
+            others.push(scene.submit(&steps).await.task_id());
+        }
+        // A call in flight comes first: nothing is known of its job yet.
+        let in_flight = scene.submit(&json!({"steps": [{"call": {"path": "/gate"}}, stop]})).await.task_id();
+        for id in others.iter().chain([&stopping, &in_flight]) {
+            let task = scene.caller.end_of(id).await;
+            assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+            assert_eq!(task["error"]["message"], "Task timeout", "{task}");
+            assert_eq!(task.get("result"), None, "{task}");
+            let notes = scene.gateway.audit(&["--task", id]).await;
+            let told = notes
+                .iter()
+                .any(|note| note["text"].as_str().is_some_and(|text| text.contains("told to stop")));
+            assert_eq!((notes.len(), told), (1, *id == stopping || *id == others[4]), "{id}: {notes:?}");
+        }
+        until("the provider is told to stop", async || !scene.trap.seen_at("/stop").is_empty()).await;
+        scene.trap.open_gate();
+        // Another task passes through the whole gateway: what was to be sent is sent by then.
+        assert_eq!(scene.finish(&json!({})).await["status"], "completed");
+        let stops = scene.trap.seen_at("/stop");
+        assert_eq!(stops.len(), 1, "{stops:?}");
+        assert!(stops[0].contains("Deadline"), "{stops:?}");
+        assert!(scene.trap.seen_at("/late").is_empty() && scene.evil.seen().is_empty());
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -34,6 +34,10 @@ fn false_claims() -> Vec<(Value, &'static str)> {
             json!({"surfaces": [{"name": "images.generate", "default-model": "ctx-pro", "schema": {}}]}),
             "default-model: expected a model id that serves this surface, got \"ctx-pro\"",
         ),
+        (
+            json!({"surfaces": [{"name": "images.generate", "default-model": "puppet-1", "schema": {}}]}),
+            "the default model of surface \"images.generate\" belongs to the active family \"imagine\"",
+        ),
         (json!({"providers": ["evil.example/../x"]}), "manifest.providers: expected kebab-case"),
         (json!({"price-keys": ["puppet", "puppet.unpriced"]}), "price key \"puppet.unpriced\" has no price"),
         (json!({"reads-state": [1]}), "manifest.reads-state: expected versions older than 1, got 1"),

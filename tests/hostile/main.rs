@@ -8,6 +8,7 @@
 
 mod calls;
 mod cancel;
+mod edits;
 mod fairness;
 mod follow_ups;
 mod load;

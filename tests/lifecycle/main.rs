@@ -4,6 +4,7 @@
 mod ambiguous;
 mod full;
 mod kill;
+mod kill_joins;
 mod reload;
 mod restarts;
 mod stop;

@@ -13,8 +13,9 @@ use tempfile::TempDir;
 
 use crate::clock::VirtualClock;
 
-/// The family of each version: first families with tasks (the second scribe reads the states of the first), then text.
-pub(crate) const FAMILIES: [&str; 9] = [
+/// The family of each version: first families with tasks (the second scribe reads the states of the first), then text,
+/// then the family whose tasks other requests join.
+pub(crate) const FAMILIES: [&str; 11] = [
     "context-image",
     "context-image",
     "context-image",
@@ -24,11 +25,17 @@ pub(crate) const FAMILIES: [&str; 9] = [
     "messages",
     "chat",
     "chat",
+    "quilt",
+    "quilt",
 ];
 /// How many of these versions are of families with tasks.
 pub(crate) const WITH_TASKS: usize = 5;
+/// How many after them are of text families.
+pub(crate) const WITH_TEXTS: usize = 4;
+/// The two versions of the quilt.
+pub(crate) const QUILTS: [usize; 2] = [9, 10];
 /// The versions every simulation begins with.
-const FIRST: [usize; 4] = [0, 3, 5, 7];
+const FIRST: [usize; 5] = [0, 3, 5, 7, QUILTS[0]];
 
 /// The digests of all versions.
 pub(crate) fn versions() -> &'static [Digest] {
@@ -111,6 +118,7 @@ fn template() -> &'static Template {
         let scribes = ["scribe", "scribe-next"].map(|name| component(&format!("../fixtures/{name}")));
         let all = times("../../plugins/context-image", 3).chain(scribes);
         let all = all.chain(times("../../plugins/messages", 2)).chain(times("../../plugins/chat", 2));
+        let all = all.chain(times("../fixtures/quilt", 2));
         let versions = all.map(|wasm| service.install(&wasm).expect("a version").digest).collect();
         Template { dir, versions }
     })

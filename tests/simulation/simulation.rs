@@ -44,9 +44,13 @@ struct State {
     faults_end: bool,
     log: Vec<String>,
     counts: BTreeMap<&'static str, usize>,
+    /// By moment: the operations of the process until then. The last one is the end of the plan.
+    marks: Vec<(u64, usize)>,
     failure: Option<String>,
     /// The wall clock when the present process began.
     process_start: UnixMs,
+    /// The present process was told to stop.
+    stopping: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -64,13 +68,16 @@ impl Simulation {
             faults_end: false,
             log: Vec::new(),
             counts: BTreeMap::new(),
+            marks: Vec::new(),
             failure: None,
             process_start: UnixMs(0),
+            stopping: false,
         };
         let provider = ProviderRecord {
             task_outcomes: plan.task_outcomes.clone(),
             text_outcomes: plan.text_outcomes.clone(),
             outages: plan.outages.clone(),
+            lists: plan.lists.clone(),
             ..ProviderRecord::default()
         };
         Arc::new(Self {
@@ -115,7 +122,17 @@ impl Simulation {
 
     /// A process of the system begins now.
     pub(crate) fn begin_process(&self) {
-        lock(&self.state).process_start = self.clock.now();
+        let mut state = lock(&self.state);
+        (state.process_start, state.stopping) = (self.clock.now(), false);
+    }
+
+    /// The present process is told to stop: from now on it begins no steps.
+    pub(crate) fn begin_stop(&self) {
+        lock(&self.state).stopping = true;
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        lock(&self.state).stopping
     }
 
     pub(crate) fn process_start(&self) -> UnixMs {
@@ -135,6 +152,20 @@ impl Simulation {
             state.next += 1;
             next
         })
+    }
+
+    /// An action begins, or the plan is done.
+    pub(crate) fn mark(&self) {
+        let mark = (self.clock.elapsed(), self.switch.operations());
+        lock(&self.state).marks.push(mark);
+    }
+
+    /// The operations between the actions that begin at `from` and the end of the plan, in a simulation without crash.
+    pub(crate) fn operations_since(&self, from: u64) -> std::ops::Range<usize> {
+        let state = lock(&self.state);
+        let first = state.marks.iter().find(|(at, _)| *at >= from);
+        let (first, last) = first.zip(state.marks.last()).expect("the plan has such an action and an end");
+        first.1..last.1
     }
 
     /// When the next action is due.

@@ -17,14 +17,31 @@ const TEMPORARY: &str = ".tmp";
 /// # Errors
 /// The file system's. The file is then as it was, or, when only the last fsync failed, holds the new content.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let folder = folder_of(path);
     // Mode 0600 from its first moment; removed again when a step fails.
     let mut file = tempfile::Builder::new().prefix(".").suffix(TEMPORARY).tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    File::open(folder)?.sync_all()
+    sync_folder(path)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
+/// A new name is durable once its folder is.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// Gives the file `from` the name `to`, in the same folder, in place of what was there. Durable when it returns.
+///
+/// # Errors
+/// The file system's.
+pub fn rename_durable(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_folder(to)
 }
 
 /// Removes the temporary files that a crash left in `folder`. Only for a folder without a writer, before its first
@@ -63,6 +80,20 @@ mod tests {
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
         assert_eq!(names(folder.path()), ["record.json"]);
+    }
+
+    #[test]
+    fn a_renamed_file_replaces_the_one_of_that_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("staged"), folder.path().join("record.json"));
+        fs::write(&to, b"old").unwrap();
+        fs::write(&from, b"new").unwrap();
+        rename_durable(&from, &to).unwrap();
+        assert_eq!(
+            (fs::read(&to).unwrap(), names(folder.path())),
+            (b"new".to_vec(), vec!["record.json".to_owned()])
+        );
+        rename_durable(&from, &to).unwrap_err();
     }
 
     #[test]

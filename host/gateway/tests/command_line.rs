@@ -314,7 +314,14 @@ fn the_simulated_providers_run_alone() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let alone = Running { child, banner: String::new() };
     let addresses: serde_json::Value = serde_json::from_str(&line).unwrap();
-    for pointer in ["/context/submit", "/messages/origin", "/messages/truth", "/chat/origin", "/chat/truth"] {
+    for pointer in [
+        "/context/submit",
+        "/messages/origin",
+        "/messages/truth",
+        "/chat/origin",
+        "/chat/truth",
+        "/imagine/api",
+    ] {
         let address = addresses.pointer(pointer).and_then(serde_json::Value::as_str);
         assert!(address.is_some_and(|it| it.starts_with("http://127.0.0.1:")), "{pointer}: {addresses}");
     }

@@ -34,6 +34,7 @@ pub use deploy::error::{OpenError, StageError};
 pub use deploy::fallback::{ServedBy, StateBefore};
 pub use deploy::manifest_index::ModelNames;
 pub use deploy::pipeline::{Removal, SignedComponent};
+pub use deploy::plugin_store::active_versions;
 pub use deploy::report::{DeployError, DeployReport, StageReport, StageVerdict};
 pub use deploy::signatures::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
 pub use deploy::stages::admit::AdmitError;

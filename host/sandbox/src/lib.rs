@@ -5,12 +5,15 @@
 //! the prompt. Never opens an outgoing socket, never binds anything but 127.0.0.1, and shares no code with a
 //! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
-//! One module a provider: [`context`] (FLUX.1 Kontext), [`messages`] (Anthropic's Messages API), [`chat`]
-//! (OpenAI's chat completions) and [`midjourney`] (a midjourney-proxy). [`text`] holds what the two text providers share; `common` what all share.
+//! One module a provider: [`context`] (FLUX.1 Kontext), [`dashscope`] (Wan videos), [`imagine`]
+//! (xAI's image API), [`midjourney`] (a midjourney-proxy), [`messages`] (Anthropic's Messages API) and [`chat`]
+//! (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod chat;
 mod common;
 pub mod context;
+pub mod dashscope;
+pub mod imagine;
 pub mod messages;
 pub mod midjourney;
 mod sandbox;
@@ -20,6 +23,8 @@ pub use common::clock::Now;
 pub use common::markers::{Argument, MarkerInfo};
 pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;
+pub use dashscope::DashscopeAddresses;
+pub use imagine::ImagineAddresses;
 pub use midjourney::MidjourneyAddresses;
 pub use sandbox::Sandbox;
 pub use text::TextAddresses;

@@ -17,6 +17,8 @@ use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
+use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
 use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
 use crate::text::endpoint::TextEndpoint;
@@ -28,6 +30,8 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    dashscope: Arc<dashscope::Provider>,
+    imagine: Arc<imagine::Provider>,
     midjourney: Arc<midjourney::Provider>,
     listeners: JoinSet<()>,
 }
@@ -42,6 +46,8 @@ impl Sandbox {
         let bind = Listener::bind;
         let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
         let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
+        let mut listeners = JoinSet::new();
+        let imagine = imagine::start(&settings, &mut listeners).await?;
         let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
         let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
         let addresses = ContextAddresses {
@@ -57,7 +63,7 @@ impl Sandbox {
         };
         let messages = provider(&messages_listener, "/truth/messages");
         let chat = provider(&chat_listener, "/truth/chat");
-        let mut listeners = JoinSet::new();
+        let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
         let midjourney = midjourney::start(&settings, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
@@ -77,7 +83,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, midjourney, listeners })
+        Ok(Self { context, messages, chat, dashscope, imagine, midjourney, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -90,6 +96,18 @@ impl Sandbox {
     #[must_use]
     pub fn context_record(&self) -> ContextRecord {
         self.context.record()
+    }
+
+    /// The addresses of the imagine family's provider.
+    #[must_use]
+    pub fn imagine(&self) -> &ImagineAddresses {
+        &self.imagine.addresses
+    }
+
+    /// The calls of the imagine family's provider.
+    #[must_use]
+    pub fn imagine_record(&self) -> ImagineRecord {
+        self.imagine.record()
     }
 
     /// The addresses of the simulated Messages API.
@@ -114,6 +132,18 @@ impl Sandbox {
     #[must_use]
     pub fn chat_record(&self) -> TextRecord {
         self.chat.record()
+    }
+
+    /// The addresses of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope(&self) -> &DashscopeAddresses {
+        &self.dashscope.addresses
+    }
+
+    /// The tasks and refusals of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope_record(&self) -> DashscopeRecord {
+        self.dashscope.record()
     }
 
     /// The addresses of the simulated midjourney-proxy.

@@ -74,21 +74,6 @@ impl Store {
         self.read(|txn| rows(txn, layout::KEYS))
     }
 
-    /// What is remembered of a request by its key and the digest of its `Idempotency-Key`, expired or not.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn idempotency_record(
-        &self,
-        key: &KeyId,
-        token: &Digest,
-    ) -> Result<Option<IdempotencyRecord>, StoreError> {
-        self.read(|txn| {
-            let table = txn.open_table(layout::IDEMPOTENCY)?;
-            find("idempotency", &table, (key.0.as_str(), token.0))
-        })
-    }
-
     /// Those of the names that the customer owns, in the order asked. Any other is as unknown as one that was never
     /// claimed.
     ///
@@ -105,6 +90,18 @@ impl Store {
             let owned = names.iter().filter_map(|name| record(name.as_ref()).transpose());
             owned.map(|record| Ok(record?.claim)).collect()
         })
+    }
+
+    /// What is remembered of a request that came with that key and token; it may have expired.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn idempotency_record(
+        &self,
+        key: &KeyId,
+        token: &Digest,
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        self.read(|txn| find("idempotency", &txn.open_table(layout::IDEMPOTENCY)?, (key.0.as_str(), token.0)))
     }
 
     /// The last lines of the audit record, newest first; with `task`, those about it alone.

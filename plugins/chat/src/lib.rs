@@ -17,6 +17,7 @@ use gatehouse_sdk::{
     About, Answered, Context, Family, Prepared, Refusal, Reply, Surface, Text, TextFailure, TextRequest,
     Verdict,
 };
+use gatehouse_text_protocols::relay::Stream;
 use serde_json::json;
 
 use crate::params::Params;
@@ -62,7 +63,7 @@ impl Family for Chat {
 
 impl Text for Chat {
     type State = State;
-    type Relay = stream::Stream;
+    type Relay = Stream;
 
     fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
         if request.surface != SURFACE {
@@ -75,8 +76,8 @@ impl Text for Chat {
         response::answer(cx, &state, &reply)
     }
 
-    fn relay(cx: &Context, state: State) -> stream::Stream {
-        stream::Stream::new(cx, state)
+    fn relay(cx: &Context, state: State) -> Stream {
+        stream::begin(cx, state)
     }
 }
 

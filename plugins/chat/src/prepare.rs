@@ -7,11 +7,14 @@ mod plan;
 mod thinking;
 mod to_messages;
 
+use std::iter;
+
 use gatehouse_sdk::{Call, Prepared, Protocol, Refusal, TextRequest};
 use gatehouse_text_protocols::check::Checked;
 use gatehouse_text_protocols::limits::{
     CALL_TIMEOUT, THINKING_SUFFIX, one_sampling_field_only, over_max_output, sampling_field_deprecated,
 };
+use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::{Rules, Sampling};
 
 use crate::request::Request;
@@ -57,14 +60,12 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
         Call::post(route.provider.clone(), "/v1/chat/completions")
             .written(pass_through::write(&request, &plan)?)
     } else {
-        let call =
-            Call::post(route.provider.clone(), "/v1/messages").written(to_messages::write(&request, &plan)?);
-        with_headers(call, text_request, &rules)
+        rules.messages_call(text_request, to_messages::write(&request, &plan)?, iter::empty())
     };
     Ok(Prepared {
         call: call.once().timeout(CALL_TIMEOUT),
         streaming: request.streaming,
-        input_bytes: u32::try_from(request.estimate.input_bytes).unwrap_or(u32::MAX),
+        input_bytes: clamp(request.estimate.input_bytes),
         pictures: request.estimate.pictures,
         max_output_tokens,
         state: State {
@@ -95,11 +96,4 @@ fn sampling(
         _ if thinks => Ok((false, false)),
         Sampling::Free | Sampling::Either => Ok(given),
     }
-}
-
-/// The version is the operator's, not the client's: the client's may not fit the translated request.
-fn with_headers(call: Call, text_request: &TextRequest, rules: &Rules) -> Call {
-    let call = call.header("anthropic-version", &rules.version);
-    let betas: Vec<&str> = rules.passed_betas(&text_request.headers).collect();
-    if betas.is_empty() { call } else { call.header("anthropic-beta", betas.join(",")) }
 }

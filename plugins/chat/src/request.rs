@@ -12,7 +12,7 @@ use gatehouse_text_protocols::limits::MAX_STOPS;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, integer, number, object, shown, string, wrong,
+    Checked, array, boolean, choice, integer, number, object, required, shown, string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
 use gatehouse_text_protocols::path::Path;
@@ -113,15 +113,8 @@ impl<'a> Request<'a> {
 
     /// Checks fields against each other.
     fn check_combinations(&self, body: &Object<'_>) -> Checked<()> {
-        let required = |name: &str, what: &str| match body.get(name) {
-            Some(_) => Ok(()),
-            None => {
-                let came = body.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw);
-                Err(wrong(&Path::BRACKETED.key(name), what, came))
-            }
-        };
-        required("model", "a string")?;
-        required("messages", "an array")?;
+        required(&Path::BRACKETED, body, "model", "a string")?;
+        required(&Path::BRACKETED, body, "messages", "an array")?;
         if let Some(options) = body.get("stream_options").filter(|_| !self.streaming) {
             return Err(wrong(
                 &Path::BRACKETED.key("stream_options"),

@@ -6,6 +6,7 @@ pub(crate) mod output_bytes;
 use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
 
 use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage;
 
 use crate::errors;
@@ -18,14 +19,14 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
         Body::Blob(_) => return Err(errors::unreadable("it came as a file", "")),
     };
     if !reply.is_success() {
-        return Err(errors::of_answer(state, reply.status, &body));
+        return Err(errors::of(state).of_answer(reply.status, &body));
     }
     let Some(whole) = Object::parse(&body) else {
         let what = if body.trim().is_empty() { "it is empty" } else { "it is no JSON object" };
         return Err(errors::unreadable(what, &body));
     };
     if whole.get("error").is_some() {
-        return Err(errors::of_error(state, &body));
+        return Err(errors::of(state).of_error(&body));
     }
     if state.translated {
         return from_messages::answer(cx, state, &whole, &body);
@@ -78,9 +79,5 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
         quote(&state.model, out.name("model"));
     }
     let counted = whole.object("usage").and_then(|usage| usage::of_chat(&usage));
-    Ok(Answered {
-        body: out.done(),
-        usage: usage::plausible(counted, written),
-        output_bytes: u32::try_from(written).unwrap_or(u32::MAX),
-    })
+    Ok(Answered { body: out.done(), usage: usage::plausible(counted, written), output_bytes: clamp(written) })
 }

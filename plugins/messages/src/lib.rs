@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::params::Params;
 pub use crate::state::State;
-pub use crate::stream::Stream;
+pub use gatehouse_text_protocols::relay::Stream;
 
 /// The surface the family serves.
 pub const SURFACE: &str = "messages.create";
@@ -88,7 +88,7 @@ impl Text for Messages {
     }
 
     fn relay(cx: &Context, state: State) -> Stream {
-        Stream::new(cx, state)
+        stream::begin(cx, state)
     }
 }
 

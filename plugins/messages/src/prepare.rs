@@ -8,6 +8,7 @@ mod to_chat;
 
 use gatehouse_sdk::{Prepared, Protocol, Refusal, TextRequest};
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
+use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::Rules;
 
 use crate::SURFACE;
@@ -35,9 +36,14 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     Ok(Prepared {
         call: call.timeout(CALL_TIMEOUT).once(),
         streaming: request.stream,
-        input_bytes: u32::try_from(request.findings.input_bytes).unwrap_or(u32::MAX),
+        input_bytes: clamp(request.findings.input_bytes),
         pictures: request.findings.pictures,
         max_output_tokens: request.plan.max_tokens,
-        state: State { model: route.model.clone(), wire: route.protocol.into(), shown: request.plan.shown },
+        state: State {
+            model: route.model.clone(),
+            upstream: route.upstream.clone(),
+            wire: route.protocol.into(),
+            shown: request.plan.shown,
+        },
     })
 }

@@ -9,13 +9,14 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Reply, TextFailure};
 use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::TokenCounts;
 use serde_json::value::RawValue;
 
 use crate::errors;
 use crate::state::{State, Wire};
 use completion::{Completion, Content, ToolCall};
-use message::{ContentBlock, Message, StopReason, UsageForm, clamp};
+use message::{ContentBlock, Message, StopReason, UsageForm};
 
 /// Reads an answer.
 ///
@@ -23,7 +24,7 @@ use message::{ContentBlock, Message, StopReason, UsageForm, clamp};
 /// Every error of the provider, also one inside an answer of 200.
 pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
     if !reply.is_success() {
-        return Err(errors::of_reply(reply));
+        return Err(errors::of(state).of_answer(reply.status, &reply.text()));
     }
     let text = reply.text();
     match state.wire {
@@ -37,7 +38,7 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
     let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
     let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
     if fields.get("error").is_some() {
-        return Err(errors::inside(body));
+        return Err(errors::of(state).of_error(body));
     }
     let content = fields.get("content").filter(|_| fields.text("type").as_deref() == Some("message"));
     let blocks: Vec<UniqueObject<'_>> = content
@@ -70,7 +71,7 @@ fn output_bytes(block: &Object<'_>) -> u64 {
 fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
     let mut whole: Completion<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
     if whole.error.is_some() {
-        return Err(errors::inside(body));
+        return Err(errors::of(state).of_error(body));
     }
     let choices = whole.choices.as_mut().filter(|choices| !choices.is_empty());
     let choice = choices.map(|choices| choices.swap_remove(0)).ok_or_else(errors::unreadable)?;

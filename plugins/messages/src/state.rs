@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct State {
     /// The public name of the model.
     pub(crate) model: String,
+    /// The provider's name of the model; clients never read it. Empty in states of earlier versions.
+    #[serde(default)]
+    pub(crate) upstream: String,
     /// The protocol of the provider.
     pub(crate) wire: Wire,
     /// Whether the client asked for thinking, and so reads that of a chat provider.

@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use gatehouse_sdk::{Refusal, params};
+use serde::Deserialize;
 
 use crate::json::{JsonString, Object, Raw, items};
 use crate::path::Path;
@@ -59,10 +60,22 @@ pub fn array<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<Raw<'a>>> {
 /// # Errors
 /// Any other value.
 pub fn objects<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<Object<'a>>> {
-    if let Ok(objects) = serde_json::from_str(raw.get()) {
-        return Ok(objects);
+    items_as(path, raw, object)
+}
+
+/// The same for items of any type; `one` reads the wrong item for its refusal.
+///
+/// # Errors
+/// Any other value.
+pub fn items_as<'a, T: Deserialize<'a>>(
+    path: &Path<'_>,
+    raw: Raw<'a>,
+    one: impl Fn(&Path<'_>, Raw<'a>) -> Checked<T>,
+) -> Checked<Vec<T>> {
+    if let Ok(items) = serde_json::from_str(raw.get()) {
+        return Ok(items);
     }
-    array(path, raw)?.into_iter().enumerate().map(|(at, raw)| object(&path.index(at), raw)).collect()
+    array(path, raw)?.into_iter().enumerate().map(|(at, raw)| one(&path.index(at), raw)).collect()
 }
 
 /// A string.

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_sdk::log;
+use gatehouse_sdk::{Call, TextRequest, log};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -179,8 +179,29 @@ impl Rules {
             .unwrap_or_else(|| self.max_output.map_or(DEFAULT_OUTPUT, |max| max.min(DEFAULT_OUTPUT)))
     }
 
+    /// A call to a Messages provider. The version is the operator's: the client's may not fit the request that is sent.
+    /// Its betas are those of the client's that the rules pass on, and those that `tools` need, each once.
+    #[must_use]
+    pub fn messages_call<'r>(
+        &'r self,
+        request: &'r TextRequest,
+        body: String,
+        tools: impl Iterator<Item = &'r str>,
+    ) -> Call {
+        let call = Call::post(request.route.provider.as_str(), "/v1/messages")
+            .header("anthropic-version", self.version.as_str())
+            .written(body);
+        let mut betas = Vec::new();
+        for name in self.passed_betas(&request.headers).chain(tools) {
+            if !betas.contains(&name) {
+                betas.push(name);
+            }
+        }
+        if betas.is_empty() { call } else { call.header("anthropic-beta", betas.join(",")) }
+    }
+
     /// The names of the client's `anthropic-beta` headers that are passed on.
-    pub fn passed_betas<'r>(&'r self, headers: &'r [(String, String)]) -> impl Iterator<Item = &'r str> {
+    fn passed_betas<'r>(&'r self, headers: &'r [(String, String)]) -> impl Iterator<Item = &'r str> {
         let headers = headers.iter().filter(|(name, _)| name == "anthropic-beta");
         let names = headers.flat_map(|(_, value)| value.split(',')).map(str::trim);
         names.filter(|name| self.betas.iter().any(|known| known == name))

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::text::{Chunk, Obstacle, Sse, TextFailure, Usage};
+pub use crate::bindings::exports::gatehouse::family::text::{
+    Answered, Chunk, Obstacle, Sse, TextFailure, Usage,
+};
 
 use super::call::Call;
 use super::json;
@@ -73,17 +75,6 @@ pub struct Prepared<S> {
     pub state: S,
 }
 
-/// A whole answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// The client's body, JSON, unwrapped.
-    pub body: String,
-    /// `None` when the provider reported none: the host then estimates.
-    pub usage: Option<Usage>,
-    /// Bytes of text the model wrote.
-    pub output_bytes: u32,
-}
-
 impl TextFailure {
     /// A failure.
     #[must_use]
@@ -147,11 +138,5 @@ impl From<Prepared<Vec<u8>>> for text::Prepared {
             max_output_tokens: prepared.max_output_tokens,
             state: prepared.state,
         }
-    }
-}
-
-impl From<Answered> for text::Answered {
-    fn from(answered: Answered) -> Self {
-        Self { body: answered.body, usage: answered.usage, output_bytes: answered.output_bytes }
     }
 }

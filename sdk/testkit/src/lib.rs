@@ -45,6 +45,7 @@
 #[cfg(feature = "component")]
 mod component;
 mod facts;
+mod lines;
 mod machine;
 mod manifest;
 mod player;

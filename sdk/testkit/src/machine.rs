@@ -2,28 +2,81 @@
 
 use std::marker::PhantomData;
 
-use gatehouse_sdk::{About, Accepted, Context, Event, Jobs, Refusal, Step, Submission, TaskView, run};
+use gatehouse_sdk::{
+    About, Accepted, Answered, Call, Chunk, Context, Event, Jobs, Prepared, Refusal, Relay as _, Reply, Sse,
+    Step, Submission, TaskView, Text, TextFailure, TextRequest, run,
+};
 use serde_json::Value;
 
 use crate::rules;
 
+/// What a call came to; `Err` when the family broke, or has no such interface here.
+pub(crate) type Played<T> = Result<T, String>;
+
 /// A family behind the contract: state is bytes, nothing is kept between calls.
 pub(crate) trait Machine {
-    /// Checks a request; `Err` when the family broke.
-    fn submit(
+    /// Checks a request.
+    fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
+        let _ = (cx, request);
+        absent("jobs")
+    }
+
+    /// One step.
+    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Played<Step<Vec<u8>>> {
+        let _ = (cx, state, event);
+        absent("jobs")
+    }
+
+    /// Rewrites the state of an older version, or says why it cannot.
+    fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
+        let _ = (from, state);
+        absent("jobs")
+    }
+
+    /// Renders a task.
+    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Played<Value> {
+        let _ = (cx, surface, view);
+        absent("views")
+    }
+
+    /// Makes one call of several.
+    fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Played<Call> {
+        let _ = (cx, key, items);
+        absent("bulk")
+    }
+
+    /// Reads the reply to a merged call.
+    fn split(&self, cx: &Context, key: &str, items: &[String], reply: &Reply) -> Played<Vec<Option<Reply>>> {
+        let _ = (cx, key, items, reply);
+        absent("bulk")
+    }
+
+    /// Checks and translates a text request.
+    fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
+        let _ = (cx, request);
+        absent("text")
+    }
+
+    /// Translates a whole answer.
+    fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
+        let _ = (cx, state, reply);
+        absent("text")
+    }
+
+    /// Runs a stream: each batch of events, then its end, unless it ended before.
+    fn relay(
         &self,
         cx: &Context,
-        request: &Submission,
-    ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String>;
-
-    /// One step; `Err` when the family broke.
-    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String>;
-
-    /// Renders a task; `Err` when the family broke, or has no views here.
-    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Result<Value, String> {
-        let _ = (cx, view);
-        Err(format!("{surface:?}: views are played against the component only"))
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Chunk, TextFailure>>> {
+        let _ = (cx, state, batches);
+        absent("text")
     }
+}
+
+fn absent<T>(interface: &str) -> Played<T> {
+    Err(format!("the interface {interface:?} is not played here: play the component"))
 }
 
 /// Plain Rust, with the host's rules checked here because no host is there to do it.
@@ -39,11 +92,7 @@ impl<F: Jobs> Native<F> {
 }
 
 impl<F: Jobs> Machine for Native<F> {
-    fn submit(
-        &self,
-        cx: &Context,
-        request: &Submission,
-    ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String> {
+    fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
         let verdict = run::submit::<F>(cx, request.clone());
         if let Ok(accepted) = &verdict {
             rules::accepted(&self.about, &request.surface, accepted)?;
@@ -51,9 +100,51 @@ impl<F: Jobs> Machine for Native<F> {
         Ok(verdict)
     }
 
-    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String> {
+    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Played<Step<Vec<u8>>> {
         let step = run::advance::<F>(cx, state, event.clone());
         rules::step(&self.about, cx, &step)?;
         Ok(step)
+    }
+
+    fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
+        rules::reads_state(F::READS_STATE, from)?;
+        Ok(run::migrate::<F>(from, state))
+    }
+}
+
+/// A text family as plain Rust.
+pub(crate) struct NativeText<F>(PhantomData<F>);
+
+impl<F> NativeText<F> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+}
+
+impl<F: Text> Machine for NativeText<F> {
+    fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
+        Ok(run::prepare::<F>(cx, request.clone()))
+    }
+
+    fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
+        Ok(run::answer::<F>(cx, state, reply.clone()))
+    }
+
+    fn relay(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Chunk, TextFailure>>> {
+        let mut relay = run::relay::<F>(cx, state);
+        let mut answers = vec![];
+        for batch in batches {
+            let answer = relay.push(batch.clone());
+            let over = answer.as_ref().map_or(true, |chunk| chunk.last);
+            answers.push(answer);
+            if over {
+                return Ok(answers);
+            }
+        }
+        answers.push(relay.end());
+        Ok(answers)
     }
 }

@@ -1,16 +1,19 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
-use std::fmt::Debug;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use gatehouse_sdk::{
-    Accepted, Action, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission, TaskView,
+    Accepted, Action, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission, Text,
 };
 use serde_json::Value;
 
-use crate::machine::{Machine, Native};
-use crate::script::{Check, Expect, Feed, Line, Script};
+use crate::lines::{Ask, Expect, Feed, Line};
+use crate::machine::{Machine, Native, NativeText};
+use crate::script::Script;
 use crate::written::{difference, shown};
+use checks::{equal, run, twice};
+use text::TextState;
+
+mod checks;
+mod text;
 
 /// Any id the host could have given.
 const TASK: &str = "task_01KDWFAMDV000000000000000A";
@@ -20,6 +23,8 @@ enum Answer {
     Nothing,
     Submitted(Result<Accepted<Vec<u8>>, Refusal>),
     Stepped(Step<Vec<u8>>),
+    /// A task's state that an older version wrote; what the task waits for is not known.
+    Migrated,
 }
 
 struct Player<'a> {
@@ -28,8 +33,10 @@ struct Player<'a> {
     state: Vec<u8>,
     brief: Vec<u8>,
     answer: Answer,
-    /// The last rendering, beside the task's own steps.
-    view: Option<Value>,
+    /// The last answer beside the task's own steps.
+    aside: Option<Value>,
+    /// The text request under way.
+    text: Option<TextState>,
     /// The last answer has been expected by some line.
     expected: bool,
 }
@@ -41,6 +48,14 @@ impl Script {
     /// With the line's number and place, what was expected and what came.
     pub fn run_native<F: Jobs>(&self) {
         self.run(&Native::<F>::new());
+    }
+
+    /// Runs it with the text family as plain Rust.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_native_text<F: Text>(&self) {
+        self.run(&NativeText::<F>::NEW);
     }
 
     pub(crate) fn run(&self, machine: &dyn Machine) {
@@ -57,7 +72,8 @@ impl Script {
             state: Vec::new(),
             brief: Vec::new(),
             answer: Answer::Nothing,
-            view: None,
+            aside: None,
+            text: None,
             expected: true,
         };
         for (index, (line, place)) in self.lines.iter().enumerate() {
@@ -82,49 +98,82 @@ impl Player<'_> {
             }
             Line::Submit(request) => self.submit(request),
             Line::Feed(feed) => self.feed(feed),
-            Line::Render(surface, view) => self.render(surface, view),
+            Line::Ask(ask) => self.ask(ask),
             Line::Expect(expect) => self.expect(expect),
         }
     }
 
     fn submit(&mut self, request: &Submission) -> Result<(), String> {
         self.all_expected()?;
-        self.cx.accepted_at = self.cx.now;
-        self.cx.deadline = Context::at(self.cx.now).deadline;
-        self.cx.task = None;
-        let verdict = self.machine.submit(&self.cx, request)?;
-        same(&verdict, &self.machine.submit(&self.cx, request)?)?;
+        self.begin();
+        let verdict = twice(|| self.machine.submit(&self.cx, request))?;
         if let Ok(accepted) = &verdict {
             self.cx.task = Some(TASK.to_owned());
             self.state = accepted.state.clone().unwrap_or_default();
             self.brief.clone_from(&accepted.brief);
         }
-        self.answer = Answer::Submitted(verdict);
-        self.view = None;
-        self.expected = false;
+        self.came_now(Answer::Submitted(verdict));
         Ok(())
+    }
+
+    /// A request arrives.
+    fn begin(&mut self) {
+        self.cx.accepted_at = self.cx.now;
+        self.cx.deadline = Context::at(self.cx.now).deadline;
+        self.cx.task = None;
+    }
+
+    fn came_now(&mut self, answer: Answer) {
+        (self.answer, self.aside, self.expected) = (answer, None, false);
     }
 
     fn feed(&mut self, feed: &Feed) -> Result<(), String> {
         self.all_expected()?;
         let event = self.event(feed)?;
-        let step = self.machine.advance(&self.cx, &self.state, &event)?;
-        same(&step, &self.machine.advance(&self.cx, &self.state, &event)?)?;
+        let step = twice(|| self.machine.advance(&self.cx, &self.state, &event))?;
         self.state.clone_from(&step.state);
-        self.answer = Answer::Stepped(step);
-        self.view = None;
-        self.expected = false;
+        self.came_now(Answer::Stepped(step));
         Ok(())
     }
 
-    /// A rendering leaves the task as it is, so the next line goes on where the last step ended.
-    fn render(&mut self, surface: &str, view: &TaskView) -> Result<(), String> {
+    /// What is asked beside a task leaves it where the last step ended.
+    fn ask(&mut self, ask: &Ask) -> Result<(), String> {
         self.all_expected()?;
-        let body = self.machine.view(&self.cx, surface, view)?;
-        same(&body, &self.machine.view(&self.cx, surface, view)?)?;
-        self.view = Some(body);
-        self.expected = false;
+        if matches!(ask, Ask::Text(_)) {
+            self.begin();
+        }
+        let (machine, cx) = (self.machine, &self.cx);
+        let not_prepared = || "unexpected here: no text request has been prepared".to_owned();
+        let came = match ask {
+            Ask::Render(surface, view) => shown::rendered(&twice(|| machine.view(cx, surface, view))?),
+            Ask::Merge(key, items) => shown::merged(&twice(|| machine.merge(cx, key, items))?),
+            Ask::Split(key, items, reply) => shown::parts(&twice(|| machine.split(cx, key, items, reply))?),
+            Ask::Migrate(from, state) => self.migrate(*from, state)?,
+            Ask::Text(request) => {
+                let (state, came) = text::prepare(machine, cx, request)?;
+                self.text = state;
+                came
+            }
+            Ask::Answer(reply) => self.text.as_ref().ok_or_else(not_prepared)?.answer(machine, cx, reply)?,
+            Ask::Events(events) => {
+                self.text.as_mut().ok_or_else(not_prepared)?.events(machine, cx, events)?
+            }
+            Ask::End => self.text.as_mut().ok_or_else(not_prepared)?.end(machine, cx)?,
+        };
+        (self.aside, self.expected) = (Some(came), false);
         Ok(())
+    }
+
+    fn migrate(&mut self, from: u32, state: &[u8]) -> Result<Value, String> {
+        let migrated = twice(|| self.machine.migrate(from, state))?;
+        if let Ok(state) = &migrated {
+            self.state.clone_from(state);
+            if matches!(self.answer, Answer::Nothing) {
+                self.cx.task = Some(TASK.to_owned());
+                self.answer = Answer::Migrated;
+            }
+        }
+        Ok(shown::migrated(&migrated))
     }
 
     fn all_expected(&self) -> Result<(), String> {
@@ -138,8 +187,11 @@ impl Player<'_> {
     fn event(&mut self, feed: &Feed) -> Result<Event, String> {
         let next = match &self.answer {
             Answer::Stepped(step) => Some(&step.next),
-            Answer::Submitted(_) | Answer::Nothing => None,
+            Answer::Submitted(_) | Answer::Nothing | Answer::Migrated => None,
         };
+        if matches!(self.answer, Answer::Migrated) {
+            return resumed(feed);
+        }
         match (feed, next) {
             (Feed::Start, None) if self.is_accepted() => Ok(Event::Start(std::mem::take(&mut self.brief))),
             // The host delivers it while the task waits, or before it completes.
@@ -190,6 +242,9 @@ impl Player<'_> {
         if let Expect::Part(part) = expect {
             return difference(part, &self.shown());
         }
+        if self.aside.is_some() {
+            return self.other(expect.name());
+        }
         match (&self.answer, expect) {
             (Answer::Submitted(Ok(accepted)), Expect::Accepted(check)) if accepted.doomed.is_none() => {
                 run(check, accepted)
@@ -234,9 +289,9 @@ impl Player<'_> {
 
     /// The last answer as JSON, for written scripts.
     fn shown(&self) -> Value {
-        match (&self.view, &self.answer) {
-            (Some(body), _) => shown::rendered(body),
-            (None, Answer::Nothing) => Value::Null,
+        match (&self.aside, &self.answer) {
+            (Some(came), _) => came.clone(),
+            (None, Answer::Nothing | Answer::Migrated) => Value::Null,
             (None, Answer::Submitted(verdict)) => shown::verdict(verdict),
             (None, Answer::Stepped(step)) => shown::step(self.cx.now, step),
         }
@@ -244,11 +299,11 @@ impl Player<'_> {
 
     /// The last answer, for people.
     fn came(&self) -> String {
-        if let Some(body) = &self.view {
-            return format!("the rendering {body}");
+        if let Some(came) = &self.aside {
+            return came.to_string();
         }
         match &self.answer {
-            Answer::Nothing => "nothing yet".to_owned(),
+            Answer::Nothing | Answer::Migrated => "nothing yet".to_owned(),
             Answer::Submitted(Ok(Accepted { model, doomed, .. })) => {
                 format!("accepted as {model:?}, doomed: {doomed:?}")
             }
@@ -261,30 +316,19 @@ impl Player<'_> {
     }
 }
 
-fn same<T: PartialEq + Debug>(first: &T, second: &T) -> Result<(), String> {
-    if first == second {
-        return Ok(());
+/// The event of a task whose state was migrated: the script knows what it waits for.
+fn resumed(feed: &Feed) -> Result<Event, String> {
+    match feed {
+        Feed::Joined(brief) => Ok(Event::Joined(brief.clone())),
+        Feed::Reply(reply) => Ok(Event::Reply(reply.clone())),
+        Feed::Outage(outage) => Ok(Event::Outage(*outage)),
+        Feed::Timer => Ok(Event::Timer),
+        Feed::Cancel(cause) => Ok(Event::Cancel(*cause)),
+        Feed::Start | Feed::Probed(_) | Feed::Lost(_) => {
+            Err("unexpected here: a migrated task was started, and has asked for no probe and no copy"
+                .to_owned())
+        }
     }
-    Err(format!("the same question was answered in two ways:\n  first: {first:?}\n  second: {second:?}"))
-}
-
-fn equal<T: PartialEq + Debug>(what: &str, came: &T, expected: &T) -> Result<(), String> {
-    if came == expected {
-        return Ok(());
-    }
-    Err(format!("expected {what}: {expected:?}\n  came: {came:?}"))
-}
-
-/// Runs a check; a panic becomes an error with the value.
-fn run<T: Debug>(check: &Check<T>, came: &T) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(|| check(came))).map_err(|panic| {
-        let reason = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("the check panicked");
-        format!("{reason}\n  came: {came:?}")
-    })
 }
 
 #[cfg(test)]

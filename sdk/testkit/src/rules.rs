@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gatehouse_model::Header;
 use gatehouse_sdk::{
     About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Product, Step, Target, Tile,
 };
@@ -19,35 +20,12 @@ const MAX_MEDIA: usize = 64;
 /// The longest claimed name.
 const NAME_BYTES: usize = 256;
 
-/// Headers that only the host sets, as the host's own list has them.
-const HOSTS_HEADERS: [&str; 20] = [
-    "accept-encoding",
-    "api-key",
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
-    "x-api-key",
-    "x-goog-api-key",
-    "x-key",
-    "x-real-ip",
-];
-/// How other names begin that only the host sets.
-const HOSTS_LEADS: [&str; 3] = ["proxy-", "sec-", "x-forwarded-"];
-
-fn is_hosts(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    HOSTS_HEADERS.contains(&name.as_str()) || HOSTS_LEADS.iter().any(|lead| name.starts_with(lead))
+/// The host asks for states of these versions only.
+pub(crate) fn reads_state(versions: &[u32], from: u32) -> Result<(), String> {
+    if versions.contains(&from) {
+        return Ok(());
+    }
+    Err(format!("states of version {from} are not read: the manifest's reads_state is {versions:?}"))
 }
 
 pub(crate) fn accepted(about: &About, surface: &str, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
@@ -142,7 +120,7 @@ fn call(about: &About, call: &Call) -> Result<(), String> {
         }
         Target::Path(_) | Target::Url(_) => {}
     }
-    match call.headers.iter().find(|header| is_hosts(&header.name)) {
+    match call.headers.iter().find(|header| Header::is_hosts(&header.name)) {
         Some(header) => Err(format!("the header {:?} is the host's", header.name)),
         None => Ok(()),
     }
@@ -209,18 +187,5 @@ fn placeholders(value: &Value, products: usize) -> Result<(), String> {
         Value::Array(items) => items.iter().try_for_each(|item| placeholders(item, products)),
         Value::Object(fields) => fields.values().try_for_each(|item| placeholders(item, products)),
         _ => Ok(()),
-    }
-}
-
-#[cfg(all(test, feature = "component"))]
-mod tests {
-    use gatehouse_model::Header;
-
-    use super::*;
-
-    #[test]
-    fn the_hosts_headers_are_those_of_the_host() {
-        assert_eq!(HOSTS_HEADERS, Header::HOSTS);
-        assert_eq!(HOSTS_LEADS, Header::HOSTS_LEADS);
     }
 }

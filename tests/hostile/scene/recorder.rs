@@ -94,6 +94,17 @@ impl Shared {
             let body = [b"\xff\xd8\xff\xe0\x00\x10JFIF".as_slice(), &[0; 64], &self.echo(request)].concat();
             return reply("200 OK", "content-type: image/jpeg\r\n", &body);
         }
+        let json = |body: String| reply("200 OK", "content-type: application/json\r\n", body.as_bytes());
+        let file = || format!("{{\"b64_json\":\"{}\",\"words\":\"kept\"}}", large_picture());
+        if target.contains("/base64") {
+            return json(file());
+        }
+        if target.contains("/many-files") {
+            return json(format!("[{}]", vec![file(); 65].join(",")));
+        }
+        if target.contains("/words") {
+            return json(format!("{{\"words\":\"{}\"}}", "to be read ".repeat(100_000)));
+        }
         if target.contains("/picture") {
             let picture = STANDARD.decode(PICTURE).expect("a picture");
             return reply("200 OK", "content-type: image/png\r\n", &picture);
@@ -151,6 +162,12 @@ impl Shared {
         }
         lines.join("\n").into_bytes()
     }
+}
+
+/// A picture by its first bytes, long enough to be cut out of JSON, in base64.
+pub(crate) fn large_picture() -> String {
+    let noise = (0..6_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8);
+    STANDARD.encode([STANDARD.decode(PICTURE).expect("a picture"), noise.collect()].concat())
 }
 
 fn reply(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {

@@ -9,7 +9,7 @@ use gatehouse_model::Status;
 use gatehouse_tasks::Command;
 use object_store::ObjectStore;
 
-use crate::clients::{tasks, texts};
+use crate::clients::{joins, tasks, texts};
 use crate::customers::keys;
 use crate::oracle::ends::opens;
 use crate::plan::actions::Action;
@@ -21,6 +21,7 @@ pub(crate) async fn run(system: Arc<System>, action: Action) {
     let simulation = Arc::clone(&system.simulation);
     let outcome = match action {
         Action::Submit(submission) => tasks::submit(&system, submission).await.map(|_| ()),
+        Action::Join(patch) => joins::join(&system, patch).await,
         Action::Text(text) => texts::run(&system, text).await.map(|_| ()),
         Action::Read(prompt) => tasks::read(&system, &prompt),
         Action::Await(prompt, ms) => tasks::wait(&system, &prompt, Duration::from_millis(ms)).await,

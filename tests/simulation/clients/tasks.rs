@@ -8,15 +8,23 @@ use gatehouse_driver::{CancelError, CheckedBody, SubmitError, SubmitRequest, Tas
 use gatehouse_model::{Status, Task, TaskId};
 use serde_json::json;
 
+use crate::clients::references;
 use crate::customers::{KEY_COUNT, keys, payer};
 use crate::oracle::ends::opens;
 use crate::oracle::memory::{Promise, Seen, brief};
-use crate::plan::requests::{Submission, SubmissionKind};
+use crate::plan::requests::{QuiltFields, Submission, SubmissionKind};
 use crate::simulation::Simulation;
 use crate::system::under_test::System;
 
-fn request(submission: &Submission) -> SubmitRequest {
+fn request(submission: &Submission, follows: Option<TaskId>) -> SubmitRequest {
     let body = match submission.kind {
+        SubmissionKind::Good("quilt-1") => json!({
+            "model": "quilt-1",
+            "prompt": submission.prompt,
+            "name": submission.quilt.name,
+            "uses": submission.quilt.uses,
+            "follows": follows.map(|task| task.to_string()),
+        }),
         SubmissionKind::Good(model) => json!({"model": model, "prompt": submission.prompt}),
         SubmissionKind::Doomed => {
             json!({"model": "ctx-pro", "prompt": submission.prompt, "safety_tolerance": 9})
@@ -37,7 +45,8 @@ fn request(submission: &Submission) -> SubmitRequest {
 pub(crate) async fn submit(system: &System, submission: Submission) -> Result<Option<TaskId>, String> {
     let simulation = &system.simulation;
     let was_revoked = simulation.oracle().revoked.contains(&submission.key);
-    let outcome = system.driver.submit(request(&submission)).await;
+    let Some(before) = references::before(system, &submission) else { return Ok(None) };
+    let outcome = system.driver.submit(request(&submission, before.follows)).await;
     if !system.is_open() {
         simulation.count("the answer to a submission was lost in a crash");
         return Ok(None);
@@ -51,24 +60,37 @@ pub(crate) async fn submit(system: &System, submission: Submission) -> Result<Op
             if was_revoked && !receipt.repeated {
                 return Err(format!("{submission:?} was accepted although its key is revoked"));
             }
+            before.accepted(system, &submission)?;
             accepted(simulation, submission, receipt.task, receipt.repeated)?;
             return Ok(Some(receipt.task));
         }
+        Err(SubmitError::NotFound(_)) if before.refers(&submission) => before.unknown(system)?,
+        Err(SubmitError::Invalid { .. }) if before.follows.is_some() => before.unfinished(system)?,
         Err(SubmitError::Invalid { .. }) if submission.kind == SubmissionKind::Invalid => {}
         Err(SubmitError::UnknownModel(_)) if submission.kind == SubmissionKind::Unknown => {}
-        Err(SubmitError::KeyGone | SubmitError::Draining | SubmitError::Store(_)) => {}
         Err(SubmitError::IdempotencyConflict) if submission.token.is_some() => {
             simulation.count("a token was reused for another request");
         }
-        Err(SubmitError::InsufficientBalance { needed, available }) if needed > available => {
-            simulation.count("an account could not pay");
-        }
-        Err(SubmitError::QuotaExceeded { needed, remaining }) if needed > remaining => {
-            simulation.count("a quota was used up");
-        }
+        Err(error) if may_come(simulation, &error) => {}
         Err(error) => return Err(format!("{submission:?} was refused: {error}")),
     }
     Ok(None)
+}
+
+/// Whether an accepted request may be refused like that: it is not paid for, its key is gone, or the system stops.
+pub(crate) fn may_come(simulation: &Simulation, error: &SubmitError) -> bool {
+    match error {
+        SubmitError::KeyGone | SubmitError::Draining | SubmitError::Store(_) => true,
+        SubmitError::InsufficientBalance { needed, available } if needed > available => {
+            simulation.count("an account could not pay");
+            true
+        }
+        SubmitError::QuotaExceeded { needed, remaining } if needed > remaining => {
+            simulation.count("a quota was used up");
+            true
+        }
+        _ => false,
+    }
 }
 
 /// A client has its receipt: from now on the task is promised (I9), and its token stands for it (I5).
@@ -209,8 +231,13 @@ pub(crate) async fn cancel(system: &System, prompt: &str) -> Result<(), String> 
 pub(crate) async fn last_task(system: &System) -> Result<(), String> {
     let simulation = &system.simulation;
     let prompt = format!("the last one, at {}", simulation.clock.elapsed());
-    let submission =
-        Submission { key: 0, kind: SubmissionKind::Good("ctx-pro"), prompt: prompt.clone(), token: None };
+    let submission = Submission {
+        key: 0,
+        kind: SubmissionKind::Good("ctx-pro"),
+        prompt: prompt.clone(),
+        token: None,
+        quilt: QuiltFields::default(),
+    };
     let task = submit(system, submission).await?;
     wait(system, &prompt, Duration::from_secs(100)).await?;
     let status = task.and_then(|task| simulation.oracle().seen.get(&task).map(|seen| seen.task.status));

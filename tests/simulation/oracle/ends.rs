@@ -6,8 +6,12 @@ use gatehouse_model::{Credits, FailureKind, Status, Task};
 use gatehouse_store::Store;
 use gatehouse_tasks::lost_answer;
 
-use crate::oracle::memory::Oracle;
+use crate::oracle::joins::ended_with_claims;
+use crate::oracle::memory::{Oracle, SeenQuilt};
 use crate::simulation::Simulation;
+
+/// What the quilt says when the host broke a promise to it.
+const BROKEN: &str = "the host broke its word";
 
 impl Oracle {
     /// Checks every end that is seen for the first time.
@@ -17,6 +21,7 @@ impl Oracle {
         store: &Store,
         driver: Option<&Driver>,
     ) -> Result<(), String> {
+        let names = &self.names;
         for seen in self.seen.values_mut().filter(|seen| seen.task.status.is_final() && !seen.end_checked) {
             let Some(driver) = driver else { return Ok(()) };
             seen.end_checked = true;
@@ -43,9 +48,19 @@ impl Oracle {
                     FailureKind::Request => "a task was doomed",
                     FailureKind::Moderation => "a picture was moderated",
                     FailureKind::Upstream => "a task failed at its provider",
-                    FailureKind::Internal => return Err(format!("{}: {failure:?}", task.id)),
+                    FailureKind::Internal => {
+                        let name = seen.quilt.as_ref().and_then(|quilt| quilt.name.as_ref());
+                        let owner = name.and_then(|name| names.get(name));
+                        if owner.is_none_or(|owner| *owner == task.customer) {
+                            return Err(format!("{}: {failure:?}", task.id));
+                        }
+                        "a name of another customer was not claimed"
+                    }
                 },
             });
+            if let Some(quilt) = &seen.quilt {
+                check_quilt(simulation, task, quilt).map_err(|what| format!("{}: {what}", task.id))?;
+            }
             if task.status == Status::Completed {
                 opens(driver, task).map_err(|what| format!("I15: {}: {what}", task.id))?;
             }
@@ -78,6 +93,36 @@ fn check_end(task: &Task, taken: usize) -> Result<(), String> {
             }
         }
         other => return Err(format!("it ended as {other:?}")),
+    }
+    Ok(())
+}
+
+/// What joined a completed task was made, and a failed task keeps what was shown of it.
+fn check_quilt(simulation: &Simulation, task: &Task, quilt: &SeenQuilt) -> Result<(), String> {
+    if let Some(failure) = task.failure.as_ref().filter(|failure| failure.message.contains(BROKEN)) {
+        return Err(failure.message.clone());
+    }
+    if task.status == Status::Completed {
+        let provider = simulation.provider();
+        let made = |patch: &&String| provider.patch_taken(patch) == 1;
+        if let Some(patch) = quilt.patches.iter().find(|patch| !made(patch)) {
+            return Err(format!(
+                "patch {patch:?} was paid for and taken {} times",
+                provider.patch_taken(patch)
+            ));
+        }
+        for _ in &quilt.patches {
+            simulation.count("a request that joined was made");
+        }
+        return Ok(());
+    }
+    if !quilt.patches.is_empty() {
+        simulation.count("a failed task released what had joined it");
+    }
+    match (ended_with_claims(task), task.public.is_empty()) {
+        (true, _) => simulation.count("a failed task left a result"),
+        (false, false) => simulation.count("a failed task kept its view"),
+        (false, true) => {}
     }
     Ok(())
 }

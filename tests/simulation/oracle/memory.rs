@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Credits, Phase, RequestId, Task, TaskId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Phase, RequestId, Task, TaskId, UnixMs};
 use gatehouse_tasks::EntryKind;
 
 use crate::plan::requests::TextCall;
@@ -23,6 +23,32 @@ pub(crate) struct Seen {
     pub(crate) prompt: Option<String>,
     /// Its end was checked.
     pub(crate) end_checked: bool,
+    /// What only quilts have.
+    pub(crate) quilt: Option<SeenQuilt>,
+}
+
+/// The requests that joined a task, and the name it is to claim.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenQuilt {
+    pub(crate) name: Option<String>,
+    /// Prompts of the requests that joined, oldest first.
+    pub(crate) patches: Vec<String>,
+    /// What they have added to the hold.
+    pub(crate) held: Credits,
+    /// Requests that joined and were released in one commit; nobody has seen them in the task.
+    pub(crate) released_at_once: usize,
+    /// The patches that the client was shown last.
+    pub(crate) shown: Vec<String>,
+}
+
+impl SeenQuilt {
+    /// A task that is new.
+    pub(crate) fn of(task: &Task) -> Self {
+        let state: serde_json::Value = serde_json::from_slice(&task.state).unwrap_or_default();
+        let name = state["name"].as_str().map(str::to_owned);
+        let (patches, shown) = (Vec::new(), Vec::new());
+        Self { name, patches, held: Credits::ZERO, released_at_once: 0, shown }
+    }
 }
 
 /// A text request that was sent.
@@ -46,6 +72,10 @@ pub(crate) struct Oracle {
     /// Keys whose revocation was confirmed.
     pub(crate) revoked: BTreeSet<usize>,
     pub(crate) seen: BTreeMap<TaskId, Seen>,
+    /// Requests that clients sent to join a task, by prompt.
+    pub(crate) patches: BTreeMap<String, TaskId>,
+    /// The owner of each name that was claimed.
+    pub(crate) names: BTreeMap<String, CustomerId>,
     /// Text requests that were sent.
     pub(crate) texts: BTreeMap<RequestId, TextRecord>,
     /// What open texts hold, by customer.

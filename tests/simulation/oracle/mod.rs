@@ -2,6 +2,8 @@
 //! the provider's record, after every commit.
 
 pub(crate) mod ends;
+pub(crate) mod joins;
 pub(crate) mod memory;
+mod names;
 pub(crate) mod tasks;
 pub(crate) mod texts;

@@ -10,6 +10,7 @@ use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
 use crate::oracle::memory::{Oracle, Seen, brief, prompt_of, sum};
+use crate::oracle::texts::ledger_rows;
 use crate::plugins::reads;
 use crate::provider::endpoints::ACCOUNT_LIMITS;
 use crate::simulation::Simulation;
@@ -43,8 +44,13 @@ impl Oracle {
         let grown = report.entries > self.rows;
         self.rows = report.entries;
         let live: Vec<Task> = store.live_tasks().collect::<Result<_, _>>().map_err(unreadable)?;
+        let rows: Vec<_> = if grown {
+            (0..CUSTOMERS.len()).map(|number| ledger_rows(store, number)).collect::<Result<_, _>>()?
+        } else {
+            Vec::new()
+        };
         if grown {
-            self.check_texts(simulation, store).map_err(|what| format!("text: {what}"))?;
+            self.check_texts(simulation, &rows).map_err(|what| format!("text: {what}"))?;
         }
         check_balances(store, &live, &self.held_by_texts).map_err(|what| format!("money: {what}"))?;
         let gone: Vec<TaskId> = self
@@ -60,10 +66,16 @@ impl Oracle {
         for task in live {
             self.observe(simulation, task)?;
         }
+        self.check_task_rows(&rows)?;
+        self.check_names(simulation, store).map_err(|what| format!("names: {what}"))?;
         self.check_endings(simulation, store, driver)?;
         let provider = simulation.provider();
         for prompt in provider.arrivals.keys() {
-            let (repeated, audited) = (provider.repeated(prompt), self.resends(store, prompt));
+            let patches =
+                self.task_of(prompt).and_then(|seen| seen.quilt.as_ref()).map(|quilt| &quilt.patches);
+            let patches = patches.into_iter().flatten().map(|patch| provider.patch_repeated(patch));
+            let repeated = provider.repeated(prompt) + patches.sum::<usize>();
+            let audited = self.resends(store, prompt);
             if repeated > audited {
                 let all = &provider.arrivals[prompt];
                 return Err(format!("I13: {prompt:?} was sent again, audited {audited} times: {all:?}"));
@@ -71,6 +83,9 @@ impl Oracle {
             if provider.taken(prompt) > 1 {
                 return Err(format!("I13: {prompt:?} was taken {} times", provider.taken(prompt)));
             }
+        }
+        if let Some(patch) = provider.patches.keys().find(|patch| provider.patch_taken(patch) > 1) {
+            return Err(format!("I13: patch {patch:?} was taken {} times", provider.patch_taken(patch)));
         }
         Ok(())
     }
@@ -85,10 +100,11 @@ impl Oracle {
     /// A task as the disk has it now.
     fn observe(&mut self, simulation: &Simulation, task: Task) -> Result<(), String> {
         let id = task.id;
+        if self.seen.get(&id).is_some_and(|seen| seen.task == task) {
+            return on_time(simulation, &task);
+        }
+        let quilt = self.joins_of(simulation, &task).map_err(|what| format!("{id}: {what}"))?;
         if let Some(seen) = self.seen.get_mut(&id) {
-            if task == seen.task {
-                return on_time(simulation, &task);
-            }
             follows(&seen.task, &task).map_err(|what| format!("{id}: {what}"))?;
             if seen.task.digest != task.digest {
                 simulation.count("a state was migrated");
@@ -103,19 +119,19 @@ impl Oracle {
                     task.status.as_str()
                 ));
             }
-            seen.task = task;
+            (seen.task, seen.quilt) = (task, quilt);
         } else {
             let price = simulation.prices().get(&task.model).copied().unwrap_or(Credits::ZERO);
             let limit = Duration::from_secs(simulation.plan.limit_s.into());
-            if task.held != price || task.unit_price != price {
-                return Err(format!("{id}: {} credits are held at a price of {price}", task.held));
+            if task.unit_price != price || task.charge.quantity != 1 {
+                return Err(format!("{id}: {} credits are its price, not {price}", task.unit_price));
             }
             if task.deadline != task.created.plus(limit) {
                 return Err(format!("I8: {id} was made at {} and ends at {}", task.created, task.deadline));
             }
             simulation.log(format_args!("system: {id} is created"));
             let prompt = prompt_of(&task);
-            self.seen.insert(id, Seen { task, prompt, end_checked: false });
+            self.seen.insert(id, Seen { task, prompt, end_checked: false, quilt });
         }
         let task = &self.seen[&id].task;
         on_time(simulation, task)
@@ -151,7 +167,6 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
         && old.key == new.key
         && old.created == new.created
         && old.deadline == new.deadline
-        && old.held == new.held
         && old.unit_price == new.unit_price
         && old.model == new.model
         && old.seed == new.seed
@@ -164,7 +179,14 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
     if old.status.is_final() {
         return Err(format!("I10, I14: it had ended: {} -> {}", brief(old), brief(new)));
     }
-    if new.status < old.status || new.progress < old.progress || new.revision <= old.revision {
+    if new.revision == old.revision {
+        // A request that joins leaves the rest of the task as it is.
+        let (joined, held, joined_held) = (old.joined.clone(), old.held, old.joined_held);
+        let is_join = new.held > held && Task { joined, held, joined_held, ..new.clone() } == *old;
+        let same = || format!("changed at one revision: {} -> {}", brief(old), brief(new));
+        return if is_join { Ok(()) } else { Err(same()) };
+    }
+    if new.status < old.status || new.progress < old.progress || new.revision < old.revision {
         let show = |task: &Task| (task.status, task.progress, task.revision);
         return Err(format!("I10: it went back: {:?} -> {:?}", show(old), show(new)));
     }
@@ -188,7 +210,8 @@ fn on_time(simulation: &Simulation, task: &Task) -> Result<(), String> {
     };
     let due = task.deadline.max(last_set).max(simulation.process_start());
     let end = task.finished.unwrap_or(now);
-    if task.status.is_final() || end <= due.plus(late) {
+    // A process that stops ends nothing more; the next one does, in time from its start.
+    if task.status.is_final() || end <= due.plus(late) || simulation.is_stopping() {
         return Ok(());
     }
     Err(format!("I12: {} should have ended at {} and is {:?} at {now}", task.id, task.deadline, task.status))

@@ -7,7 +7,7 @@ use gatehouse_model::Credits;
 use gatehouse_store::Store;
 use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 
-use crate::customers::{CUSTOMERS, customer};
+use crate::customers::customer;
 use crate::oracle::memory::{Oracle, TextRecord, sum};
 use crate::simulation::Simulation;
 
@@ -30,20 +30,23 @@ impl Oracle {
     ///
     /// # Errors
     /// The first wrong row.
-    pub(crate) fn check_texts(&mut self, simulation: &Simulation, store: &Store) -> Result<(), String> {
+    pub(crate) fn check_texts(
+        &mut self,
+        simulation: &Simulation,
+        rows: &[Vec<JournalEntry>],
+    ) -> Result<(), String> {
         for (prompt, all) in &simulation.provider().text_answers {
             let again = all.len().checked_sub(1).map(|last| &all[..last]).unwrap_or_default();
             if again.iter().any(|answer| !answer.refuses()) {
                 return Err(format!("{prompt:?} was sent again: {all:?}"));
             }
         }
-        let held =
-            (0..CUSTOMERS.len()).map(|number| self.check_rows(simulation, ledger_rows(store, number)?));
+        let held = rows.iter().map(|rows| self.check_rows(simulation, rows));
         self.held_by_texts = held.collect::<Result<_, _>>()?;
         Ok(())
     }
 
-    fn check_rows(&mut self, simulation: &Simulation, rows: Vec<JournalEntry>) -> Result<Credits, String> {
+    fn check_rows(&mut self, simulation: &Simulation, rows: &[JournalEntry]) -> Result<Credits, String> {
         let (mut open, mut ended) = (BTreeMap::new(), BTreeSet::new());
         for row in rows {
             let Some(HoldId::Request(id)) = row.hold else { continue };
@@ -58,7 +61,7 @@ impl Oracle {
             ended.insert(id);
             if known.ended.is_none() {
                 known.ended = Some(row.kind);
-                check_text_end(simulation, known, &row, held).map_err(|what| format!("{known:?}: {what}"))?;
+                check_text_end(simulation, known, row, held).map_err(|what| format!("{known:?}: {what}"))?;
             }
         }
         Ok(sum(open.into_values()))

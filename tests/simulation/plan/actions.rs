@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_model::Credits;
 
-use crate::plan::requests::{Submission, SubmissionKind, TextCall};
-use crate::provider::outcomes::{Outages, TaskOutcome};
+use crate::plan::requests::{PatchCall, QuiltFields, Submission, SubmissionKind, TextCall};
+use crate::provider::outcomes::{ListAnswer, Outages, TaskOutcome};
 use crate::provider::text_outcomes::TextOutcome;
 
 /// One action of a client or an operator.
@@ -14,6 +14,8 @@ use crate::provider::text_outcomes::TextOutcome;
 pub(crate) enum Action {
     /// A client submits.
     Submit(Submission),
+    /// A client sends a patch for a quilt.
+    Join(PatchCall),
     /// A client sends a text request.
     Text(TextCall),
     /// A client reads the task of that prompt.
@@ -46,6 +48,8 @@ pub(crate) struct Plan {
     pub(crate) task_outcomes: BTreeMap<String, TaskOutcome>,
     /// How the provider answers each text request, by prompt.
     pub(crate) text_outcomes: BTreeMap<String, VecDeque<TextOutcome>>,
+    /// How the provider answers polls for several jobs.
+    pub(crate) lists: VecDeque<ListAnswer>,
     pub(crate) outages: Outages,
     /// Whether faults are injected at random.
     pub(crate) faults: bool,
@@ -66,11 +70,12 @@ impl Plan {
         Self::bare().with_task_of("scribe-1", 100, prompt, outcome)
     }
 
-    fn bare() -> Self {
+    pub(crate) fn bare() -> Self {
         Self {
             actions: Vec::new(),
             task_outcomes: BTreeMap::new(),
             text_outcomes: BTreeMap::new(),
+            lists: VecDeque::new(),
             outages: Outages::default(),
             faults: false,
             seed: 1,
@@ -89,6 +94,7 @@ impl Plan {
             kind: SubmissionKind::Good(model),
             prompt: prompt.to_owned(),
             token: Some(prompt.to_owned()),
+            quilt: QuiltFields::default(),
         };
         self.with(at, Action::Submit(submission))
     }
@@ -104,7 +110,9 @@ impl Plan {
     pub(crate) fn prices(&self, raise: i64) -> BTreeMap<String, Credits> {
         let price =
             |(model, credits): (&str, i64)| (model.to_owned(), Credits((credits + raise) * Credits::UNIT));
-        [("ctx-pro", 4), ("ctx-max", 8), ("scribe-1", 3)].map(price).into()
+        [("ctx-pro", 4), ("ctx-max", 8), ("scribe-1", 3), ("quilt-1", 5), ("quilt-patch", 3)]
+            .map(price)
+            .into()
     }
 
     /// One text request, with those answers in turn.

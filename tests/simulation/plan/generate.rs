@@ -6,7 +6,7 @@ use gatehouse_model::Protocol;
 
 use crate::customers::KEY_COUNT;
 use crate::plan::actions::{Action, Plan};
-use crate::plan::requests::{CLIENTS, Submission, SubmissionKind, TextCall};
+use crate::plan::requests::{CLIENTS, QuiltFields, Submission, SubmissionKind, TextCall};
 use crate::plugins;
 use crate::provider::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
 use crate::provider::text_outcomes::TextOutcome;
@@ -21,6 +21,7 @@ impl Plan {
             actions: Vec::new(),
             task_outcomes: BTreeMap::new(),
             text_outcomes: BTreeMap::new(),
+            lists: VecDeque::new(),
             outages: outages(&random),
             faults: true,
             seed: !seed,
@@ -43,6 +44,7 @@ impl Plan {
             plan = plan.with(at, action);
         }
         plan.add_texts(&Random::new(seed ^ 0x7461_6c6b_7300));
+        plan.add_quilts(&Random::new(seed ^ 0x7175_696c_7400));
         plan
     }
 
@@ -53,7 +55,7 @@ impl Plan {
             self.actions.push((random.below(90_000) as u64, Action::Text(text)));
         }
         if random.once_in(3) {
-            let version = plugins::WITH_TASKS + random.below(plugins::FAMILIES.len() - plugins::WITH_TASKS);
+            let version = plugins::WITH_TASKS + random.below(plugins::WITH_TEXTS);
             self.actions.push((random.below(90_000) as u64, Action::Activate(version)));
         }
         self.actions.sort_by_key(|(at, _)| *at);
@@ -72,7 +74,13 @@ impl Plan {
             _ => SubmissionKind::Good("ctx-pro"),
         };
         let token = random.once_in(3).then(|| format!("token {}", random.below(3)));
-        let submission = Submission { key, kind, prompt: prompt.clone(), token: token.clone() };
+        let submission = Submission {
+            key,
+            kind,
+            prompt: prompt.clone(),
+            token: token.clone(),
+            quilt: QuiltFields::default(),
+        };
         self.task_outcomes.insert(prompt.clone(), task_outcome(random));
         self.actions.push((at, Action::Submit(submission.clone())));
         if token.is_some() {
@@ -108,7 +116,7 @@ impl TextCall {
     }
 }
 
-fn task_outcome(random: &Random) -> TaskOutcome {
+pub(super) fn task_outcome(random: &Random) -> TaskOutcome {
     let mut answers = VecDeque::new();
     while random.once_in(3) && answers.len() < 3 {
         answers.push_back(Answer::TooMany([None, Some(1), Some(20), Some(240)][random.below(4)]));

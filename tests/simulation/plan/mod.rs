@@ -2,4 +2,5 @@
 
 pub(crate) mod actions;
 pub(crate) mod generate;
+pub(crate) mod quilts;
 pub(crate) mod requests;

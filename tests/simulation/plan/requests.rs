@@ -15,6 +15,31 @@ pub(crate) struct Submission {
     pub(crate) prompt: String,
     /// The `Idempotency-Key`.
     pub(crate) token: Option<String>,
+    /// What only quilts have.
+    pub(crate) quilt: QuiltFields,
+}
+
+/// What a request for a quilt may say besides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QuiltFields {
+    /// The name that its task claims at its end.
+    pub(crate) name: Option<&'static str>,
+    /// A name that it refers to.
+    pub(crate) uses: Option<&'static str>,
+    /// The prompt of an earlier quilt that it follows up.
+    pub(crate) follows: Option<String>,
+}
+
+/// A patch: a request that joins a quilt.
+#[derive(Clone, Debug)]
+pub(crate) struct PatchCall {
+    pub(crate) key: usize,
+    /// Identifies the patch; the provider reads it too.
+    pub(crate) prompt: String,
+    /// The prompt of the quilt.
+    pub(crate) joins: String,
+    /// The `Idempotency-Key`.
+    pub(crate) token: Option<String>,
 }
 
 /// What kind of submission it is.

@@ -5,6 +5,9 @@ use gatehouse_model::Protocol;
 /// Accounts at the provider and their concurrency, in order of priority.
 pub(crate) const ACCOUNT_LIMITS: [(&str, usize); 2] = [("main", 3), ("spare", 2)];
 
+/// The key of an account: this, and its name.
+pub(crate) const KEY_OF: &str = "the key of ";
+
 /// What an endpoint serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {

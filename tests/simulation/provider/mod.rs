@@ -4,6 +4,8 @@
 pub(crate) mod connection;
 pub(crate) mod endpoints;
 pub(crate) mod outcomes;
+mod pages;
+pub(crate) mod quilts;
 pub(crate) mod record;
 pub(crate) mod tasks;
 pub(crate) mod text_outcomes;

@@ -63,6 +63,20 @@ impl TaskOutcome {
     }
 }
 
+/// How one poll for several jobs is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListAnswer {
+    /// With every job.
+    Whole,
+    /// Without the first job.
+    WithoutFirst,
+    /// With an error of this status.
+    Error(u16),
+    /// With bytes that are not JSON.
+    Garbage,
+    HangUp,
+}
+
 /// What every client of the provider meets, in spans of elapsed milliseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {

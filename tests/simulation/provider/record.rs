@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::provider::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
+use crate::provider::outcomes::{Answer, JobEnd, ListAnswer, Outages, TaskOutcome};
 use crate::provider::text_outcomes::TextOutcome;
 
 /// A submission that reached the provider.
@@ -20,8 +20,21 @@ pub(crate) struct Job {
     pub(crate) token: Option<String>,
     /// When it is done, in elapsed milliseconds.
     pub(crate) done: u64,
+    /// The account it belongs to.
+    pub(crate) account: String,
     /// How often it was polled.
     pub(crate) polls: u32,
+    /// How often it was told to stop.
+    pub(crate) stops: u32,
+    pub(crate) stopped: bool,
+}
+
+/// A patch for a quilt.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patch {
+    pub(crate) arrivals: Vec<Arrival>,
+    /// By it the provider recognises a patch that was taken.
+    token: Option<String>,
 }
 
 /// What the provider knows.
@@ -31,6 +44,10 @@ pub(crate) struct ProviderRecord {
     pub(crate) arrivals: BTreeMap<String, Vec<Arrival>>,
     /// By id, the number of the job.
     pub(crate) jobs: Vec<Job>,
+    /// By prompt, the patches that reached the provider.
+    pub(crate) patches: BTreeMap<String, Patch>,
+    /// How polls for several jobs are answered from now on.
+    pub(crate) lists: VecDeque<ListAnswer>,
     pub(crate) outages: Outages,
     /// How text requests are answered from now on, by prompt.
     pub(crate) text_outcomes: BTreeMap<String, VecDeque<TextOutcome>>,
@@ -40,7 +57,13 @@ pub(crate) struct ProviderRecord {
 
 impl ProviderRecord {
     /// A submission has arrived; how it is answered, and the job's number if it was taken.
-    pub(crate) fn arrive(&mut self, prompt: &str, token: Option<&str>, at: u64) -> (Answer, Option<usize>) {
+    pub(crate) fn arrive(
+        &mut self,
+        prompt: &str,
+        token: Option<&str>,
+        account: &str,
+        at: u64,
+    ) -> (Answer, Option<usize>) {
         let known = self.jobs.iter().position(|job| token.is_some() && job.token.as_deref() == token);
         if let Some(job) = known.filter(|_| self.outages.rate_limit(at).is_none()) {
             self.arrivals.entry(prompt.to_owned()).or_default().push(Arrival { answer: Answer::Repeat });
@@ -52,11 +75,36 @@ impl ProviderRecord {
         self.arrivals.entry(prompt.to_owned()).or_default().push(Arrival { answer });
         let job = answer.takes().then(|| {
             let works = self.task_outcomes.get(prompt).map_or(1_000, |outcome| outcome.works);
-            let (prompt, token) = (prompt.to_owned(), token.map(str::to_owned));
-            self.jobs.push(Job { prompt, token, done: at + works, polls: 0 });
+            self.jobs.push(Job {
+                prompt: prompt.to_owned(),
+                token: token.map(str::to_owned),
+                done: at + works,
+                account: account.to_owned(),
+                polls: 0,
+                stops: 0,
+                stopped: false,
+            });
             self.jobs.len() - 1
         });
         (answer, job)
+    }
+
+    /// A patch for that job has arrived; how it is answered. One that is taken takes its time, too.
+    pub(crate) fn patch(&mut self, prompt: &str, token: Option<&str>, job: usize, at: u64) -> Answer {
+        let limited = self.outages.rate_limit(at).map(Answer::TooMany);
+        let patch = self.patches.entry(prompt.to_owned()).or_default();
+        let is_known = token.is_some() && patch.token.as_deref() == token;
+        let outcome = self.task_outcomes.get_mut(prompt).filter(|_| !is_known && limited.is_none());
+        let works = outcome.as_ref().map_or(1_000, |outcome| outcome.works);
+        let planned = outcome.and_then(|outcome| outcome.answers.pop_front()).unwrap_or(Answer::Take);
+        let answer = limited.unwrap_or(if is_known { Answer::Repeat } else { planned });
+        patch.arrivals.push(Arrival { answer });
+        if answer.takes() {
+            patch.token = token.map(str::to_owned);
+            let job = &mut self.jobs[job];
+            job.done = job.done.max(at + works);
+        }
+        answer
     }
 
     pub(crate) fn outcome(&self, prompt: &str) -> TaskOutcome {
@@ -76,13 +124,22 @@ impl ProviderRecord {
 
     /// How often that prompt was taken.
     pub(crate) fn taken(&self, prompt: &str) -> usize {
-        self.arrivals.get(prompt).map_or(0, |all| all.iter().filter(|one| one.answer.takes()).count())
+        self.arrivals.get(prompt).map_or(0, |all| taken(all))
     }
 
     /// Arrivals after one whose outcome the system could not know (I13).
     pub(crate) fn repeated(&self, prompt: &str) -> usize {
-        let ambiguous = |arrival: &&Arrival| !matches!(arrival.answer, Answer::TooMany(_));
-        self.arrivals.get(prompt).map_or(0, |all| all.iter().rev().skip(1).filter(ambiguous).count())
+        self.arrivals.get(prompt).map_or(0, |all| repeated(all))
+    }
+
+    /// The same for a patch.
+    pub(crate) fn patch_repeated(&self, prompt: &str) -> usize {
+        self.patches.get(prompt).map_or(0, |patch| repeated(&patch.arrivals))
+    }
+
+    /// How often that patch was taken.
+    pub(crate) fn patch_taken(&self, prompt: &str) -> usize {
+        self.patches.get(prompt).map_or(0, |patch| taken(&patch.arrivals))
     }
 
     /// A text request has arrived; how it is answered.
@@ -100,4 +157,13 @@ impl ProviderRecord {
         let job = self.jobs.iter().find(|job| job.prompt == prompt && job.done <= now && good)?;
         Some(job.done)
     }
+}
+
+fn taken(arrivals: &[Arrival]) -> usize {
+    arrivals.iter().filter(|one| one.answer.takes()).count()
+}
+
+fn repeated(arrivals: &[Arrival]) -> usize {
+    let ambiguous = |arrival: &&Arrival| !matches!(arrival.answer, Answer::TooMany(_));
+    arrivals.iter().rev().skip(1).filter(ambiguous).count()
 }

@@ -2,9 +2,7 @@
 //! the random faults do too. The record outlives every process of the system.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -12,11 +10,10 @@ use serde_json::{Value, json};
 
 use crate::clock::VirtualClock;
 use crate::provider::connection::HungUp;
-use crate::provider::endpoints::Endpoint;
-use crate::provider::outcomes::{Answer, JobEnd};
+use crate::provider::endpoints::{Endpoint, KEY_OF};
+use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
+use crate::provider::quilts;
 use crate::simulation::Simulation;
-
-pub(crate) type Page = Response<Full<Bytes>>;
 
 pub(crate) async fn answer(
     simulation: Arc<Simulation>,
@@ -28,9 +25,17 @@ pub(crate) async fn answer(
     if !simulation.switch.allow("the provider receives a request") {
         return Err(HungUp);
     }
+    let key = head.headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
+    let account = key.strip_prefix(KEY_OF).unwrap_or_default();
+    let query = head.uri.query().unwrap_or_default();
     let page = match endpoint {
-        Endpoint::Submit => submit(&simulation, &body).await,
-        Endpoint::Poll => poll(&simulation, head.uri.query().unwrap_or_default()).await,
+        Endpoint::Submit => match head.uri.path() {
+            "/v1/patch" => quilts::patch(&simulation, &body, account).await,
+            "/v1/stop" => quilts::stop(&simulation, &body, account),
+            "/v1/list" => quilts::list(&simulation, query, account).await,
+            _ => submit(&simulation, &body, account).await,
+        },
+        Endpoint::Poll => poll(&simulation, query, account).await,
         Endpoint::Delivery => deliver(&simulation, head.uri.path()).await,
         Endpoint::Text(_) => Err(HungUp),
     };
@@ -38,7 +43,7 @@ pub(crate) async fn answer(
     if simulation.switch.allow("the provider answers") { page } else { Err(HungUp) }
 }
 
-async fn submit(simulation: &Simulation, body: &[u8]) -> Result<Page, HungUp> {
+async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<Page, HungUp> {
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
     let Some(prompt) = request["prompt"].as_str() else {
         return Ok(page(422, &json!({"detail": [{"loc": ["body", "prompt"], "msg": "Field required"}]})));
@@ -46,8 +51,12 @@ async fn submit(simulation: &Simulation, body: &[u8]) -> Result<Page, HungUp> {
     if let Err(what) = simulation.oracle().arrival(prompt) {
         simulation.fail(what);
     }
+    if let Some(source) = request["made_from"].as_u64() {
+        simulation.count("a quilt was made from another");
+        check_account(simulation, source as usize, account, "is a source");
+    }
     let (answer, job) =
-        simulation.provider().arrive(prompt, request["token"].as_str(), simulation.clock.elapsed());
+        simulation.provider().arrive(prompt, request["token"].as_str(), account, simulation.clock.elapsed());
     simulation.log(format_args!("provider: {prompt:?} arrives, {answer:?}"));
     let taken = |job: Option<usize>| {
         let id = job.map_or_else(String::new, |job| job.to_string());
@@ -56,24 +65,10 @@ async fn submit(simulation: &Simulation, body: &[u8]) -> Result<Page, HungUp> {
             &json!({"id": id, "polling_url": format!("http://region.provider.test/v1/get_result?id={id}")}),
         )
     };
-    match answer {
-        Answer::Take => Ok(taken(job)),
-        Answer::Repeat => {
-            simulation.count("a token was repeated");
-            Ok(taken(job))
-        }
-        Answer::TakeSlowly(ms) => {
-            VirtualClock::pause(Duration::from_millis(ms)).await;
-            Ok(taken(job))
-        }
-        Answer::TakeAndAnswerGarbage => Ok(text(200, "<html>bad gateway</html>")),
-        Answer::HangUp | Answer::TakeAndHangUp => Err(HungUp),
-        Answer::TooMany(after) => Ok(too_many(after)),
-        Answer::Error(status) => Ok(page(status, &json!({"detail": "the provider is broken"}))),
-    }
+    answered(simulation, answer, || taken(job)).await
 }
 
-async fn poll(simulation: &Simulation, query: &str) -> Result<Page, HungUp> {
+async fn poll(simulation: &Simulation, query: &str, account: &str) -> Result<Page, HungUp> {
     if let Some(after) = simulation.provider().outages.rate_limit(simulation.clock.elapsed()) {
         return Ok(too_many(after));
     }
@@ -84,34 +79,18 @@ async fn poll(simulation: &Simulation, query: &str) -> Result<Page, HungUp> {
             job.clone()
         })
     });
-    let Some(job) = found else {
+    let (Some(number), Some(_)) = (number, found) else {
         return Ok(page(404, &json!({"id": query, "status": "Task not found"})));
     };
+    check_account(simulation, number, account, "was polled");
     if simulation.injects_faults()
         && let Some(fault) = poll_fault(simulation).await
     {
         simulation.count("a poll was answered with a fault");
         return fault;
     }
-    let now = simulation.clock.elapsed();
-    let status =
-        |word: &str, result: Value| page(200, &json!({"id": query, "status": word, "result": result}));
-    if now < job.done {
-        // It may be less than it was before. Not random: until its first crash a run is as any other of its plan.
-        let progress = json!((now % 100) as f64 / 100.0);
-        return Ok(page(200, &json!({"id": query, "status": "Pending", "progress": progress})));
-    }
-    Ok(match simulation.provider().outcome(&job.prompt).end {
-        JobEnd::Ready => {
-            let sample = format!("http://delivery.provider.test/{}.png", number.unwrap_or_default());
-            status("Ready", json!({"sample": sample, "seed": 1}))
-        }
-        JobEnd::Empty => status("Ready", json!({})),
-        JobEnd::Moderated => status("Content Moderated", Value::Null),
-        JobEnd::Error => status("Error", Value::Null),
-        JobEnd::Never => status("Pending", Value::Null),
-        JobEnd::Lost => page(404, &json!({"id": query, "status": "Task not found"})),
-    })
+    let (code, status) = status(simulation, number);
+    Ok(page(code, &status))
 }
 
 /// How else a poll may be answered.
@@ -152,22 +131,4 @@ async fn deliver(simulation: &Simulation, path: &str) -> Result<Page, HungUp> {
         .header("content-type", "image/png")
         .body(Full::new(picture.into()))
         .expect("a valid answer"))
-}
-
-fn too_many(after: Option<u64>) -> Page {
-    let mut page = page(429, &json!({"detail": "too many tasks in flight"}));
-    if let Some(after) = after {
-        page.headers_mut().insert("retry-after", after.into());
-    }
-    page
-}
-
-fn page(status: u16, body: &Value) -> Page {
-    let body = Full::new(Bytes::from(body.to_string()));
-    Response::builder().status(status).header("content-type", "application/json").body(body).expect("valid")
-}
-
-fn text(status: u16, body: &'static str) -> Page {
-    let body = Full::new(Bytes::from_static(body.as_bytes()));
-    Response::builder().status(status).header("content-type", "text/html").body(body).expect("valid")
 }

@@ -2,6 +2,7 @@
 //! that leaves the process, with a crash at that operation; for some, with a second crash during recovery.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +21,7 @@ const SECOND_CRASH: usize = 7;
 /// A recovery has more operations than this.
 const RECOVERY: usize = 40;
 
-fn answered(answers: impl IntoIterator<Item = Answer>) -> TaskOutcome {
+pub(super) fn answered(answers: impl IntoIterator<Item = Answer>) -> TaskOutcome {
     TaskOutcome { answers: answers.into_iter().collect(), ..TaskOutcome::success() }
 }
 
@@ -34,12 +35,30 @@ fn run(plan: &Plan, crashes: Vec<usize>, plugins: &mut Plugins) -> (Arc<Simulati
 }
 
 /// Crashes a scenario at every operation. Every event that `covered` names must happen in one of the runs.
-#[expect(clippy::print_stdout, reason = "the number of crash points belongs to the report")]
-fn every_point(name: &str, plan: &Plan, covered: &[&str]) {
+pub(super) fn every_point(name: &str, plan: &Plan, covered: &[&str]) {
+    let dry = dry_run(name, plan);
+    // One further: no crash happens there.
+    let total = dry.switch.operations();
+    crash_at(name, plan, (0..total + 1, total), covered);
+}
+
+/// The same for the operations from that moment to the end of the plan; a task alone has other scenarios.
+pub(super) fn every_point_since(name: &str, plan: &Plan, from: u64, covered: &[&str]) {
+    let dry = dry_run(name, plan);
+    crash_at(name, plan, (dry.operations_since(from), dry.switch.operations()), covered);
+}
+
+fn dry_run(name: &str, plan: &Plan) -> Arc<Simulation> {
     let (dry, outcome) = run(plan, vec![], &mut Plugins::open());
     outcome.unwrap_or_else(|what| panic!("{name}, no crash: {what}\n{}", dry.log_lines().join("\n")));
-    let points = dry.switch.operations();
-    let (next, crashed, twice) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    dry
+}
+
+#[expect(clippy::print_stdout, reason = "the number of crash points belongs to the report")]
+fn crash_at(name: &str, plan: &Plan, (points, total): (Range<usize>, usize), covered: &[&str]) {
+    let expected = points.clone().filter(|point| *point < total).count();
+    let next = AtomicUsize::new(points.start);
+    let (crashed, twice) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let happened = Mutex::new(BTreeSet::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -47,12 +66,11 @@ fn every_point(name: &str, plan: &Plan, covered: &[&str]) {
                 let mut plugins = Plugins::open();
                 loop {
                     let point = next.fetch_add(1, Ordering::SeqCst);
-                    // One further: no crash happens there.
-                    if point > points {
+                    if point >= points.end {
                         return;
                     }
                     let mut crashes = vec![point];
-                    if point % SECOND_CRASH == 0 {
+                    if point.is_multiple_of(SECOND_CRASH) {
                         crashes.push(point / SECOND_CRASH % RECOVERY);
                     }
                     let (simulation, outcome) = run(plan, crashes.clone(), &mut plugins);
@@ -68,8 +86,8 @@ fn every_point(name: &str, plan: &Plan, covered: &[&str]) {
         }
     });
     let (crashed, twice) = (crashed.into_inner(), twice.into_inner());
-    println!("{name}: {points} crash points, {twice} of them followed by a second crash");
-    assert_eq!(crashed, points, "{name}: as many crashes as the dry run has operations");
+    println!("{name}: {expected} crash points, {twice} of them followed by a second crash");
+    assert_eq!(crashed, expected, "{name}: as many crashes as the dry run has operations");
     assert!(twice > 0, "{name}: no second crash during recovery");
     let happened = happened.into_inner().expect("no thread panicked");
     assert!(

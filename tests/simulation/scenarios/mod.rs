@@ -1,4 +1,5 @@
 //! The tests: scenarios with a crash at every point, and plans made from seeds.
 
 mod crashes;
+mod joins;
 mod seeds;

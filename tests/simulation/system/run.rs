@@ -112,10 +112,12 @@ async fn whole_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &D
     while let Some(due) = simulation.next_due() {
         VirtualClock::pause(Duration::from_millis(due.saturating_sub(simulation.clock.elapsed()))).await;
         let Some(number) = simulation.next_action() else { break };
+        simulation.mark();
         match &simulation.plan.actions[number].1 {
             Action::Restart(raise) => {
                 simulation.log(format_args!("the system is stopped"));
                 running.detach_all();
+                simulation.begin_stop();
                 system.close().await;
                 simulation.set_prices(simulation.plan.prices(*raise));
                 simulation.count("the system was restarted");
@@ -151,6 +153,7 @@ async fn settle(system: &System) -> Result<(), String> {
     for (account, limit) in ACCOUNT_LIMITS {
         drop(system.take_permits(account, limit).await?);
     }
+    simulation.mark();
     tasks::last_task(system).await?;
     texts::last_texts(system).await?;
     system.check();

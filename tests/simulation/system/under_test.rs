@@ -11,14 +11,14 @@ use gatehouse_model::{Protocol, Secret};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::fault_injection::{Disk, DiskFault};
 use gatehouse_store::{Store, StoreError, Writer};
-use gatehouse_upstream::{AccountPermit, Upstream};
+use gatehouse_upstream::{AccountPermit, SecretRef, Upstream};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::clock::VirtualClock;
 use crate::customers::pepper;
 use crate::plugins::Plugins;
-use crate::provider::endpoints::{ACCOUNT_LIMITS, ENDPOINTS};
+use crate::provider::endpoints::{ACCOUNT_LIMITS, ENDPOINTS, KEY_OF};
 use crate::simulation::Simulation;
 use crate::system::media_objects::MediaObjects;
 use crate::system::network::Network;
@@ -198,7 +198,10 @@ fn upstream(simulation: &Arc<Simulation>) -> Upstream {
         "auth": {"header": "x-key"}, "accounts": accounts,
     }, "messages": {"base_url": origin(3), "accounts": texts}, "chat": {"base_url": origin(4), "accounts": texts}}});
     let config = serde_json::from_value(config).expect("a configuration");
-    let secret = |_: &_| Ok(Secret::new("the provider's key".to_owned()));
+    let secret = |reference: &SecretRef| match reference {
+        SecretRef::Env(account) => Ok(Secret::new(format!("{KEY_OF}{account}"))),
+        other => Err(format!("{other:?} is no account of the simulation")),
+    };
     let network = Arc::new(Network(Arc::clone(simulation)));
     Upstream::with_dial(
         &config,

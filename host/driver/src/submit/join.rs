@@ -16,7 +16,7 @@ use crate::submit::references::References;
 use crate::submit::submission::rejection_error;
 
 impl DriverState {
-    /// The same model on the version that takes the parent's next step.
+    /// The same model on the version that takes the parent's next step; the version found, when there is no such step.
     pub(crate) async fn version_of_parent(
         &self,
         request: &SubmitRequest,

@@ -56,7 +56,8 @@ impl DriverState {
                 fingerprint,
                 expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
             });
-        if let Some(receipt) = self.repeated(idempotency.as_ref(), now)? {
+        // A client that lost its receipt gets it, whatever has become of model, task and names since.
+        if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {
             return Ok(receipt);
         }
         let found = self.resolve(&request)?;
@@ -70,20 +71,17 @@ impl DriverState {
         outcome
     }
 
-    /// The receipt of a request that came before. Its plugin is not asked again: what the request did may be the very
-    /// reason why it could not be accepted now. The store decides where two come at once.
-    fn repeated(
+    /// The receipt of an earlier request with the same idempotency key.
+    fn first_receipt(
         &self,
         idempotency: Option<&Idempotency>,
         now: UnixMs,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(idempotency) = idempotency else { return Ok(None) };
         let record = self.store.idempotency_record(&idempotency.key, &idempotency.token)?;
-        match record.filter(|record| record.expires > now) {
-            Some(record) if record.fingerprint == idempotency.fingerprint => {
-                Ok(Some(Receipt { task: record.task, repeated: true }))
-            }
-            Some(_) => Err(SubmitError::IdempotencyConflict),
+        match record.and_then(|record| idempotency.first_task(&record, now)) {
+            Some(Ok(task)) => Ok(Some(Receipt { task, repeated: true })),
+            Some(Err(conflict)) => Err(rejection_error(&Err(conflict))),
             None => Ok(None),
         }
     }

@@ -109,6 +109,15 @@ impl TextTest {
     }
 }
 
+/// The stream of a request whose provider has not answered when the head time is over.
+async fn after_the_head_time(text: &str) -> (TextTest, TextStream) {
+    let test = TextTest::start().await;
+    let request = test.send(text, true);
+    test.until_held(1).await;
+    test.clock.end_pauses(HEAD).await;
+    (test, stream(request).await)
+}
+
 async fn stream(request: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
     match request.await.expect("no panic") {
         Ok(CompletionResponse::Stream(stream)) => stream,
@@ -147,11 +156,7 @@ async fn before_the_head_time_a_stream_and_a_failure_are_unchanged() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
-    let test = TextTest::start().await;
-    let request = test.send("[[slow-start]] [[503:1]] hello", true);
-    test.until_held(1).await;
-    test.clock.end_pauses(HEAD).await;
-    let mut stream = stream(request).await;
+    let (test, mut stream) = after_the_head_time("[[slow-start]] [[503:1]] hello").await;
     assert!(test.money().await.0 > Credits::ZERO, "reserved in advance");
     test.sandbox.release();
     test.until_held(2).await;
@@ -165,11 +170,7 @@ async fn after_the_head_time_the_stream_is_open_and_accounts_are_still_tried() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_head_time_a_failure_is_the_last_event() {
-    let test = TextTest::start().await;
-    let request = test.send("[[slow-start]] [[503]] hello", true);
-    test.until_held(1).await;
-    test.clock.end_pauses(HEAD).await;
-    let mut stream = stream(request).await;
+    let (test, mut stream) = after_the_head_time("[[slow-start]] [[503]] hello").await;
     test.sandbox.release();
     test.until_held(2).await;
     test.sandbox.release();
@@ -182,11 +183,8 @@ async fn after_the_head_time_a_failure_is_the_last_event() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
-    let test = TextTest::start().await;
-    let request = test.send("[[slow-start]] hello", true);
-    test.until_held(1).await;
-    test.clock.end_pauses(HEAD).await;
-    drop(stream(request).await);
+    let (test, stream) = after_the_head_time("[[slow-start]] hello").await;
+    drop(stream);
     let driver = test.process.driver.clone();
     let max_wait = Duration::from_secs(60);
     let stopping = tokio::spawn(async move { driver.stop(max_wait, max_wait).await });
@@ -198,11 +196,8 @@ async fn a_shutdown_waits_for_the_stream_of_a_client_that_disconnected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
-    let test = TextTest::start().await;
-    let request = test.send("[[slow-start]] [[stall:2]] one two three four", true);
-    test.until_held(1).await;
-    test.clock.end_pauses(HEAD).await;
-    drop(stream(request).await);
+    let (test, stream) = after_the_head_time("[[slow-start]] [[stall:2]] one two three four").await;
+    drop(stream);
     test.sandbox.release();
     test.clock.end_pauses(DRAIN).await;
     test.spent().await;

@@ -23,7 +23,8 @@ sdk/README.md lists the lines of a script.")]
     /// On every change of a family's folder: build, check, play its scripts, install into a running gateway
     #[command(after_help = "Example:
   gatehouse serve                    # in one terminal
-  gatehouse plugin dev painter       # in another, in the same folder or with the same --data")]
+  gatehouse plugin dev painter       # in another, in the same folder or with the same --data
+  gatehouse plugin dev painter --defaults painter/family.toml")]
     Dev(DevArgs),
 }
 
@@ -68,6 +69,9 @@ pub(crate) struct DevArgs {
     /// The family's folder, with `build.sh`, which writes `family.wasm`, and scripts in `play/`
     #[arg(default_value = ".")]
     pub(in crate::commands) folder: PathBuf,
+    /// Prices, providers and models that come with it; shown and installed with it, without a question
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::commands) defaults: Option<PathBuf>,
     /// Do not install: only build, check and play
     #[arg(long)]
     pub(in crate::commands) no_install: bool,

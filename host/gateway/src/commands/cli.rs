@@ -336,6 +336,7 @@ mod tests {
             ("gatehouse plugin new Painter", false),
             ("gatehouse plugin play s.play f.wasm", true),
             ("gatehouse plugin dev", true),
+            ("gatehouse plugin dev f --defaults f/family.toml --once", true),
             ("gatehouse plugin check f.wasm --defaults f.toml", true),
             ("gatehouse plugin install f.wasm --defaults f.toml --yes", true),
             ("gatehouse plugin install f.wasm --yes", false),

@@ -10,7 +10,7 @@ use gatehouse_admin::{
 };
 use gatehouse_store::{OpenError, Store};
 
-use crate::config::{ConfigErrors, DataConfig, Location, load, load_data};
+use crate::config::{ConfigErrors, DataConfig, Location, load, load_data, settle_defaults};
 use crate::data_folder::{DataError, DataFolder};
 use crate::environment;
 use crate::exit::Exit;
@@ -101,7 +101,10 @@ pub(crate) async fn execute(
     let folder = DataFolder::open(&root)?;
     match Store::open(&file, &data.store) {
         Ok(store) => {
-            let service = service(location, &root, &folder, store.clone(), &operation);
+            // This process may change which versions are active, and so which defaults count.
+            let settled = settle_defaults(&root)
+                .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into());
+            let service = settled.and_then(|()| service(location, &root, &folder, store.clone(), &operation));
             let result = match service {
                 Ok(service) => service.perform(operation).await.map_err(ExecuteError::from),
                 Err(error) => Err(error),

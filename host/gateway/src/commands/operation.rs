@@ -57,7 +57,7 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
     })
 }
 
-fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
+pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
     Ok(FamilyDefaultsFile { name, text })

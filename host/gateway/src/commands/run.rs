@@ -1,7 +1,7 @@
 //! From the command line to an exit code.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use super::author_args::AuthorCommand;
 use super::cli::{Cli, Command, OutputArgs, PluginCommand, SandboxArgs, ServeArgs};
 use super::confirm;
 use super::execute::{self, ExecuteError};
-use super::operation::operation;
+use super::operation::{operation, read_defaults};
 use super::print;
-use crate::config::{ConfigErrors, Loaded, Location, SandboxConfig, load};
+use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::signing;
@@ -46,20 +46,21 @@ pub(crate) fn run() -> ExitCode {
 
 /// What the authors' commands need of the others.
 fn author(command: AuthorCommand, location: &Location) -> Exit {
-    let install = |component: PathBuf| {
+    let install = |component: PathBuf, defaults: Option<PathBuf>| {
         let install = PluginCommand::Install {
             file: component,
             sha256: None,
             signature: None,
             // An author takes names away as often as not.
             allow_removal: true,
-            defaults: None,
-            yes: false,
+            // Who names the file while the family is written wants its defaults.
+            yes: defaults.is_some(),
+            defaults,
             output: OutputArgs::default(),
         };
         operate(Command::Plugin(install), location)
     };
-    author::run(command, &|| configuration(location), &install)
+    author::run(command, &|defaults| configuration_with(location, defaults), &install)
 }
 
 fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
@@ -122,6 +123,7 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
             "context": running.context(),
             "messages": running.messages(),
             "chat": running.chat(),
+            "imagine": running.imagine(),
         });
         print_text(&format!("{addresses}\n"));
         signals.next().await;
@@ -218,7 +220,17 @@ fn show(result: &OperationResult, output: OutputArgs) -> Exit {
 }
 
 fn configuration(location: &Location) -> Result<Loaded, Exit> {
-    load(location, PLUGINS, environment::overrides()).map_err(|error| {
+    configuration_with(location, None)
+}
+
+/// The same with the defaults that a family brings.
+fn configuration_with(location: &Location, defaults: Option<&Path>) -> Result<Loaded, Exit> {
+    let brought = defaults.map(read_defaults).transpose().map_err(|problem| {
+        print_error(&problem);
+        Exit::Misconfigured
+    })?;
+    let brought = brought.map(|file| FamilyDefaults { family: None, name: file.name, text: file.text });
+    load_with(location, PLUGINS, environment::overrides(), brought).map_err(|error| {
         print_error(&error.to_string());
         Exit::Misconfigured
     })

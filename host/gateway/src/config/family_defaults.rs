@@ -1,17 +1,12 @@
 //! The defaults that come with a family: a document with the tables a family may bring, and no other.
 //!
-//! Kept in the data folder as `defaults/<family>.toml`, readable by the owner alone, and merged below the operator's
-//! document and above the defaults of the built-in families. Never holds an account or a secret, and never weakens what
-//! the operator set.
-
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+//! Merged below the operator's document and above the defaults of the built-in families. Never holds an account or a
+//! secret, and never weakens what the operator set.
 
 use toml::de::{DeTable, DeValue};
 
 use super::document::Document;
-use super::error::{ConfigError, ConfigErrors};
+use super::error::ConfigErrors;
 
 /// Words at the end of a key that holds a secret.
 const SECRETS: [&str; 5] = ["secret", "password", "token", "api_key", "apikey"];
@@ -25,45 +20,6 @@ pub(crate) struct FamilyDefaults {
     pub(crate) name: String,
     /// The document.
     pub(crate) text: String,
-}
-
-/// The folder of the installed defaults.
-fn folder(data: &Path) -> PathBuf {
-    data.join("defaults")
-}
-
-/// The file that holds the defaults of `family`.
-#[must_use]
-pub(crate) fn path(data: &Path, family: &str) -> PathBuf {
-    folder(data).join(format!("{family}.toml"))
-}
-
-/// The defaults of every installed family, in the order of their names.
-pub(super) fn installed(data: &Path) -> Result<Vec<FamilyDefaults>, ConfigErrors> {
-    let failed = |path: &Path, error: io::Error| {
-        let remedy = "make it readable for the gateway, or remove it to do without these defaults";
-        ConfigErrors::from(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
-    };
-    let folder = folder(data);
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(&folder, error)),
-    };
-    let mut all = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| failed(&folder, error))?.path();
-        let (Some(family), Some("toml")) =
-            (path.file_stem().and_then(|stem| stem.to_str()), path.extension().and_then(|end| end.to_str()))
-        else {
-            continue;
-        };
-        let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
-        let name = path.display().to_string();
-        all.push(FamilyDefaults { family: Some(family.to_owned()), name, text });
-    }
-    all.sort_by(|one, other| one.family.cmp(&other.family));
-    Ok(all)
 }
 
 impl FamilyDefaults {

@@ -11,7 +11,8 @@ use toml::de::DeTable;
 use super::document::Document;
 use super::effective;
 use super::error::{ConfigError, ConfigErrors};
-use super::family_defaults::{self, FamilyDefaults};
+use super::family_defaults::FamilyDefaults;
+use super::installed_defaults::installed;
 use super::sections::{Config, DataConfig};
 use crate::plugins::built_in::BuiltInPlugin;
 
@@ -119,7 +120,7 @@ pub(crate) fn load_with(
     let data = read_data(&name, &text, &environment).map(|data| data.folder);
     // An error in `[data]` is found again with all others.
     let data = location.data.clone().unwrap_or_else(|| data.unwrap_or_else(|_| DataConfig::default().folder));
-    let mut installed = family_defaults::installed(&data)?;
+    let mut installed = installed(&data)?;
     if let Some(brought) = brought {
         installed.retain(|one| one.family != brought.family);
         installed.insert(0, brought);

@@ -8,6 +8,7 @@ mod document;
 mod effective;
 mod error;
 mod family_defaults;
+mod installed_defaults;
 mod load;
 mod remedy;
 mod renamed_keys;
@@ -18,6 +19,9 @@ mod tests;
 
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
-pub(crate) use family_defaults::{FamilyDefaults, path as family_defaults_path};
+pub(crate) use family_defaults::FamilyDefaults;
+pub(crate) use installed_defaults::{
+    settle as settle_defaults, stage as stage_defaults, unstage as unstage_defaults,
+};
 pub(crate) use load::{Loaded, Location, load, load_data, load_with};
 pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

@@ -4,9 +4,9 @@
 //! come with a family. Never decides what a value means: the services do, and prepare their part without a change.
 
 mod effects;
-mod kept_file;
 mod offline;
 mod running;
+mod staged;
 
 pub(crate) use offline::OfflineConfiguration;
 pub(crate) use running::RunningConfiguration;

@@ -1,15 +1,11 @@
 //! The configuration of a command that works without a running gateway.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use gatehouse_admin::{
-    Configuration, DefaultView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
-};
-use gatehouse_runtime::Companion;
+use gatehouse_admin::{Configuration, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults};
 
 use super::effects::{check_other_families, defaults_of, effects, misconfigured};
-use super::kept_file::KeptFile;
+use super::staged::Staged;
 use crate::config::{Loaded, Location, load, load_with};
 use crate::environment;
 use crate::plugins::built_in::PLUGINS;
@@ -53,35 +49,7 @@ impl Configuration for OfflineConfiguration {
         let before = load(&self.location, PLUGINS, environment::overrides());
         let effects = effects(before.as_ref().ok(), &after, family);
         let config = after.config.runtime(self.root.clone());
-        Ok(Box::new(Staged { config, effects, file: KeptFile::new(&self.root, &defaults.text) }))
-    }
-}
-
-struct Staged {
-    config: gatehouse_runtime::Config,
-    effects: Vec<DefaultView>,
-    file: KeptFile,
-}
-
-impl Companion for Staged {
-    fn config(&self) -> &gatehouse_runtime::Config {
-        &self.config
-    }
-
-    fn keep(&self, family: &str) -> io::Result<()> {
-        self.file.write(family)
-    }
-
-    fn discard(&self, family: &str) {
-        self.file.restore(family);
-    }
-
-    /// The gateway reads them when it starts.
-    fn apply(&self) {}
-}
-
-impl StagedDefaults for Staged {
-    fn effects(&self) -> Vec<DefaultView> {
-        self.effects.clone()
+        // The gateway reads them when it starts.
+        Ok(Staged::new(&self.root, defaults, config, effects, || ()))
     }
 }

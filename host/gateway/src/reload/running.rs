@@ -1,20 +1,16 @@
 //! The configuration of a running gateway: prepared as a whole, and switched to in [`RunningConfiguration::switch`].
 
-use std::cell::RefCell;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gatehouse_admin::{
-    Configuration, DefaultView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
-};
+use gatehouse_admin::{Configuration, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults};
 use gatehouse_driver::{Driver, PreparedTables, StartError};
-use gatehouse_runtime::{Companion, PluginService};
+use gatehouse_runtime::PluginService;
 use gatehouse_upstream::{AccountChange, PreparedProviders};
 use toml::Table;
 
 use super::effects::{check_other_families, defaults_of, effects, misconfigured};
-use super::kept_file::KeptFile;
+use super::staged::Staged;
 use crate::config::{
     ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, differences, is_limit, is_reloaded,
     load_with,
@@ -182,48 +178,13 @@ impl Configuration for RunningConfiguration {
         let prepared = self.prepare(&current, Some(brought)).map_err(misconfigured)?;
         check_other_families(&prepared.loaded, family).map_err(misconfigured)?;
         let effects = effects(Some(&current.loaded), &prepared.loaded, family);
-        Ok(Box::new(Staged {
-            running: self,
-            config: prepared.plugins.clone(),
-            effects,
-            file: KeptFile::new(&self.root, &defaults.text),
-            change: RefCell::new(Some((current, prepared))),
-        }))
-    }
-}
-
-/// The defaults of a family, prepared. Holds the lock of the configuration.
-struct Staged<'a> {
-    running: &'a RunningConfiguration,
-    config: gatehouse_runtime::Config,
-    effects: Vec<DefaultView>,
-    file: KeptFile,
-    change: RefCell<Option<(MutexGuard<'a, Current>, Prepared)>>,
-}
-
-impl Companion for Staged<'_> {
-    fn config(&self) -> &gatehouse_runtime::Config {
-        &self.config
-    }
-
-    fn keep(&self, family: &str) -> io::Result<()> {
-        self.file.write(family)
-    }
-
-    fn discard(&self, family: &str) {
-        self.file.restore(family);
-    }
-
-    fn apply(&self) {
-        if let Some((mut current, prepared)) = self.change.borrow_mut().take() {
-            self.running.switch(&mut current, prepared);
-        }
-    }
-}
-
-impl StagedDefaults for Staged<'_> {
-    fn effects(&self) -> Vec<DefaultView> {
-        self.effects.clone()
+        let config = prepared.plugins.clone();
+        // It holds the lock of the configuration.
+        let switch = move || {
+            let mut current = current;
+            self.switch(&mut current, prepared);
+        };
+        Ok(Staged::new(&self.root, defaults, config, effects, switch))
     }
 }
 

@@ -57,12 +57,15 @@ rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = fa
 
 /// Replaces the addresses and accounts of the configured providers by the simulated ones.
 pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
-    let context = sandbox.context();
+    let (context, imagine) = (sandbox.context(), sandbox.imagine());
+    let dashscope = sandbox.dashscope();
     let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
     let origins_by_provider = [
         ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
+        ("xai", (imagine.api.clone(), vec![], vec![imagine.files.clone()])),
         ("anthropic", text(&sandbox.messages().origin)),
         ("openai", text(&sandbox.chat().origin)),
+        ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),
         ("midjourney", (sandbox.midjourney().api.clone(), vec![], vec![sandbox.midjourney().files.clone()])),
     ];
     for (name, (base, origins, media)) in origins_by_provider {
@@ -76,7 +79,7 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
     for (id, model) in models {
         config.models.entry(id).or_insert(model);
     }
-    // The sample pictures can then be used as references.
+    // The samples can then be used in requests.
     let samples = context.samples.trim_start_matches("http://").to_owned();
     config.fetch.allow_private.push(samples);
 }

@@ -24,6 +24,8 @@ pub(crate) enum ServeError {
     Config(Vec<ConfigError>),
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error("defaults of plugins: {0}")]
+    Defaults(io::Error),
     #[error("admin.json in the data folder: {0}")]
     EndpointFile(io::Error),
     #[error(transparent)]

@@ -13,7 +13,7 @@ use gatehouse_store::{OpenError, Store};
 use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
-use crate::config::Config;
+use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
 use crate::plugins::built_in::{self, PLUGINS};
 use crate::reload::RunningConfiguration;
@@ -40,6 +40,7 @@ impl Services {
         let store = open_store(&folder, config, clock.as_ref()).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let pepper = folder.pepper(seed.as_ref())?;
+        settle_defaults(root).map_err(ServeError::Defaults)?;
         let (plugins, time) = (config.runtime(root.to_owned()), clock.clone());
         let (record, live) = (folder.plugins(), StoredStates(store.clone()));
         let plugins = tokio::task::spawn_blocking(move || {

@@ -99,7 +99,7 @@ impl Usage {
 }
 
 /// Why a text request has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Obstacle {
     /// The request itself, in the provider's judgement.
     Invalid,
@@ -116,7 +116,7 @@ pub enum Obstacle {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TextFailure {
     /// The kind of failure.
     pub obstacle: Obstacle,
@@ -136,7 +136,7 @@ pub struct Answered {
 }
 
 /// One server-sent event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sse {
     /// Its `event:` line.
     pub event: Option<String>,
@@ -145,7 +145,7 @@ pub struct Sse {
 }
 
 /// What a stream goes on with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Chunk {
     /// Events for the client.
     pub send: Vec<Sse>,

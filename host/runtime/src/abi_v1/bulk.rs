@@ -4,8 +4,9 @@ use gatehouse_model::{Call, Context, Reply};
 use wasmtime::Store;
 
 use super::contract::bindings::gatehouse::family::upstream;
+use super::convert::Convert as _;
 use super::exports::{BulkExports, Family, missing};
-use super::{lift, lower};
+use super::lower;
 use crate::exec::guest::Guest;
 
 /// `bulk.merge`.
@@ -18,7 +19,7 @@ pub(crate) fn merge(
 ) -> wasmtime::Result<Call> {
     let call: upstream::Call =
         family.call(store, exports(family)?.merge, (&lower::context(cx), key, items))?;
-    Ok(lift::call(call))
+    Ok(call.convert())
 }
 
 /// `bulk.split`.
@@ -30,10 +31,10 @@ pub(crate) fn split(
     items: &[String],
     reply: Reply,
 ) -> wasmtime::Result<Vec<Option<Reply>>> {
-    let reply = lower::reply(reply);
+    let reply: upstream::Reply = reply.convert();
     let replies: Vec<Option<upstream::Reply>> =
         family.call(store, exports(family)?.split, (&lower::context(cx), key, items, &reply))?;
-    Ok(replies.into_iter().map(|reply| reply.map(lift::reply)).collect())
+    Ok(replies.convert())
 }
 
 fn exports(family: &Family) -> wasmtime::Result<BulkExports> {

@@ -5,8 +5,9 @@ use wasmtime::Store;
 
 use super::contract::bindings::exports::gatehouse::family::jobs as wit;
 use super::contract::bindings::gatehouse::family::types;
+use super::convert::Convert as _;
 use super::exports::Family;
-use super::{lift, lower};
+use super::lower;
 use crate::exec::guest::Guest;
 
 /// `jobs.submit`.
@@ -20,13 +21,13 @@ pub(crate) fn submit(
     let request = lower::Submission {
         surface: &submission.surface,
         body: &submission.body,
-        parents: submission.parents.into_iter().map(lower::parent).collect(),
-        owned: submission.owned.into_iter().map(lower::owned).collect(),
-        blobs: submission.blobs.into_iter().map(lower::facts).collect(),
+        parents: submission.parents.convert(),
+        owned: submission.owned.convert(),
+        blobs: submission.blobs.convert(),
     };
     let answer: Result<wit::Accepted, types::Refusal> =
         family.call(store, family.jobs()?.submit, (&cx, &request))?;
-    Ok(answer.map(lift::accepted).map_err(lift::refusal))
+    Ok(answer.convert())
 }
 
 /// `jobs.advance`.
@@ -37,8 +38,9 @@ pub(crate) fn advance(
     state: &[u8],
     event: Event,
 ) -> wasmtime::Result<Step> {
-    let (cx, event) = (lower::context(cx), lower::event(event));
-    Ok(lift::step(family.call(store, family.jobs()?.advance, (&cx, state, &event))?))
+    let (cx, event): (_, wit::Event) = (lower::context(cx), event.convert());
+    let step: wit::Step = family.call(store, family.jobs()?.advance, (&cx, state, &event))?;
+    Ok(step.convert())
 }
 
 /// `jobs.migrate`.

@@ -4,11 +4,12 @@
 
 pub(crate) mod bulk;
 pub(crate) mod contract;
+mod convert;
 pub(crate) mod describe;
 pub(crate) mod exports;
 pub(crate) mod jobs;
-mod lift;
 mod log;
 mod lower;
 pub(crate) mod text;
+mod types;
 pub(crate) mod views;

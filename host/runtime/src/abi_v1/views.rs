@@ -4,6 +4,7 @@ use gatehouse_model::{Context, Json, TaskView};
 use wasmtime::Store;
 
 use super::contract::bindings::exports::gatehouse::family::views as wit;
+use super::convert::Convert as _;
 use super::exports::{Family, missing};
 use super::lower;
 use crate::exec::guest::Guest;
@@ -17,14 +18,7 @@ pub(crate) fn view(
     view: TaskView,
 ) -> wasmtime::Result<Json> {
     let function = family.exports.view.ok_or_else(|| missing("views"))?;
-    let view = wit::TaskView {
-        task: lower::parent(view.task),
-        progress: view.progress,
-        created: view.created.0,
-        ended: view.ended.map(|at| at.0),
-        failure: view.failure.map(lower::failure),
-        cost: view.cost,
-    };
+    let view: wit::TaskView = view.convert();
     let json: String = family.call(store, function, (&lower::context(cx), surface, &view))?;
     Ok(json.into())
 }

@@ -142,7 +142,7 @@ impl ServiceState {
             Goal::Check => log.skip("switch", "only checked"),
             _ if active => {
                 log.skip("switch", "it serves already");
-                companion.map_or(Ok(()), |companion| keep_and_apply(companion, version.family()))?;
+                companion.map_or(Ok(()), |companion| keep_and_apply(companion, version.family(), &digest))?;
             }
             _ => replaced = log.stage("switch", || self.switch(&version, component, goal, companion))?,
         }
@@ -287,9 +287,9 @@ impl ServiceState {
 }
 
 /// The version serves already; only its configuration is new.
-fn keep_and_apply(companion: &dyn Companion, family: &str) -> Result<(), StageError> {
+fn keep_and_apply(companion: &dyn Companion, family: &str, digest: &Digest) -> Result<(), StageError> {
     let failed = |source| StageError::Switch { what: "the configuration that comes with it", source };
-    companion.keep(family).map_err(failed)?;
+    companion.keep(family, digest).map_err(failed)?;
     companion.apply();
     Ok(())
 }

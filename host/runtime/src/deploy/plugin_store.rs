@@ -60,7 +60,7 @@ pub(crate) struct PluginStore {
 impl PluginStore {
     /// Opens the folder, or creates it, and removes the files of interrupted writes.
     pub(crate) fn open(data_dir: &Path) -> Result<Self, (PathBuf, io::Error)> {
-        let dir = data_dir.join("plugins");
+        let dir = folder(data_dir);
         let failed = |error| (dir.clone(), error);
         make_private(&dir).map_err(failed)?;
         remove_unfinished(&dir).map_err(failed)?;
@@ -215,6 +215,19 @@ impl PluginStore {
     }
 }
 
+/// The active version of each family in `data_dir`, as last listed. Opens nothing, so any process may ask.
+///
+/// # Errors
+/// The file system's, and a list that does not read.
+pub fn active_versions(data_dir: &Path) -> io::Result<BTreeMap<String, Digest>> {
+    let active: BTreeMap<String, ActiveEntry> = read_map(&folder(data_dir).join(ACTIVE))?;
+    Ok(active.into_iter().map(|(family, entry)| (family, entry.digest)).collect())
+}
+
+fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("plugins")
+}
+
 /// `None` for a file that does not exist.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
@@ -304,6 +317,7 @@ mod tests {
         fs::write(&leftover, b"half").unwrap();
         let again = PluginStore::open(dir.path()).unwrap();
         assert_eq!(again.active().unwrap()["f"], entry);
+        assert_eq!(active_versions(dir.path()).unwrap(), BTreeMap::from([("f".to_owned(), entry.digest)]));
         assert!(!leftover.exists());
         fs::write(again.active_path(), b"{").unwrap();
         assert!(again.active().is_err());

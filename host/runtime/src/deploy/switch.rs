@@ -46,11 +46,11 @@ impl ServiceState {
         let canary_until = standby.as_ref().map(|(_, until)| *until);
         active.insert(family.to_owned(), ActiveEntry { digest, since, before: earlier, canary_until });
         if let Some(companion) = companion {
-            companion.keep(family).map_err(failed("the configuration that comes with it"))?;
+            companion.keep(family, &digest).map_err(failed("the configuration that comes with it"))?;
         }
         let listed = self.store.write_active(&active).map_err(failed("the list of active versions"));
         if let (Err(_), Some(companion)) = (&listed, companion) {
-            companion.discard(family);
+            companion.discard(family, &digest);
         }
         listed?;
         self.clear_rollback(&digest).map_err(failed("the list of rolled back versions"))?;

@@ -106,13 +106,13 @@ impl Companion for Recorder<'_> {
         &self.config
     }
 
-    fn keep(&self, family: &str) -> io::Result<()> {
-        self.note(&format!("keep {family}"));
+    fn keep(&self, family: &str, digest: &Digest) -> io::Result<()> {
+        self.note(&format!("keep {family} {}", digest.short()));
         (self.keeps)()
     }
 
-    fn discard(&self, family: &str) {
-        self.note(&format!("discard {family}"));
+    fn discard(&self, family: &str, digest: &Digest) {
+        self.note(&format!("discard {family} {}", digest.short()));
     }
 
     fn apply(&self) {
@@ -139,25 +139,30 @@ fn a_version_and_its_configuration_come_together_or_not_at_all() {
     let fine = || Box::new(|| Ok(()));
     let (refused, seen) = bring(&poor, unruly(), fine());
     assert!(refused.unwrap_err().starts_with("fit: ") && seen.is_empty(), "{seen:?}");
+    let kept = format!("keep unruly {}", Digest::of(unruly()).short());
     let (refused, seen) = bring(&rich, unruly(), Box::new(|| Err(io::Error::other("full disk"))));
     assert!(refused.unwrap_err().contains("full disk"));
-    assert_eq!(seen, ["keep unruly"]);
+    assert_eq!(seen, [kept.as_str()]);
     // The list of active versions cannot be written.
     let (list, aside) = (dir.path().join("plugins/active.json"), dir.path().join("aside"));
     let spoil = list.clone();
     let (refused, seen) = bring(&rich, unruly(), Box::new(move || std::fs::create_dir_all(spoil.join("x"))));
     assert!(refused.unwrap_err().contains("the list of active versions"));
-    assert_eq!(seen, ["keep unruly", "discard unruly"]);
+    assert_eq!(seen, [kept.clone(), kept.replace("keep", "discard")]);
     assert_eq!(&*service.settings("unruly"), "{}", "nothing was applied");
     std::fs::rename(list, aside).unwrap();
 
     let (installed, seen) = bring(&rich, unruly(), fine());
     assert!(installed.unwrap().active);
-    assert_eq!(seen, ["keep unruly", "apply"], "in effect before the version serves");
+    assert_eq!(seen, [kept.as_str(), "apply"], "in effect before the version serves");
     assert_eq!(&*service.settings("unruly"), r#"{"comes":"along"}"#);
     let (again, seen) = bring(&rich, unruly(), fine());
     assert!(again.unwrap().replaced.is_none());
-    assert_eq!(seen, ["keep unruly, serves", "apply, serves"], "the same version with other configuration");
+    assert_eq!(
+        seen,
+        [&*format!("{kept}, serves"), "apply, serves"],
+        "the same version with other configuration"
+    );
 }
 
 #[test]

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::stream::{self, StreamExt as _};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -136,6 +138,19 @@ pub(crate) fn reply(status: u16, mime: &'static str, bytes: impl Into<Bytes>) ->
 /// A JSON reply.
 pub(crate) fn json(status: u16, value: &serde_json::Value) -> Response<Body> {
     reply(status, "application/json", value.to_string())
+}
+
+/// Promises the whole file, sends half of it and breaks the connection.
+pub(crate) fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
+    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
+    let cut = stream::once(async {
+        // The server writes its buffer only when it has nothing else to do.
+        tokio::task::yield_now().await;
+        Err(closed())
+    });
+    let response = reply(200, mime, Bytes::new());
+    with(response, "content-length", &file.len().to_string())
+        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
 }
 
 /// Adds a header whose value is made of visible ASCII by construction.

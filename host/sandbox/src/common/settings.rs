@@ -11,10 +11,10 @@ use crate::common::clock::{self, Now};
 #[derive(Clone)]
 pub struct Settings {
     /// Accepted API keys, each an account with its own limits and credits. The text providers refuse a key with the
-    /// suffix `-401`, `-403`, `-429`, `-529` or `-broke` for that reason.
+    /// suffix `-401`, `-403`, `-429`, `-529` or `-broke` for that reason, the imagine provider all of these but `-529`.
     /// 8 to 128 letters, digits, `-` and `_`.
     pub keys: Vec<String>,
-    /// How long a job takes; zero makes the first poll find it ready.
+    /// How long a job takes; zero makes the first poll find it ready. A call of the imagine provider lasts as long.
     pub job_time: Duration,
     /// How long a delivery link lives. The real one: 10 minutes. Whole seconds on the wire.
     pub link_life: Duration,
@@ -76,6 +76,18 @@ pub struct Ports {
     pub chat: u16,
     /// The text providers' records, for tests.
     pub text_record: u16,
+    /// DashScope: its API.
+    pub dashscope: u16,
+    /// DashScope: files.
+    pub dashscope_files: u16,
+    /// DashScope: its record, for tests.
+    pub dashscope_record: u16,
+    /// The imagine provider: its API.
+    pub imagine: u16,
+    /// The imagine provider: files.
+    pub imagine_files: u16,
+    /// The imagine provider: its record, for tests.
+    pub imagine_record: u16,
     /// Midjourney proxy: submits, reads, lists.
     pub midjourney: u16,
     /// Midjourney proxy: files.

@@ -2,5 +2,7 @@
 
 mod client;
 mod context;
+mod dashscope;
+mod imagine;
 mod midjourney;
 mod text;

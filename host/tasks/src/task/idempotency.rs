@@ -22,11 +22,23 @@ pub(crate) fn look_up<B: LedgerStorage>(
     at: UnixMs,
 ) -> Ruling<Known, B> {
     let Some(idempotency) = idempotency else { return Ok(Known::New(None)) };
-    match storage.idempotency_record(&idempotency.key, &idempotency.token)? {
-        Some(known) if known.expires <= at => Ok(Known::New(Some(known))),
-        Some(known) if known.fingerprint == idempotency.fingerprint => Ok(Known::Before(known.task)),
-        Some(_) => Err(Stop::Rejected(Rejection::IdempotencyConflict)),
-        None => Ok(Known::New(None)),
+    let record = storage.idempotency_record(&idempotency.key, &idempotency.token)?;
+    match record.as_ref().and_then(|record| idempotency.first_task(record, at)) {
+        Some(Ok(task)) => Ok(Known::Before(task)),
+        Some(Err(conflict)) => Err(Stop::Rejected(conflict)),
+        // What is remembered has expired.
+        None => Ok(Known::New(record)),
+    }
+}
+
+impl Idempotency {
+    /// What the record of its token says of a request: the task of the first one, if it is the same request. `None` once
+    /// the record has expired.
+    #[must_use]
+    pub fn first_task(&self, record: &IdempotencyRecord, at: UnixMs) -> Option<Result<TaskId, Rejection>> {
+        let is_same = record.fingerprint == self.fingerprint;
+        let task = if is_same { Ok(record.task) } else { Err(Rejection::IdempotencyConflict) };
+        (record.expires > at).then_some(task)
     }
 }
 

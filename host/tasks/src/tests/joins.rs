@@ -1,11 +1,9 @@
 //! Requests that join a living task: delivered once, held and billed with it, and never in the way of a step.
 
 use bytes::Bytes;
-use gatehouse_model::{
-    BlobId, Call, Credits, Digest, Event, Payload, Phase, Reading, Replay, Status, Target, UnixMs,
-};
+use gatehouse_model::{BlobId, Credits, Digest, Event, Phase, Replay, Status, UnixMs};
 
-use super::{advance, balances, changed, finish, funded, last, refused, run, submit, task_of, used};
+use super::{advance, balances, call, changed, finish, funded, last, refused, run, submit, task_of, used};
 use crate::commands::change::Change;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
@@ -124,19 +122,7 @@ fn what_joins_is_delivered_oldest_first_and_once() {
 fn a_step_under_way_keeps_its_commit_and_what_joined_meanwhile() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
-    let call = Call {
-        provider: "sample".into(),
-        method: "POST".into(),
-        target: Target::Path("/jobs".into()),
-        headers: vec![],
-        body: Payload::None,
-        timeout_ms: 1000,
-        replay: Replay::Once,
-        affinity: None,
-        reading: Reading::Whole,
-        credentials: true,
-        shared: None,
-    };
+    let call = call(Replay::Once);
     let sent = Change { phase: Phase::Sent { call, at: START }, ..change(Status::Pending, 0) };
     run(&mut storage, advance(1, 0, sent)).unwrap();
     run(&mut storage, join(1, request(0, 7, 1))).unwrap();

@@ -14,10 +14,11 @@ use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::check::{Checked, in_provider_words};
 use gatehouse_text_protocols::limits::MIN_THINKING_BUDGET;
 use gatehouse_text_protocols::rules::{Rules, ThinkingKind};
+use gatehouse_text_protocols::thinking::share_of;
 
 use crate::request::messages::Message;
 
-/// What the provider is request for.
+/// What the provider is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThinkingPlan {
     pub(crate) thinking: Thinking,
@@ -79,8 +80,7 @@ pub(crate) fn decide(rules: &Rules, request: &ThinkingRequest) -> Checked<Thinki
         return Err(in_provider_words(request.field, message));
     }
     // Always below the cap: no share is 100 %, and the cap is above the smallest budget.
-    let budget = u64::from(request.cap) * share(request.effort) / 100;
-    let budget = u32::try_from(budget).unwrap_or(u32::MAX).max(MIN_THINKING_BUDGET);
+    let budget = share_of(request.cap, share(request.effort));
     Ok(ThinkingPlan { thinking: Thinking::Budget(budget), effort: None })
 }
 
@@ -111,7 +111,7 @@ fn effort(request: Option<&'static str>) -> &'static str {
 }
 
 /// The thinking budget in percent of the cap.
-fn share(request: Option<&'static str>) -> u64 {
+fn share(request: Option<&'static str>) -> u32 {
     match request {
         Some("minimal") => 0,
         Some("low") => 20,

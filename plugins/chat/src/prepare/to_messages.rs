@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use gatehouse_text_protocols::check::{Checked, instead, wrong};
 use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::thinking::{SUMMARIZED, adaptive, enabled};
 
 use super::conversation::{Conversation, ONLY_FUNCTIONS};
 use super::plan::CallPlan;
@@ -154,11 +155,8 @@ fn schema(parameters: Option<&RawValue>) -> String {
 fn write_thinking(out: &mut Writer, plan: ThinkingPlan, format: &ResponseFormat<'_>) {
     match plan.thinking {
         Thinking::Off => {}
-        Thinking::Budget(tokens) => {
-            out.member("thinking", &format!("{{\"type\":\"enabled\",\"budget_tokens\":{tokens}}}"));
-        }
-        // Without `display` the newest models leave out the text of their thinking.
-        Thinking::Adaptive => out.member("thinking", r#"{"type":"adaptive","display":"summarized"}"#),
+        Thinking::Budget(tokens) => out.member("thinking", &enabled(tokens.into())),
+        Thinking::Adaptive => out.member("thinking", &adaptive(SUMMARIZED)),
     }
     let schema = match format {
         ResponseFormat::Schema(schema) => *schema,

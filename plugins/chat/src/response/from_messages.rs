@@ -7,6 +7,7 @@ use gatehouse_sdk::{Answered, Context, TextFailure};
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
+use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use crate::errors;
@@ -29,7 +30,7 @@ pub(crate) fn answer(
     body: &str,
 ) -> Result<Answered, TextFailure> {
     if whole.string("type").is_some_and(|kind| kind.decoded() == "error") {
-        return Err(errors::of_error(state, body));
+        return Err(errors::of(state).of_error(body));
     }
     let Some(content) = whole.items("content") else {
         return Err(errors::unreadable("it has no `content`", body));
@@ -60,11 +61,7 @@ pub(crate) fn answer(
     if usage.is_some() {
         out.member("usage", &counts.chat_json());
     }
-    Ok(Answered {
-        body: out.done(),
-        usage,
-        output_bytes: u32::try_from(blocks.output_bytes).unwrap_or(u32::MAX),
-    })
+    Ok(Answered { body: out.done(), usage, output_bytes: clamp(blocks.output_bytes) })
 }
 
 /// A chat completion's id, made from the provider's; the same answer always has the same id.

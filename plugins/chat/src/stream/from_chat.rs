@@ -1,13 +1,14 @@
 //! A chat provider's stream: the same chunks under the public name of the model, in the standard form. The
 //! provider always sends the chunk with the token counts; the client reads it only if it asked for it.
 
-use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage;
 
-use super::output::{Output, incomplete, is_idle};
+use super::output::{done, incomplete, send};
 use super::tool_calls::ToolCalls;
 use super::whole_completion;
 use crate::errors;
@@ -36,28 +37,8 @@ struct Choice {
     calls: ToolCalls,
 }
 
-impl FromChat {
-    pub(super) fn new(cx: &Context, state: State) -> Self {
-        Self {
-            state,
-            seed: cx.seed,
-            id: quoted(&format!("chatcmpl-{:016x}", cx.seed)),
-            created: (cx.now.0 / 1000).to_string(),
-            choices: Vec::new(),
-            usage: None,
-            usage_chunk: None,
-            output_bytes: 0,
-        }
-    }
-
-    pub(super) fn usage(&self) -> Option<Usage> {
-        usage::plausible(self.usage, self.output_bytes)
-    }
-
-    pub(super) fn event(&mut self, event: &Sse, out: &mut Output) -> Result<(), TextFailure> {
-        if is_idle(event) {
-            return Ok(());
-        }
+impl Translation for FromChat {
+    fn event(&mut self, event: Sse, out: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
             return self.finish(out);
@@ -73,13 +54,13 @@ impl FromChat {
             };
         };
         if name == Some("error") || chunk.get("error").is_some() {
-            return Err(errors::of_error(&self.state, data));
+            return Err(errors::of(&self.state).of_error(data));
         }
         if self.choices.is_empty()
             && let Some(chunks) =
                 whole_completion::chunks(&chunk, [("id", &self.id), ("created", &self.created)])
         {
-            return chunks.into_iter().try_for_each(|data| self.event(&Sse { event: None, data }, out));
+            return chunks.into_iter().try_for_each(|data| self.event(Sse { event: None, data }, out));
         }
         self.keep_head(&chunk);
         let choices = chunk.items("choices").unwrap_or_default();
@@ -88,19 +69,42 @@ impl FromChat {
             return Ok(());
         }
         let chunk = self.rewrite(&chunk, choices, out);
-        out.send(chunk);
+        send(out, chunk);
         Ok(())
     }
 
+    fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
+        self.finish(out)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        usage::plausible(self.usage, self.output_bytes)
+    }
+}
+
+impl FromChat {
+    pub(super) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            seed: cx.seed,
+            id: quoted(&format!("chatcmpl-{:016x}", cx.seed)),
+            created: (cx.now.0 / 1000).to_string(),
+            choices: Vec::new(),
+            usage: None,
+            usage_chunk: None,
+            output_bytes: 0,
+        }
+    }
+
     /// `[DONE]` or the end of the stream. An error unless every answer has its `finish_reason`.
-    pub(super) fn finish(&mut self, out: &mut Output) -> Result<(), TextFailure> {
+    fn finish(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
         if self.choices.is_empty() || self.choices.iter().any(|choice| !choice.finished) {
             return Err(incomplete());
         }
         if let Some(usage_chunk) = self.usage_chunk.take().filter(|_| self.state.counted) {
-            out.send(usage_chunk);
+            send(out, usage_chunk);
         }
-        out.done();
+        done(out);
         Ok(())
     }
 
@@ -141,7 +145,7 @@ impl FromChat {
         alone.then_some(UsageOnly)
     }
 
-    fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Output) -> String {
+    fn rewrite(&mut self, chunk: &Object<'_>, choices: Vec<&RawValue>, out: &mut Chunk) -> String {
         let mut json = Writer::new(256);
         for (name, raw) in chunk.iter() {
             match name {
@@ -167,7 +171,7 @@ impl FromChat {
         json.done()
     }
 
-    fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Output) {
+    fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Chunk) {
         let seed = self.seed;
         let Some(choice) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
         let delta = choice.object("delta");
@@ -204,7 +208,7 @@ impl FromChat {
             into.push_str(&json.done());
         }
         self.output_bytes = self.output_bytes.saturating_add(bytes);
-        out.count_bytes(bytes);
+        count_bytes(out, bytes);
     }
 
     fn choice_state(&mut self, index: u64) -> &mut Choice {

@@ -1,12 +1,13 @@
 //! A Messages provider's stream as chunks, or its whole message if it sends one instead. Blocks become text,
 //! calls and thinking. The last chunks are the `finish_reason` and, if the client asked, the token counts.
 
-use gatehouse_sdk::{Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
+use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
 
-use super::output::{Output, incomplete, is_idle};
+use super::output::{done, incomplete, send};
 use crate::errors;
 use crate::response::from_messages::{completion_id, finish_reason};
 use crate::state::State;
@@ -36,27 +37,9 @@ enum Block {
     Redacted(String),
 }
 
-impl FromMessages {
-    pub(super) fn new(cx: &Context, state: State) -> Self {
-        Self {
-            state,
-            seed: cx.seed,
-            created: cx.now.0 / 1000,
-            head: String::new(),
-            counts: TokenCounts::default(),
-            open: Vec::new(),
-            calls: 0,
-            thoughts: 0,
-            stop: None,
-        }
-    }
-
-    pub(super) fn usage(&self) -> Option<Usage> {
-        self.counts.reported()
-    }
-
-    pub(super) fn event(&mut self, event: &Sse, out: &mut Output) -> Result<(), TextFailure> {
-        if is_idle(event) || event.data.trim() == "[DONE]" {
+impl Translation for FromMessages {
+    fn event(&mut self, event: Sse, out: &mut Chunk) -> Result<(), TextFailure> {
+        if event.data.trim() == "[DONE]" {
             return Ok(());
         }
         let Some(data) = Object::parse(&event.data) else {
@@ -85,15 +68,39 @@ impl FromMessages {
                 self.stop = stop.map(|stop| finish_reason(&stop.decoded())).or(self.stop);
             }
             "message_stop" => return self.finish(out),
-            "error" => return Err(errors::of_error(&self.state, &event.data)),
+            "error" => return Err(errors::of(&self.state).of_error(&event.data)),
             // `ping`, and whatever newer versions bring.
             _ => {}
         }
         Ok(())
     }
 
+    fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
+        self.finish(out)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.counts.reported()
+    }
+}
+
+impl FromMessages {
+    pub(super) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            seed: cx.seed,
+            created: cx.now.0 / 1000,
+            head: String::new(),
+            counts: TokenCounts::default(),
+            open: Vec::new(),
+            calls: 0,
+            thoughts: 0,
+            stop: None,
+        }
+    }
+
     /// A whole message, from a provider that does not stream: each block opens with its content.
-    fn message(&mut self, message: &Object<'_>, out: &mut Output) {
+    fn message(&mut self, message: &Object<'_>, out: &mut Chunk) {
         self.count(message);
         self.begin(message.string("id"), out);
         for (index, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
@@ -108,7 +115,7 @@ impl FromMessages {
     }
 
     /// `message_stop` or the end of the stream. An error unless a `stop_reason` came.
-    pub(super) fn finish(&mut self, out: &mut Output) -> Result<(), TextFailure> {
+    fn finish(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
         let Some(stop) = self.stop else { return Err(incomplete()) };
         self.begin(None, out);
         // A call the cap cut short keeps its block open, and its arguments stay incomplete.
@@ -119,9 +126,9 @@ impl FromMessages {
         }
         self.send("{}", &quoted(stop), out);
         if self.state.counted && self.counts.reported().is_some() {
-            out.send(format!("{}[],\"usage\":{}}}", self.head, self.counts.chat_json()));
+            send(out, format!("{}[],\"usage\":{}}}", self.head, self.counts.chat_json()));
         }
-        out.done();
+        done(out);
         Ok(())
     }
 
@@ -132,7 +139,7 @@ impl FromMessages {
     }
 
     /// The first chunk, which has the role.
-    fn begin(&mut self, id: Option<JsonString<'_>>, out: &mut Output) {
+    fn begin(&mut self, id: Option<JsonString<'_>>, out: &mut Chunk) {
         if !self.head.is_empty() {
             return;
         }
@@ -146,26 +153,29 @@ impl FromMessages {
         self.send(r#"{"role":"assistant","content":""}"#, "null", out);
     }
 
-    fn send(&self, delta: &str, finish: &str, out: &mut Output) {
+    fn send(&self, delta: &str, finish: &str, out: &mut Chunk) {
         let counted = if self.state.counted { ",\"usage\":null" } else { "" };
-        out.send(format!(
-            "{}[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{finish}}}]{counted}}}",
-            self.head
-        ));
+        send(
+            out,
+            format!(
+                "{}[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{finish}}}]{counted}}}",
+                self.head
+            ),
+        );
     }
 
     /// A delta of one member.
-    fn send_member(&mut self, name: &str, json: &str, out: &mut Output) {
+    fn send_member(&mut self, name: &str, json: &str, out: &mut Chunk) {
         self.begin(None, out);
         self.send(&format!("{{\"{name}\":{json}}}"), "null", out);
     }
 
-    fn start(&mut self, data: &Object<'_>, out: &mut Output) {
+    fn start(&mut self, data: &Object<'_>, out: &mut Chunk) {
         let number = data.unsigned("index").unwrap_or(0);
         self.block(number, &data.object("content_block").unwrap_or_default(), out);
     }
 
-    fn block(&mut self, number: u64, block: &Object<'_>, out: &mut Output) {
+    fn block(&mut self, number: u64, block: &Object<'_>, out: &mut Chunk) {
         let kind = block.text("type").unwrap_or_default();
         match kind.as_ref() {
             "text" => self.text("content", block.string("text"), out),
@@ -188,7 +198,7 @@ impl FromMessages {
                 let id = id.unwrap_or_else(|| format!("\"call_{:016x}_{}\"", self.seed, self.calls));
                 let index = self.calls;
                 self.calls += 1;
-                out.count_bytes(block.string("name").map_or(0, JsonString::len));
+                count_bytes(out, block.string("name").map_or(0, JsonString::len));
                 let call = format!(
                     "[{{\"index\":{index},\"id\":{id},\"type\":\"function\",\"function\":\
                      {{\"name\":{name},\"arguments\":\"\"}}}}]"
@@ -201,7 +211,7 @@ impl FromMessages {
         }
     }
 
-    fn delta(&mut self, data: &Object<'_>, out: &mut Output) {
+    fn delta(&mut self, data: &Object<'_>, out: &mut Chunk) {
         let number = data.unsigned("index").unwrap_or(0);
         let delta = data.object("delta").unwrap_or_default();
         let kind = delta.text("type").unwrap_or_default();
@@ -217,7 +227,7 @@ impl FromMessages {
                 if let Some((_, Block::Call { index, begun, .. })) = open {
                     *begun = true;
                     let call = arguments(*index, piece.quoted());
-                    out.count_bytes(piece.len());
+                    count_bytes(out, piece.len());
                     self.send_member("tool_calls", &call, out);
                 }
             }
@@ -225,14 +235,14 @@ impl FromMessages {
         }
     }
 
-    fn text(&mut self, name: &str, text: Option<JsonString<'_>>, out: &mut Output) {
+    fn text(&mut self, name: &str, text: Option<JsonString<'_>>, out: &mut Chunk) {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            out.count_bytes(text.len());
+            count_bytes(out, text.len());
             self.send_member(name, text.quoted(), out);
         }
     }
 
-    fn add_thinking(&mut self, number: u64, piece: Option<JsonString<'_>>, out: &mut Output) {
+    fn add_thinking(&mut self, number: u64, piece: Option<JsonString<'_>>, out: &mut Chunk) {
         self.text("reasoning_content", piece, out);
         let open = self.open.iter_mut().find(|(open, _)| *open == number);
         if let (Some((_, Block::Thinking { thought, .. })), Some(piece)) = (open, piece) {
@@ -249,11 +259,11 @@ impl FromMessages {
 
     /// The end of a block: arguments that never came are the block's `input`, and signed thinking is sent once
     /// more with its signature.
-    fn close(&mut self, block: Block, out: &mut Output) {
+    fn close(&mut self, block: Block, out: &mut Chunk) {
         match block {
             Block::Call { begun: true, .. } => {}
             Block::Call { index, input, .. } => {
-                out.count_bytes(input.len() as u64);
+                count_bytes(out, input.len() as u64);
                 self.send_member("tool_calls", &arguments(index, &quoted(&input)), out);
             }
             Block::Thinking { signature, .. } if signature.is_empty() => {}
@@ -268,7 +278,7 @@ impl FromMessages {
 
     /// Sends the `members` of a thinking block, up to its closing brace. Client libraries join the pieces of
     /// streams by `index`.
-    fn send_thinking_block(&mut self, members: &str, out: &mut Output) {
+    fn send_thinking_block(&mut self, members: &str, out: &mut Chunk) {
         let index = self.thoughts;
         self.thoughts += 1;
         self.send_member("thinking_blocks", &format!("[{{\"index\":{index},{members}]"), out);

@@ -1,38 +1,19 @@
-//! Events for the client, collected during one call of the relay.
+//! Events for the client, as chat clients read them.
 
-use gatehouse_sdk::{Sse, TextFailure};
+use gatehouse_sdk::{Chunk, Sse, TextFailure};
 
-/// Events for the client.
-#[derive(Default)]
-pub(crate) struct Output {
-    pub(crate) send: Vec<Sse>,
-    /// Bytes of text the model wrote in them.
-    pub(crate) output_bytes: u32,
-    /// Whether `[DONE]` is among them.
-    pub(crate) last: bool,
+/// Sends a chunk, as JSON.
+pub(super) fn send(chunk: &mut Chunk, data: String) {
+    chunk.send.push(Sse { event: None, data });
 }
 
-impl Output {
-    pub(crate) fn send(&mut self, data: String) {
-        self.send.push(Sse { event: None, data });
-    }
-
-    pub(crate) fn count_bytes(&mut self, bytes: u64) {
-        self.output_bytes = self.output_bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-    }
-
-    pub(crate) fn done(&mut self) {
-        self.send("[DONE]".to_owned());
-        self.last = true;
-    }
-}
-
-/// Whether an event is only white space: some providers send one to keep the connection open.
-pub(crate) fn is_idle(event: &Sse) -> bool {
-    event.data.trim().is_empty()
+/// Sends the terminal event.
+pub(super) fn done(chunk: &mut Chunk) {
+    send(chunk, "[DONE]".to_owned());
+    chunk.last = true;
 }
 
 /// The provider ended its stream too early.
-pub(crate) fn incomplete() -> TextFailure {
+pub(super) fn incomplete() -> TextFailure {
     TextFailure::upstream("the provider ended its answer before it was complete")
 }

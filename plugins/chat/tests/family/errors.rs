@@ -105,7 +105,8 @@ fn an_unknown_model_is_a_wrong_table() {
 #[test]
 fn hides_the_providers_own_failures() {
     for status in [500, 502, 503, 504, 529, 302, 408, 418] {
-        let failed = format!("the provider failed (HTTP {status})");
+        let what = if status == 529 { "is overloaded" } else { "failed" };
+        let failed = format!("the provider {what} (HTTP {status})");
         becomes(status, &anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream, &failed);
         for body in ["", "<html><h1>502 Bad Gateway</h1></html>", "null", "[]", "{}"] {
             for protocol in BOTH {

@@ -19,11 +19,11 @@ pub(crate) fn call(
     rules: &Rules,
 ) -> Result<Call, Refusal> {
     request.ends_with_user(rules.prefill)?;
-    let call = Call::post(text_request.route.provider.as_str(), "/v1/messages")
-        .header("anthropic-version", rules.version.as_str())
-        .written(body(request, text_request));
-    let betas = betas(request, text_request, rules);
-    Ok(if betas.is_empty() { call } else { call.header("anthropic-beta", betas.join(",")) })
+    let betas = request.tools.iter().filter_map(|tool| match tool {
+        Tool::Typed { beta, .. } => beta.as_deref(),
+        Tool::Custom { .. } => None,
+    });
+    Ok(rules.messages_call(text_request, body(request, text_request), betas))
 }
 
 fn body(request: &Request<'_>, text_request: &TextRequest) -> String {
@@ -74,20 +74,4 @@ fn output_config(given: Option<Raw<'_>>, plan: &ThinkingPlan<'_>) -> Option<Stri
         out.string("effort", effort);
     }
     Some(out.done())
-}
-
-/// The client's `anthropic-beta` names the rules pass on, and the names its tools need.
-fn betas(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> Vec<String> {
-    let passed = rules.passed_betas(&text_request.headers).map(str::to_owned);
-    let needed = request.tools.iter().filter_map(|tool| match tool {
-        Tool::Typed { beta, .. } => beta.clone(),
-        Tool::Custom { .. } => None,
-    });
-    let mut names = Vec::new();
-    for name in passed.chain(needed) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

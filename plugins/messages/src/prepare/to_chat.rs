@@ -4,18 +4,14 @@
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
-use gatehouse_text_protocols::json::{UniqueObject, quoted};
+use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, quoted};
 use gatehouse_text_protocols::path::Path;
-use gatehouse_text_protocols::rules::{MaxTokensField, Rules};
+use gatehouse_text_protocols::rules::Rules;
 
 use super::chat_messages;
-use super::chat_request::ToolChoice as WrittenChoice;
-use super::chat_request::{
-    ChatRequest, FunctionDefinition, FunctionName, ResponseFormat, Schema, StreamOptions, ToolDefinition,
-};
 use crate::request::Request;
 use crate::request::fields::{object, required, wrong};
-use crate::request::tools::{Tool, ToolChoice, Which};
+use crate::request::tools::{Tool, Which};
 
 /// The call.
 ///
@@ -27,69 +23,77 @@ pub(crate) fn call(
     rules: &Rules,
 ) -> Result<Call, Refusal> {
     request.ends_with_user(rules.continues)?;
-    let max_tokens = Some(request.plan.max_tokens);
-    let is_older_field = rules.max_tokens_field == MaxTokensField::MaxTokens;
     let config: Option<UniqueObject<'_>> =
         request.fields.get("output_config").and_then(|raw| serde_json::from_str(raw.get()).ok());
-    // Without tools neither field is sent, but a forced choice is: the provider refuses it.
-    let (choice, has_tools) = (request.choice.as_ref(), !request.tools.is_empty());
-    let body = ChatRequest {
-        model: &text_request.route.upstream,
-        messages: chat_messages::messages(request, text_request, rules)?,
-        max_completion_tokens: max_tokens.filter(|_| !is_older_field),
-        max_tokens: max_tokens.filter(|_| is_older_field),
-        temperature: request.temperature,
-        top_p: request.top_p,
-        stop: &request.stops,
-        stream: request.stream.then_some(true),
-        stream_options: (request.stream && rules.include_usage)
-            .then_some(StreamOptions { include_usage: true }),
-        tools: functions(&request.tools)?,
-        tool_choice: choice.filter(|choice| has_tools || choice.forces()).map(tool_choice),
-        parallel_tool_calls: choice.filter(|choice| has_tools && choice.single).map(|_| false),
-        user: request.user,
-        reasoning_effort: effort(request, config.as_ref()),
-        response_format: config.as_ref().map(format).transpose()?.flatten(),
-        service_tier: tier(request),
-    };
-    let body = serde_json::to_string(&body).expect("a request always serializes");
-    Ok(Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(body))
-}
-
-fn functions<'a>(tools: &[Tool<'a>]) -> Result<Vec<ToolDefinition<'a>>, Refusal> {
-    tools
-        .iter()
-        .enumerate()
-        .map(|(index, tool)| match tool {
-            Tool::Custom { name, description, schema, strict } => Ok(ToolDefinition {
-                kind: "function",
-                function: FunctionDefinition {
-                    name: *name,
-                    description: *description,
-                    parameters: schema,
-                    strict: *strict,
-                },
-            }),
-            Tool::Typed { kind, .. } => {
-                let tools = Path::DOTTED.key("tools");
-                let field = tools.index(index).to_string();
-                let kind = quoted(kind);
-                Err(Refusal::invalid(
-                    field,
-                    format!("expected a custom tool for this model, got one of type {kind}"),
-                ))
-            }
-        })
-        .collect()
-}
-
-fn tool_choice<'a>(choice: &ToolChoice<'a>) -> WrittenChoice<'a> {
-    match choice.which {
-        Which::Auto => WrittenChoice::Mode("auto"),
-        Which::Any => WrittenChoice::Mode("required"),
-        Which::None => WrittenChoice::Mode("none"),
-        Which::Named(name) => WrittenChoice::Named { kind: "function", function: FunctionName { name } },
+    let messages = chat_messages::messages(request, text_request, rules)?;
+    let messages = serde_json::to_string(&messages).expect("messages always serialize");
+    let mut out = Writer::new(messages.len() + 512);
+    out.string("model", &text_request.route.upstream);
+    out.member("messages", &messages);
+    out.member(rules.max_tokens_field.name(), &request.plan.max_tokens.to_string());
+    for (name, value) in [("temperature", request.temperature), ("top_p", request.top_p)] {
+        value.iter().for_each(|value| out.member(name, value.get()));
     }
+    if !request.stops.is_empty() {
+        let stops: Vec<&str> = request.stops.iter().map(|stop| stop.quoted()).collect();
+        out.member("stop", &format!("[{}]", stops.join(",")));
+    }
+    if request.stream {
+        out.member("stream", "true");
+        if rules.include_usage {
+            out.member("stream_options", r#"{"include_usage":true}"#);
+        }
+    }
+    write_tools(request, &mut out)?;
+    request.user.iter().for_each(|user| out.member("user", user.quoted()));
+    effort(request, config.as_ref()).iter().for_each(|effort| out.string("reasoning_effort", effort));
+    if let Some(schema) = config.as_ref().map(schema).transpose()?.flatten() {
+        let described = format!(r#"{{"name":"output","schema":{},"strict":true}}"#, schema.get());
+        out.member("response_format", &format!(r#"{{"type":"json_schema","json_schema":{described}}}"#));
+    }
+    tier(request).iter().for_each(|tier| out.string("service_tier", tier));
+    Ok(Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(out.done()))
+}
+
+/// Without tools neither of the other fields is sent, but a forced choice is: the provider refuses it.
+fn write_tools(request: &Request<'_>, out: &mut Writer) -> Result<(), Refusal> {
+    let has_tools = !request.tools.is_empty();
+    if has_tools {
+        let tools = request.tools.iter().enumerate().map(|(index, tool)| function(index, tool));
+        out.member("tools", &format!("[{}]", tools.collect::<Result<Vec<_>, _>>()?.join(",")));
+    }
+    let Some(choice) = request.choice.as_ref().filter(|choice| has_tools || choice.forces()) else {
+        return Ok(());
+    };
+    match choice.which {
+        Which::Auto => out.string("tool_choice", "auto"),
+        Which::Any => out.string("tool_choice", "required"),
+        Which::None => out.string("tool_choice", "none"),
+        Which::Named(name) => {
+            let named = format!(r#"{{"type":"function","function":{{"name":{}}}}}"#, name.quoted());
+            out.member("tool_choice", &named);
+        }
+    }
+    if has_tools && choice.single {
+        out.member("parallel_tool_calls", "false");
+    }
+    Ok(())
+}
+
+fn function(index: usize, tool: &Tool<'_>) -> Result<String, Refusal> {
+    let (name, description, schema, strict) = match tool {
+        Tool::Custom { name, description, schema, strict } => (name, description, schema, strict),
+        Tool::Typed { kind, .. } => {
+            let expected = format!("expected a custom tool for this model, got one of type {}", quoted(kind));
+            return Err(Refusal::invalid(Path::DOTTED.key("tools").index(index).to_string(), expected));
+        }
+    };
+    let mut out = Writer::new(schema.get().len() + 128);
+    out.member("name", name.quoted());
+    description.iter().for_each(|description| out.member("description", description.quoted()));
+    out.member("parameters", schema.get());
+    strict.iter().for_each(|strict| out.member("strict", &strict.to_string()));
+    Ok(format!(r#"{{"type":"function","function":{}}}"#, out.done()))
 }
 
 /// The client's own `effort` first, then that of its `thinking`.
@@ -98,7 +102,8 @@ fn effort<'a>(request: &Request<'a>, config: Option<&UniqueObject<'a>>) -> Optio
     own.or_else(|| request.plan.reasoning.map(Cow::Borrowed))
 }
 
-fn format<'a>(config: &UniqueObject<'a>) -> Result<Option<ResponseFormat<'a>>, Refusal> {
+/// The schema of the answer, if it is to be JSON.
+fn schema<'a>(config: &UniqueObject<'a>) -> Result<Option<Raw<'a>>, Refusal> {
     let Some(raw) = config.get("format") else { return Ok(None) };
     let config = Path::DOTTED.key("output_config");
     let at = config.key("format");
@@ -106,11 +111,7 @@ fn format<'a>(config: &UniqueObject<'a>) -> Result<Option<ResponseFormat<'a>>, R
     if given.text("type").as_deref() != Some("json_schema") {
         return Err(wrong(&at.key("type"), "`json_schema`", required(&at, &given, "type")?));
     }
-    let schema = required(&at, &given, "schema")?;
-    Ok(Some(ResponseFormat {
-        kind: "json_schema",
-        json_schema: Schema { name: "output", schema, strict: true },
-    }))
+    required(&at, &given, "schema").map(Some)
 }
 
 fn tier(request: &Request<'_>) -> Option<&'static str> {

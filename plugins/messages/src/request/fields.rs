@@ -33,13 +33,9 @@ pub(crate) fn object<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<UniqueObject<
     serde_json::from_str(raw.get()).map_err(|error| path.sentence(&without_position(&error)))
 }
 
-/// An array of objects. One pass reads them; a second one only looks for the wrong item.
+/// An array of objects.
 pub(crate) fn objects<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<UniqueObject<'a>>> {
-    if let Ok(objects) = serde_json::from_str(raw.get()) {
-        return Ok(objects);
-    }
-    let items = check::array(path, raw)?.into_iter().enumerate();
-    items.map(|(index, raw)| object(&path.index(index), raw)).collect()
+    check::items_as(path, raw, object)
 }
 
 /// The parser's message without line and column, which are those of a part of the body.

@@ -10,6 +10,7 @@ use gatehouse_text_protocols::json::Raw;
 use gatehouse_text_protocols::limits::MIN_THINKING_BUDGET;
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::{Rules, ThinkingKind};
+use gatehouse_text_protocols::thinking::{SUMMARIZED, adaptive, enabled, share_of};
 
 use super::fields::{object, required, string, wrong};
 
@@ -110,7 +111,7 @@ pub(crate) fn plan<'a>(
         }
         Some(ThinkingField::Enabled { budget, display, .. }) if rules.knows(ThinkingKind::Adaptive) => {
             Ok(ThinkingPlan {
-                thinking: Some(adaptive(display.map_or(r#""summarized""#, |display| display.get()))),
+                thinking: Some(adaptive(display.map_or(SUMMARIZED, |display| display.get())).into()),
                 effort: Some(depth(*budget)),
                 reasoning: Some(depth(*budget)),
                 shown: true,
@@ -125,19 +126,13 @@ fn by_alias<'a>(off: ThinkingPlan<'a>, rules: &Rules) -> Result<ThinkingPlan<'a>
     let on = ThinkingPlan { reasoning: Some("high"), no_sampling: true, shown: true, ..off };
     if rules.knows(ThinkingKind::Enabled) {
         let max_tokens = on.max_tokens.max(MIN_TOKENS_WITH_ALIAS);
-        let budget = (u64::from(max_tokens) * 4 / 5).max(u64::from(MIN_THINKING_BUDGET));
-        let thinking = format!(r#"{{"type":"enabled","budget_tokens":{budget}}}"#);
+        let thinking = enabled(share_of(max_tokens, 80).into());
         return Ok(ThinkingPlan { thinking: Some(thinking.into()), max_tokens, ..on });
     }
     if rules.knows(ThinkingKind::Adaptive) {
-        return Ok(ThinkingPlan { thinking: Some(adaptive(r#""summarized""#)), effort: Some("high"), ..on });
+        return Ok(ThinkingPlan { thinking: Some(adaptive(SUMMARIZED).into()), effort: Some("high"), ..on });
     }
     Err(in_provider_words("model", "the model does not think: leave `-thinking` out of `model`"))
-}
-
-/// Without `display` the newer models leave out the text of their thinking.
-fn adaptive(display: &str) -> Cow<'static, str> {
-    format!(r#"{{"type":"adaptive","display":{display}}}"#).into()
 }
 
 /// A budget as an effort.

@@ -164,8 +164,3 @@ impl Event<'_> {
         Sse { event: Some(name.to_owned()), data: serde_json::to_string(self).expect("an event is JSON") }
     }
 }
-
-/// A count of bytes as the contract has it.
-pub(crate) fn clamp(bytes: u64) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
-}

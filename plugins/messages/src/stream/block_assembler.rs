@@ -6,6 +6,7 @@
 //! tool calls stream at once, and interleaved ones come one after the other.
 
 use gatehouse_sdk::{Chunk, TextFailure};
+use gatehouse_text_protocols::tools::ToolCalls;
 use serde_json::value::RawValue;
 
 use crate::response::ids;
@@ -23,6 +24,8 @@ pub(crate) enum Piece<'a> {
 pub(crate) struct BlockAssembler {
     /// The message's id, for tools without one.
     message: String,
+    /// Which tool is which; `tools` has their contents.
+    calls: ToolCalls,
     tools: Vec<Tool>,
     open: Option<Kind>,
     queue: Vec<QueuedBlock>,
@@ -46,9 +49,6 @@ struct QueuedBlock {
 
 #[derive(Default)]
 struct Tool {
-    /// The provider's number for it.
-    index: Option<u64>,
-    id: Option<String>,
     name: String,
     json: JsonNesting,
     closed: bool,
@@ -56,7 +56,15 @@ struct Tool {
 
 impl BlockAssembler {
     pub(crate) fn new(message: String) -> Self {
-        Self { message, tools: Vec::new(), open: None, queue: Vec::new(), index: 0, pinged: false }
+        Self {
+            message,
+            calls: ToolCalls::default(),
+            tools: Vec::new(),
+            open: None,
+            queue: Vec::new(),
+            index: 0,
+            pinged: false,
+        }
     }
 
     /// Adds a piece.
@@ -106,23 +114,12 @@ impl BlockAssembler {
         Ok(!self.tools.is_empty())
     }
 
-    /// The tool a piece belongs to. Some servers leave the index out, or give every tool the same one: then
-    /// a new id is a new tool.
+    /// The tool a piece belongs to.
     fn tool(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Kind {
-        let id = id.filter(|id| !id.is_empty());
-        let known = self.tools.iter().rposition(|tool| index.is_none() || tool.index == index);
-        let same = known.filter(|position| match (&self.tools[*position].id, id) {
-            (Some(known), Some(id)) => known == id || name.is_none_or(str::is_empty),
-            _ => true,
-        });
-        let position = same.unwrap_or_else(|| {
-            self.tools.push(Tool { index, ..Tool::default() });
-            self.tools.len() - 1
-        });
+        let name = name.filter(|name| !name.is_empty());
+        let position = self.calls.find(index, id, name.is_some());
+        self.tools.resize_with(self.calls.len(), Tool::default);
         let tool = &mut self.tools[position];
-        if tool.id.is_none() {
-            tool.id = id.map(str::to_owned);
-        }
         if let Some(name) = name.filter(|_| tool.name.is_empty()) {
             name.clone_into(&mut tool.name);
         }
@@ -155,7 +152,7 @@ impl BlockAssembler {
             Kind::Thinking => ContentBlock::Thinking { thinking: "", signature: "" },
             Kind::Tool(position) => {
                 let tool = &self.tools[position];
-                id = ids::tool(tool.id.as_deref(), &self.message, position);
+                id = ids::tool(self.calls.id(position), &self.message, position);
                 name = tool.name.as_str();
                 input = empty();
                 ContentBlock::ToolUse { id: &id, name, input: &input }

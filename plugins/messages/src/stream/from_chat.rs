@@ -10,15 +10,16 @@
 //! or the end
 //! ```
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::json::Object;
+use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
 
 use super::block_assembler::{BlockAssembler, Piece};
 use crate::errors;
 use crate::response::completion::{Choice, Completion, Text};
 use crate::response::ids;
-use crate::response::message::{Ending, Event, Message, StopReason, UsageForm, clamp};
+use crate::response::message::{Ending, Event, Message, StopReason, UsageForm};
 use crate::state::State;
 
 /// The stream so far.
@@ -29,7 +30,37 @@ pub(crate) struct FromChat {
     blocks: Option<BlockAssembler>,
     refused: bool,
     finish: Option<String>,
-    last: bool,
+}
+
+impl Translation for FromChat {
+    fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return self.finish(chunk);
+        }
+        let completion: Completion<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        if completion.error.is_some() || event.event.as_deref() == Some("error") {
+            return Err(errors::of(&self.state).of_error(data));
+        }
+        let usage = completion.usage.and_then(|raw| Object::parse(raw.get()));
+        let counted = usage.is_some_and(|usage| self.counts.read_chat(&usage));
+        let choices = completion.choices.unwrap_or_default();
+        let only_counts = choices.is_empty();
+        for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            self.choice(completion.id.as_ref(), choice, chunk)?;
+        }
+        // Some servers send counts in every chunk; the final ones come alone, after the reason.
+        if counted && only_counts && self.finish.is_some() { self.finish(chunk) } else { Ok(()) }
+    }
+
+    /// Some providers never say `[DONE]`.
+    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        self.finish(chunk)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.counts.reported()
+    }
 }
 
 impl FromChat {
@@ -41,50 +72,7 @@ impl FromChat {
             blocks: None,
             refused: false,
             finish: None,
-            last: false,
         }
-    }
-
-    /// The provider's next event.
-    ///
-    /// # Errors
-    /// An error inside the stream, an unreadable event, and an end without a reason.
-    pub(crate) fn event(&mut self, event: &Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        let data = event.data.trim();
-        if self.last || data.is_empty() {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            return self.finish(chunk);
-        }
-        let completion: Completion<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
-        if completion.error.is_some() || event.event.as_deref() == Some("error") {
-            return Err(errors::inside(data));
-        }
-        let usage = completion.usage.and_then(|raw| Object::parse(raw.get()));
-        let counted = usage.is_some_and(|usage| self.counts.read_chat(&usage));
-        if counted {
-            chunk.usage = self.counts.reported();
-        }
-        let choices = completion.choices.unwrap_or_default();
-        let only_counts = choices.is_empty();
-        for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
-            self.choice(completion.id.as_ref(), choice, chunk)?;
-        }
-        // Some servers send counts in every chunk; the final ones come alone, after the reason.
-        if counted && only_counts && self.finish.is_some() { self.finish(chunk) } else { Ok(()) }
-    }
-
-    /// The provider has closed the stream; some never say `[DONE]`.
-    ///
-    /// # Errors
-    /// An end without a reason.
-    pub(crate) fn end(&mut self) -> Result<Chunk, TextFailure> {
-        let mut chunk = Chunk::default();
-        if !self.last {
-            self.finish(&mut chunk)?;
-        }
-        Ok(chunk)
     }
 
     fn choice(
@@ -101,12 +89,9 @@ impl FromChat {
         if self.blocks.is_none() {
             self.start(id.map_or("", |id| &id.0), chunk);
         }
-        let count_bytes = |chunk: &mut Chunk, text: &str| {
-            chunk.output_bytes = chunk.output_bytes.saturating_add(clamp(text.len() as u64));
-        };
         if let (Some(mut delta), Some(blocks)) = (delta, self.blocks.as_mut()) {
             if let Some(Text(text)) = delta.take_reasoning() {
-                count_bytes(chunk, &text);
+                count_bytes(chunk, text.len() as u64);
                 if shown {
                     blocks.push(Piece::Thinking(&text), chunk)?;
                 }
@@ -114,14 +99,14 @@ impl FromChat {
             self.refused |= delta.refusal.as_ref().is_some_and(|text| !text.0.is_empty());
             for Text(text) in delta.content.into_iter().chain(delta.refusal) {
                 if !text.is_empty() {
-                    count_bytes(chunk, &text);
+                    count_bytes(chunk, text.len() as u64);
                     blocks.push(Piece::Text(&text), chunk)?;
                 }
             }
             for (position, call) in (0..).zip(delta.tool_calls.unwrap_or_default()) {
                 let function = call.function.unwrap_or_default();
                 let arguments = function.arguments.map(|text| text.0).unwrap_or_default();
-                count_bytes(chunk, &arguments);
+                count_bytes(chunk, arguments.len() as u64);
                 blocks.push(
                     Piece::Call {
                         index: call.index.or_else(|| is_whole.then_some(position)),
@@ -158,7 +143,7 @@ impl FromChat {
         let delta = Ending { stop_reason: stop, stop_sequence: None };
         chunk.send.push(Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse());
         chunk.send.push(Event::MessageStop.sse());
-        (self.last, chunk.last) = (true, true);
+        chunk.last = true;
         Ok(())
     }
 }

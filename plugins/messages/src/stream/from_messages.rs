@@ -2,18 +2,19 @@
 //! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
 //! a stream is relayed as a stream.
 
-use gatehouse_sdk::{Chunk, Sse, TextFailure};
+use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
 
 use super::whole_message;
 use crate::errors;
-use crate::response::message::{Event, clamp};
+use crate::response::message::Event;
 use crate::state::State;
 
 /// The stream so far.
 pub(crate) struct FromMessages {
-    model: String,
+    state: State,
     counts: TokenCounts,
     /// The block that is open.
     open: Option<u32>,
@@ -21,35 +22,19 @@ pub(crate) struct FromMessages {
     begun: bool,
     /// A `ping` held back until then.
     early: Option<Sse>,
-    last: bool,
 }
 
-impl FromMessages {
-    pub(crate) fn new(state: State) -> Self {
-        Self {
-            model: state.model,
-            counts: TokenCounts::default(),
-            open: None,
-            begun: false,
-            early: None,
-            last: false,
-        }
-    }
-
-    /// The provider's next event.
-    ///
-    /// # Errors
-    /// The provider's `error` event, and an unreadable event.
-    pub(crate) fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+impl Translation for FromMessages {
+    fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
-        if self.last || data.is_empty() || data == "[DONE]" {
+        if data == "[DONE]" {
             return Ok(());
         }
         let raw: Raw<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
         let fields: UniqueObject<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
         if kind == "error" || (fields.get("error").is_some() && fields.get("type").is_none()) {
-            return Err(errors::inside(data));
+            return Err(errors::of(&self.state).of_error(data));
         }
         if kind == "message" && fields.get("content").is_some() {
             for event in whole_message::events(&fields)? {
@@ -57,14 +42,14 @@ impl FromMessages {
             }
             if fields.get("usage").is_none() {
                 // The client reads zeros; for the host nothing was reported.
-                (self.counts, chunk.usage) = (TokenCounts::default(), None);
+                self.counts = TokenCounts::default();
             }
             return Ok(());
         }
         let mut written = 0;
         let mut edits = Edits::default();
         match kind.as_str() {
-            "message_start" => self.start(&fields, &mut edits, chunk)?,
+            "message_start" => self.start(&fields, &mut edits)?,
             "content_block_start" => {
                 self.close(chunk);
                 self.open = fields.get("index").and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -75,19 +60,16 @@ impl FromMessages {
             "message_delta" => {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
-                self.count(fields.object("usage"), chunk);
+                self.count(fields.object("usage"));
             }
-            "message_stop" => {
-                self.last = true;
-                chunk.last = true;
-            }
+            "message_stop" => chunk.last = true,
             "ping" if !self.begun => {
                 self.early = Some(Sse { event: Some(kind), data: data.to_owned() });
                 return Ok(());
             }
             _ => {}
         }
-        chunk.output_bytes = chunk.output_bytes.saturating_add(clamp(written));
+        count_bytes(chunk, written);
         let mut out = String::with_capacity(data.len());
         edits.write(raw, &mut out);
         let is_opening = kind == "content_block_start";
@@ -99,25 +81,34 @@ impl FromMessages {
         Ok(())
     }
 
-    fn start(
-        &mut self,
-        fields: &UniqueObject<'_>,
-        edits: &mut Edits,
-        chunk: &mut Chunk,
-    ) -> Result<(), TextFailure> {
+    /// Everything is sent already; without `message_stop` the stream was cut.
+    fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
+        Ok(())
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.counts.reported()
+    }
+}
+
+impl FromMessages {
+    pub(crate) fn new(state: State) -> Self {
+        Self { state, counts: TokenCounts::default(), open: None, begun: false, early: None }
+    }
+
+    fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {
         let message = fields.get("message").ok_or_else(errors::unreadable)?;
         let message: UniqueObject<'_> =
             serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
-        edits.replace(model, quoted(&self.model));
-        self.count(message.object("usage"), chunk);
+        edits.replace(model, quoted(&self.state.model));
+        self.count(message.object("usage"));
         Ok(())
     }
 
-    fn count(&mut self, usage: Option<Object<'_>>, chunk: &mut Chunk) {
+    fn count(&mut self, usage: Option<Object<'_>>) {
         if let Some(usage) = usage {
             self.counts.read_messages(&usage);
-            chunk.usage = self.counts.reported();
         }
     }
 

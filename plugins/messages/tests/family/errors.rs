@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::{both, frames, play_in, rejected, state};
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Messages, Protocol::Chat];
-const ACCOUNT: &str = "the provider does not serve this gateway at the moment";
-const UNKNOWN: &str = "the provider does not know the model this gateway asks it for";
+const ACCOUNT: &str = "No available upstream, please retry later";
+const UNKNOWN: &str = "the provider does not serve this model at present";
 
 fn anthropic(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
@@ -83,9 +83,17 @@ fn maps_every_error_to_its_obstacle() {
         ),
         (400, openai(invalid, json!("model_not_found"), "no `x` here"), Obstacle::Upstream, Some(UNKNOWN)),
         (404, anthropic("not_found_error", "file_id: f"), Obstacle::NotFound, Some("file_id: f")),
-        (404, json!({"detail": "Not Found"}), Obstacle::Upstream, Some("the provider failed (HTTP 404)")),
+        (404, json!({"detail": "Not Found"}), Obstacle::Upstream, Some(UNKNOWN)),
+        (404, openai(invalid, json!(null), "no file f"), Obstacle::NotFound, Some("no file f")),
+        // The provider's name of the model is the operator's.
+        (
+            400,
+            openai(invalid, json!(null), "upstream-model takes no pictures"),
+            Obstacle::Invalid,
+            Some("lm-sonnet-4-6 takes no pictures"),
+        ),
         (413, anthropic("request_too_large", "too big"), Obstacle::TooLarge, Some("too big")),
-        (413, json!(null), Obstacle::TooLarge, Some("the request is larger than the provider takes")),
+        (413, json!(null), Obstacle::TooLarge, Some("the request is too large for the provider")),
         (500, anthropic("api_error", "internal"), Obstacle::Upstream, Some("the provider failed (HTTP 500)")),
         (
             503,
@@ -110,6 +118,15 @@ fn maps_every_error_to_its_obstacle() {
             assert_eq!(rejected(protocol, status, &got), expected, "HTTP {status} {got}");
         }
     }
+}
+
+#[test]
+fn a_state_of_an_earlier_version_reads() {
+    let mut state: Value = serde_json::from_slice(&state(Protocol::Chat, false)).unwrap();
+    state.as_object_mut().unwrap().remove("upstream").expect("it is there now");
+    let body = openai("x", json!(null), "bad").to_string();
+    let answer = both().answer::<Messages>(state.to_string().as_bytes(), &raw(400, &body));
+    assert_eq!(answer, Err(TextFailure::new(Obstacle::Invalid, "bad")));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use gatehouse_model as host;
 use gatehouse_sdk::{
-    Accepted, Action, Answered, Call, Chunk, Claim, Clip, Context, Edit, Ending, Event, Obstacle, Outcome,
-    Owned, Parent, Payload, Prepared, Product, Protocol, Raw, Refusal, Sse, Status, Step, Submission,
-    TaskView, TextFailure, TextRequest, UnixMs, View,
+    Accepted, Action, Answered, Call, Claim, Clip, Context, Edit, Ending, Event, Outcome, Owned, Parent,
+    Payload, Prepared, Product, Protocol, Raw, Refusal, Status, Step, Submission, TaskView, TextRequest,
+    UnixMs, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,7 +25,7 @@ fn write(value: &Value) -> host::Json {
 }
 
 /// The host has checked that it is JSON.
-fn read(text: &str) -> Value {
+pub(crate) fn read(text: &str) -> Value {
     serde_json::from_str(text).expect("the host returns JSON only")
 }
 
@@ -229,29 +229,4 @@ pub(crate) fn answered(answered: host::Answered) -> Answered {
         usage: same_shape(&answered.usage),
         output_bytes: answered.output_bytes,
     }
-}
-
-pub(crate) fn chunk(chunk: host::Chunk) -> Chunk {
-    Chunk {
-        send: chunk.send.into_iter().map(|event| Sse { event: event.event, data: event.data }).collect(),
-        usage: same_shape(&chunk.usage),
-        output_bytes: chunk.output_bytes,
-        last: chunk.last,
-    }
-}
-
-pub(crate) fn text_failure(failure: host::TextFailure) -> TextFailure {
-    let obstacle = match failure.obstacle {
-        host::Obstacle::Invalid => Obstacle::Invalid,
-        host::Obstacle::NotFound => Obstacle::NotFound,
-        host::Obstacle::TooLarge => Obstacle::TooLarge,
-        host::Obstacle::RateLimited => Obstacle::RateLimited,
-        host::Obstacle::Account => Obstacle::Account,
-        host::Obstacle::Upstream => Obstacle::Upstream,
-    };
-    TextFailure::new(obstacle, failure.message)
-}
-
-pub(crate) fn sse(event: &Sse) -> host::Sse {
-    host::Sse { event: event.event.clone(), data: event.data.clone() }
 }

@@ -4,13 +4,18 @@ mod convert;
 mod optional;
 mod text;
 
+use std::fmt::Debug;
 use std::path::Path;
 
 use gatehouse_runtime::{ComponentRunner, Limits};
-use gatehouse_sdk::{Accepted, Context, Event, Refusal, Step, Submission, TaskView};
+use gatehouse_sdk::{
+    Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
+    TaskView, TextFailure, TextRequest,
+};
 use serde_json::Value;
 
-use crate::machine::Machine;
+use crate::machine::{Machine, Played};
+use crate::rules;
 use crate::script::Script;
 
 pub use text::TextPlay;
@@ -97,36 +102,70 @@ impl Script {
     }
 }
 
-impl Component {
-    pub(crate) fn runner(&self) -> &ComponentRunner {
-        &self.runner
+impl Machine for Component {
+    fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
+        let verdict =
+            self.runner.submit(convert::context(cx), convert::submission(request)).map_err(broke)?;
+        Ok(verdict.map(convert::accepted).map_err(convert::refusal))
+    }
+
+    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Played<Step<Vec<u8>>> {
+        let step = self.runner.advance(convert::context(cx), state.to_vec(), convert::event(event));
+        step.map(convert::step).map_err(broke)
+    }
+
+    fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
+        rules::reads_state(&self.runner.about().reads_state, from)?;
+        self.runner.migrate(from, state.to_vec()).map_err(broke)
+    }
+
+    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Played<Value> {
+        let came = self.runner.view(convert::context(cx), surface.to_owned(), convert::task_view(view));
+        Ok(convert::read(&came.map_err(broke)?))
+    }
+
+    fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Played<Call> {
+        let came = self.runner.merge(convert::context(cx), key.to_owned(), items.to_vec());
+        came.map(convert::call).map_err(broke)
+    }
+
+    fn split(&self, cx: &Context, key: &str, items: &[String], reply: &Reply) -> Played<Vec<Option<Reply>>> {
+        let reply = convert::same_shape(reply);
+        let came = self.runner.split(convert::context(cx), key.to_owned(), items.to_vec(), reply);
+        came.map(|came| convert::same_shape(&came)).map_err(broke)
+    }
+
+    fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
+        let came =
+            self.runner.prepare(convert::context(cx), convert::text_request(request)).map_err(broke)?;
+        Ok(came.map(convert::prepared).map_err(convert::refusal))
+    }
+
+    fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
+        let reply = convert::same_shape(reply);
+        let came = self.runner.answer(convert::context(cx), state.to_vec(), reply).map_err(broke)?;
+        Ok(came.map(convert::answered).map_err(|failure| convert::same_shape(&failure)))
+    }
+
+    fn relay(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Chunk, TextFailure>>> {
+        let batches = convert::same_shape(&batches);
+        let came = self.runner.relay(convert::context(cx), state.to_vec(), batches).map_err(broke)?;
+        Ok(came.into_iter().map(|answer| convert::same_shape(&answer)).collect())
     }
 }
 
-impl Machine for Component {
-    fn submit(
-        &self,
-        cx: &Context,
-        request: &Submission,
-    ) -> Result<Result<Accepted<Vec<u8>>, Refusal>, String> {
-        self.runner
-            .submit(convert::context(cx), convert::submission(request))
-            .map(|verdict| verdict.map(convert::accepted).map_err(convert::refusal))
-            .map_err(|fault| fault.to_string())
-    }
+fn broke(fault: gatehouse_runtime::Fault) -> String {
+    fault.to_string()
+}
 
-    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Result<Step<Vec<u8>>, String> {
-        self.runner
-            .advance(convert::context(cx), state.to_vec(), convert::event(event))
-            .map(convert::step)
-            .map_err(|fault| fault.to_string())
-    }
-
-    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Result<Value, String> {
-        let came = self
-            .runner
-            .view(convert::context(cx), surface.to_owned(), convert::task_view(view))
-            .map_err(|fault| fault.to_string())?;
-        serde_json::from_str(&came).map_err(|error| format!("the view is not JSON: {error}"))
-    }
+/// The answer of a component that must not break, and equal the native family's.
+fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
+    let came = came.unwrap_or_else(|fault| panic!("the component broke: {fault}"));
+    assert_eq!(&came, native, "component and native family differ");
+    came
 }

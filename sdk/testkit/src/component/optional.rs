@@ -3,7 +3,8 @@
 use gatehouse_sdk::{Bulk, Call, Context, Reply, TaskView, Views};
 use serde_json::Value;
 
-use super::{Component, convert};
+use super::{Component, agreed};
+use crate::machine::Machine;
 
 impl Component {
     /// Renders a task.
@@ -12,13 +13,7 @@ impl Component {
     /// When the component breaks, or returns anything else than the native family.
     #[must_use]
     pub fn view<F: Views>(&self, cx: &Context, surface: &str, view: &TaskView) -> Value {
-        let came = self
-            .runner()
-            .view(convert::context(cx), surface.to_owned(), convert::task_view(view))
-            .unwrap_or_else(|fault| panic!("the component broke: {fault}"));
-        let came: Value = serde_json::from_str(&came).expect("the host returns JSON only");
-        assert_eq!(came, F::view(cx, surface, view.clone()), "component and native family differ");
-        came
+        agreed(Machine::view(self, cx, surface, view), &F::view(cx, surface, view.clone()))
     }
 
     /// Makes one call of several.
@@ -27,13 +22,7 @@ impl Component {
     /// As [`Component::view`].
     #[must_use]
     pub fn merge<F: Bulk>(&self, cx: &Context, key: &str, items: &[String]) -> Call {
-        let came = self
-            .runner()
-            .merge(convert::context(cx), key.to_owned(), items.to_vec())
-            .unwrap_or_else(|fault| panic!("the component broke: {fault}"));
-        let came = convert::call(came);
-        assert_eq!(came, F::merge(cx, key, items), "component and native family differ");
-        came
+        agreed(Machine::merge(self, cx, key, items), &F::merge(cx, key, items))
     }
 
     /// Reads the reply to a merged call.
@@ -48,12 +37,6 @@ impl Component {
         items: &[String],
         reply: &Reply,
     ) -> Vec<Option<Reply>> {
-        let came = self
-            .runner()
-            .split(convert::context(cx), key.to_owned(), items.to_vec(), convert::same_shape(reply))
-            .unwrap_or_else(|fault| panic!("the component broke: {fault}"));
-        let came: Vec<Option<Reply>> = convert::same_shape(&came);
-        assert_eq!(came, F::split(cx, key, items, reply.clone()), "component and native family differ");
-        came
+        agreed(Machine::split(self, cx, key, items, reply), &F::split(cx, key, items, reply.clone()))
     }
 }

@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    About, Accepted, Action, Blame, Call, Charge, Context, Event, Failure, Family, Jobs, Model, Outcome,
-    Probe, Refusal, Stage, Step, Submission, UnixMs,
+    About, Accepted, Action, Answered, Blame, Call, Charge, Chunk, Context, Event, Failure, Family, Jobs,
+    Model, Obstacle, Outcome, Prepared, Probe, Refusal, Relay, Reply, Sse, Stage, Step, Submission, Text,
+    TextFailure, TextRequest, UnixMs, Usage,
 };
 use serde_json::{Value, json};
+
+use crate::machine::{Native, NativeText};
 
 use crate::{Script, picture};
 
@@ -16,6 +19,9 @@ use crate::{Script, picture};
 struct Puppet;
 
 impl Family for Puppet {
+    const STATE_VERSION: u32 = 2;
+    const READS_STATE: &'static [u32] = &[1];
+
     fn about() -> About {
         About::new("puppet", "0.1.0")
             .model(Model::new("puppet-1").serves("images.generate"))
@@ -62,6 +68,11 @@ impl Jobs for Puppet {
             ("empty", Event::Start(_)) => Step::done(act, Outcome::new(json!(["media:0"]))),
             _ => Step::new(act, Action::Fail(Failure::request("the end").into())),
         }
+    }
+
+    fn migrate(_: u32, state: &[u8]) -> Result<String, String> {
+        let state: Value = serde_json::from_slice(state).map_err(|error| error.to_string())?;
+        state["act"].as_str().map(str::to_owned).ok_or_else(|| "no act".to_owned())
     }
 }
 
@@ -141,4 +152,144 @@ fn matches_findings_to_probes() {
         .probed([Ok(picture(4, 3, "blob:1"))])
         .expect_fail(Blame::Request, "the end")
         .run_native::<Puppet>();
+}
+
+/// A text family: repeats what it hears, and fails when it is told to.
+struct Parrot;
+
+impl Family for Parrot {
+    fn about() -> About {
+        About::new("parrot", "0.1.0")
+    }
+}
+
+impl Text for Parrot {
+    type State = String;
+    type Relay = Echo;
+
+    fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<String>, Refusal> {
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let word =
+            body["word"].as_str().ok_or_else(|| Refusal::invalid("word", "expected a string"))?.to_owned();
+        let call = Call::post(request.route.provider, "/say").written(request.body);
+        Ok(Prepared { call, streaming: true, input_bytes: 4, pictures: 0, max_output_tokens: 9, state: word })
+    }
+
+    fn answer(_: &Context, word: String, reply: Reply) -> Result<Answered, TextFailure> {
+        match reply.status {
+            200 => Ok(Answered { body: json!({"word": word}).to_string(), usage: None, output_bytes: 4 }),
+            _ => Err(TextFailure::new(Obstacle::RateLimited, "later")),
+        }
+    }
+
+    fn relay(_: &Context, word: String) -> Echo {
+        Echo { word, heard: 0 }
+    }
+}
+
+struct Echo {
+    word: String,
+    heard: usize,
+}
+
+impl Relay for Echo {
+    fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure> {
+        self.heard += events.len();
+        if self.word == "random" {
+            self.heard = usize::try_from(CALLS.fetch_add(1, Ordering::Relaxed)).unwrap();
+        }
+        if events.iter().any(|event| event.data == "break") {
+            return Err(TextFailure::upstream("broken"));
+        }
+        let data = json!({"heard": self.heard}).to_string();
+        Ok(Chunk { send: vec![Sse { event: Some(self.word.clone()), data }], ..Chunk::default() })
+    }
+
+    fn end(&mut self) -> Result<Chunk, TextFailure> {
+        let usage = Some(Usage { output: 3, ..Usage::default() });
+        Ok(Chunk {
+            send: vec![Sse { event: None, data: "[DONE]".to_owned() }],
+            usage,
+            output_bytes: 0,
+            last: true,
+        })
+    }
+}
+
+const SAYS: &str = r#"
+    {"text": {"surface": "chat.completions", "body": {"model": "m", "word": "hi"},
+              "route": {"provider": "cage", "protocol": "chat"}}}
+    {"expect": {"prepared": {"streaming": true, "state": "hi", "call": {"provider": "cage", "json": {"word": "hi"}}}}}
+"#;
+
+fn parrot(lines: &str) -> Result<(), String> {
+    Script::parse(lines, "s.play".as_ref())?.play(&NativeText::<Parrot>::NEW)
+}
+
+#[test]
+fn plays_a_text_family() {
+    let events = r#"{"events": [{"data": {"a": 1}}, {"event": "x", "data": "b"}]}
+        {"expect": {"chunk": {"send": [{"event": "hi", "data": {"heard": 2}}], "usage": null, "last": false}}}"#;
+    let more = events.replace("\"heard\": 2", "\"heard\": 4");
+    let end = r#""end" {"expect": {"chunk": {"send": [{"data": "[DONE]"}], "usage": {"output": 3}, "last": true}}}"#;
+    let whole = r#"{"answer": {"status": 200, "json": {}}}
+        {"expect": {"answered": {"body": {"word": "hi"}, "usage": null, "output_bytes": 4}}}
+        {"answer": {"status": 429, "json": {}}}
+        {"expect": {"failed": {"obstacle": "rate-limited", "message": "later"}}}"#;
+    let refused = r#"{"text": {"surface": "chat.completions", "body": {"model": "m"},
+                      "route": {"provider": "cage", "protocol": "chat"}}}
+        {"expect": {"refused": {"field": "word"}}}"#;
+    let breaks = r#"{"events": [{"data": "break"}]} {"expect": {"failed": {"obstacle": "upstream"}}}"#;
+    for (lines, problem) in [
+        (format!("{SAYS}{events}{more}{end}{SAYS}{whole}{refused}"), None),
+        (format!("{SAYS}{breaks}"), None),
+        (format!("{SAYS}{breaks}{events}"), Some("unexpected here: the stream has ended")),
+        (format!("{SAYS}{end}{end}"), Some("unexpected here: the stream has ended")),
+        (format!("{SAYS}{more}"), Some("chunk.send[0].data.heard: expected 4\n  came: 2")),
+        (format!("{SAYS}{refused}{events}"), Some("no text request has been prepared")),
+        (end.to_owned(), Some("no text request has been prepared")),
+        (whole.to_owned(), Some("no text request has been prepared")),
+        (SAYS.replace("\"state\": \"hi\"", "\"state\": \"ho\""), Some("prepared.state: expected \"ho\"")),
+        (SAYS.lines().take(3).collect::<Vec<_>>().join("\n"), Some("no line expects it")),
+        (format!("{SAYS}{events}").replace("hi", "random"), Some("answered in two ways")),
+        (
+            r#"{"submit": {"surface": "images.generate", "body": {}}}"#.to_owned(),
+            Some("the interface \"jobs\" is not played here"),
+        ),
+    ] {
+        match (parrot(&lines), problem) {
+            (Ok(()), None) => {}
+            (Err(came), Some(problem)) => assert!(came.contains(problem), "{lines}: {came}"),
+            (came, _) => panic!("{lines}: {came:?}"),
+        }
+    }
+    Script::parse(SAYS, "s.play".as_ref()).unwrap().run_native_text::<Parrot>();
+}
+
+#[test]
+fn plays_migrations_of_a_live_task() {
+    let puppet = |lines: &str| Script::parse(lines, "s.play".as_ref())?.play(&Native::<Puppet>::new());
+    let migrate = r#"{"migrate": {"from": 1, "json": {"act": "call"}}}
+        {"expect": {"migrated": {"state": "call"}}}"#;
+    let goes_on =
+        r#"{"reply": {"status": 200, "json": {}}} {"expect": {"wait": {"ms": 5000}, "state": "call"}}"#;
+    let foreign = migrate.replace("{\"act\": \"call\"}", "7");
+    for (lines, problem) in [
+        (format!("{migrate}{goes_on}"), None),
+        (foreign.replace("{\"migrated\": {\"state\": \"call\"}}", "{\"unreadable\": \"no act\"}"), None),
+        (foreign, Some("migrated: expected {\"state\":\"call\"}\n  came: nothing")),
+        (migrate.replace("\"from\": 1", "\"from\": 3"), Some("states of version 3 are not read")),
+        (format!("{migrate}\"start\""), Some("unexpected here: a migrated task was started")),
+        (format!("{migrate}{{\"lost\": \"x\"}}"), Some("unexpected here")),
+        (
+            r#"{"merge": {"key": "k", "items": []}}"#.to_owned(),
+            Some("the interface \"bulk\" is not played here"),
+        ),
+    ] {
+        match (puppet(&lines), problem) {
+            (Ok(()), None) => {}
+            (Err(came), Some(problem)) => assert!(came.contains(problem), "{lines}: {came}"),
+            (came, _) => panic!("{lines}: {came:?}"),
+        }
+    }
 }

@@ -4,6 +4,8 @@
 mod partial;
 mod read;
 pub(crate) mod shown;
+pub(crate) mod shown_text;
+mod text;
 mod values;
 
 pub(crate) use partial::difference;

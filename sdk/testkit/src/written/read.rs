@@ -7,10 +7,13 @@ use gatehouse_sdk::Cause;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::text::{EventWritten, TextWritten};
 use super::values::{
-    ContextWritten, FindingWritten, OutageWritten, RenderWritten, ReplyWritten, SubmissionWritten,
+    ContextWritten, FindingWritten, MergeWritten, MigrateWritten, OutageWritten, RenderWritten, ReplyWritten,
+    SplitWritten, SubmissionWritten,
 };
-use crate::script::{Expect, Feed, Line, Position, Script};
+use crate::lines::{Ask, Expect, Feed, Line, Position};
+use crate::script::Script;
 
 /// One value of the file. Lines without an argument are bare strings: `"start"`.
 #[derive(Deserialize)]
@@ -29,6 +32,13 @@ enum Written {
     Deadline,
     Lost(String),
     Render(RenderWritten),
+    Migrate(MigrateWritten),
+    Merge(MergeWritten),
+    Split(SplitWritten),
+    Text(TextWritten),
+    Answer(ReplyWritten),
+    Events(Vec<EventWritten>),
+    End,
     Expect(Value),
 }
 
@@ -110,8 +120,15 @@ impl Script {
             Written::Deadline => Line::Feed(Feed::Cancel(Cause::Deadline)),
             Written::Lost(reason) => Line::Feed(Feed::Lost(reason)),
             Written::Render(render) => {
-                Line::Render(render.surface.clone(), Box::new(render.view(self.cx.now)))
+                Line::Ask(Ask::Render(render.surface.clone(), Box::new(render.view(self.cx.now))))
             }
+            Written::Migrate(migrate) => Line::Ask(Ask::Migrate(migrate.from, migrate.state()?)),
+            Written::Merge(merge) => Line::Ask(Ask::Merge(merge.key, merge.items)),
+            Written::Split(split) => Line::Ask(Ask::Split(split.key, split.items, split.reply.try_into()?)),
+            Written::Text(request) => Line::Ask(Ask::Text(Box::new(request.try_into()?))),
+            Written::Answer(reply) => Line::Ask(Ask::Answer(reply.try_into()?)),
+            Written::Events(events) => Line::Ask(Ask::Events(events.into_iter().map(Into::into).collect())),
+            Written::End => Line::Ask(Ask::End),
             Written::Expect(part) if part.is_object() => Line::Expect(Expect::Part(part)),
             Written::Expect(other) => {
                 return Err(format!("`expect`: expected an object such as {{\"call\": {{}}}}, got {other}"));
@@ -133,7 +150,8 @@ mod tests {
         let names: Vec<&str> = script.lines.iter().map(|(line, _)| line.name()).collect();
         let expected = [
             "submit", "expect", "start", "later", "reply", "reply", "reply", "outage", "probed", "timer",
-            "joined", "cancel", "deadline", "lost", "render",
+            "joined", "cancel", "deadline", "lost", "render", "migrate", "migrate", "merge", "split", "text",
+            "text", "answer", "events", "end",
         ];
         assert_eq!(names, expected);
         assert_eq!((script.cx.seed, script.cx.now.0, script.cx.customer.as_str()), (9, 5_000, "c1"));
@@ -159,6 +177,19 @@ mod tests {
             ("{\"reply\": {\"status\": 200, \"headers\": {\"a\": 1}}}", "s.play:1: the header \"a\""),
             ("\"start\" {\"context\": {}}", "s.play:1: `context` stands before all other lines"),
             ("{\"expect\": \"call\"}", "s.play:1: `expect`: expected an object"),
+            (
+                "{\"migrate\": {\"from\": 1}}",
+                "s.play:1: `migrate`: expected the state as one of `json` and `text`",
+            ),
+            (
+                "{\"text\": {\"surface\": \"a\", \"body\": {}, \"route\": {\"provider\": \"p\", \"protocol\": \"chat\"}}}",
+                "s.play:1: expected `model` in the body or in `route`, got neither",
+            ),
+            (
+                "{\"text\": {\"surface\": \"a\", \"body\": {}, \"route\": {\"provider\": \"p\", \"protocol\": \"other\"}}}",
+                "s.play:1: unknown variant `other`, expected `messages` or `chat`",
+            ),
+            ("{\"events\": [{\"event\": \"ping\"}]}", "s.play:1: missing field `data`"),
         ] {
             let problem = Script::parse(text, "s.play".as_ref()).err().unwrap_or_default();
             assert!(problem.starts_with(expected), "{text}: {problem}");

@@ -1,8 +1,8 @@
 //! Answers of a family as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
 
 use gatehouse_sdk::{
-    Accepted, Action, Blame, Body, Call, Charge, Claim, Edit, Ending, Failure, Payload, Product, Reading,
-    Refusal, Replay, Stage, Step, Target, UnixMs,
+    Accepted, Action, Blame, Body, Call, Charge, Claim, Edit, Ending, Failure, Header, Payload, Product,
+    Reading, Refusal, Replay, Reply, Stage, Step, Target, UnixMs,
 };
 use serde_json::{Map, Value, json};
 
@@ -24,12 +24,17 @@ pub(crate) fn verdict(verdict: &Result<Accepted<Vec<u8>>, Refusal>) -> Value {
             "state": bytes(accepted.state.as_deref().unwrap_or_default()),
             "brief": bytes(&accepted.brief),
         }}),
-        Err(Refusal::Invalid { field, message }) => {
-            json!({"refused": {"reason": "invalid", "field": field, "message": message}})
-        }
-        Err(Refusal::NotFound(message)) => json!({"refused": {"reason": "not-found", "message": message}}),
-        Err(Refusal::Forbidden(message)) => json!({"refused": {"reason": "forbidden", "message": message}}),
+        Err(refusal) => refused(refusal),
     }
+}
+
+pub(super) fn refused(refusal: &Refusal) -> Value {
+    let (reason, field, message) = match refusal {
+        Refusal::Invalid { field, message } => ("invalid", field.as_deref(), message),
+        Refusal::NotFound(message) => ("not-found", None, message),
+        Refusal::Forbidden(message) => ("forbidden", None, message),
+    };
+    json!({"refused": {"reason": reason, "field": field, "message": message}})
 }
 
 /// A step: its action under the action's name, and all else beside it.
@@ -70,6 +75,37 @@ pub(crate) fn rendered(body: &Value) -> Value {
     json!({"rendered": body})
 }
 
+/// A migrated state, or why there is none.
+pub(crate) fn migrated(migrated: &Result<Vec<u8>, String>) -> Value {
+    match migrated {
+        Ok(state) => json!({"migrated": {"state": bytes(state)}}),
+        Err(why) => json!({"unreadable": why}),
+    }
+}
+
+/// One call of several.
+pub(crate) fn merged(merged: &Call) -> Value {
+    json!({"merged": call(merged)})
+}
+
+/// The parts of the reply to it.
+pub(crate) fn parts(parts: &[Option<Reply>]) -> Value {
+    let part = |reply: &Reply| {
+        json!({
+            "status": reply.status,
+            "headers": headers(&reply.headers),
+            "body": body(&reply.body),
+            "affinity": reply.affinity,
+        })
+    };
+    json!({"parts": parts.iter().map(|reply| reply.as_ref().map(part)).collect::<Vec<_>>()})
+}
+
+fn headers(headers: &[Header]) -> Value {
+    let pairs = headers.iter().map(|header| (header.name.to_ascii_lowercase(), json!(header.value)));
+    Value::Object(pairs.collect())
+}
+
 fn ending(end: &Ending) -> Value {
     let mut shown = failure(&end.failure);
     shown.insert("public".to_owned(), json!(end.public));
@@ -89,16 +125,12 @@ fn failure(failure: &Failure) -> Map<String, Value> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn call(call: &Call) -> Value {
+pub(super) fn call(call: &Call) -> Value {
     let mut shown = json!({
         "provider": call.provider,
         "affinity": call.affinity,
         "method": call.method,
-        "headers": call
-            .headers
-            .iter()
-            .map(|header| (header.name.to_ascii_lowercase(), json!(header.value)))
-            .collect::<Map<_, _>>(),
+        "headers": headers(&call.headers),
         "timeout_ms": call.timeout_ms,
         "replay": match call.replay {
             Replay::Safe => "safe",
@@ -175,10 +207,10 @@ fn stage(stage: Stage) -> &'static str {
 }
 
 /// Bytes as the JSON in them, else as text.
-fn bytes(bytes: &[u8]) -> Value {
+pub(super) fn bytes(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(bytes)))
 }
 
-fn parsed(text: &str) -> Value {
+pub(super) fn parsed(text: &str) -> Value {
     bytes(text.as_bytes())
 }

@@ -204,15 +204,20 @@ impl TryFrom<ReplyWritten> for Reply {
             _ => return Err("expected one of `json`, `text` and `blob`, got several".to_owned()),
         };
         for (name, value) in written.headers {
-            let Value::String(value) = value else {
-                return Err(format!("the header {name:?}: expected a string, got {value}"));
-            };
-            reply.headers.push(Header { name: name.to_ascii_lowercase(), value });
+            reply.headers.push(header(&name, value)?);
         }
         if let Some(affinity) = written.affinity {
             reply.affinity = affinity;
         }
         Ok(reply)
+    }
+}
+
+/// A header, lower-case.
+pub(super) fn header(name: &str, value: Value) -> Result<Header, String> {
+    match value {
+        Value::String(value) => Ok(Header { name: name.to_ascii_lowercase(), value }),
+        other => Err(format!("the header {name:?}: expected a string, got {other}")),
     }
 }
 
@@ -236,6 +241,41 @@ impl From<OutageWritten> for Outage {
             OutageWritten::Refused => Self::Refused,
         }
     }
+}
+
+/// A state of an older version: JSON, or bytes as text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MigrateWritten {
+    pub(super) from: u32,
+    json: Option<Value>,
+    text: Option<String>,
+}
+
+impl MigrateWritten {
+    pub(super) fn state(self) -> Result<Vec<u8>, String> {
+        match (self.json, self.text) {
+            (Some(json), None) => Ok(json.to_string().into_bytes()),
+            (None, Some(text)) => Ok(text.into_bytes()),
+            _ => Err("`migrate`: expected the state as one of `json` and `text`".to_owned()),
+        }
+    }
+}
+
+/// Shared calls of one key: their items, and the reply to the call they became.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MergeWritten {
+    pub(super) key: String,
+    pub(super) items: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SplitWritten {
+    pub(super) key: String,
+    pub(super) items: Vec<String>,
+    pub(super) reply: ReplyWritten,
 }
 
 /// A task to render.

@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::play;
+use gatehouse_runtime::Config;
+
+use super::{Install, Load, play};
 use crate::commands::author_args::DevArgs;
-use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::terminal::{print, print_error};
 
@@ -20,8 +21,8 @@ const COMPONENT: &str = "family.wasm";
 /// Folders that a build fills.
 const BUILT: [&str; 4] = ["target", "node_modules", "__pycache__", "wit_world"];
 
-pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> Exit) -> Exit {
-    let dev = Dev { args, loaded, install };
+pub(super) fn run(args: &DevArgs, load: Load<'_>, install: Install<'_>) -> Exit {
+    let dev = Dev { args, load, install };
     if !args.folder.join("build.sh").is_file() {
         let folder = args.folder.display();
         print_error(&format!(
@@ -29,7 +30,7 @@ pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> 
         ));
         return Exit::Misconfigured;
     }
-    let mut seen = sources(&args.folder);
+    let mut seen = dev.sources();
     loop {
         let exit = dev.pass();
         if args.once {
@@ -40,7 +41,7 @@ pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> 
         }
         loop {
             thread::sleep(POLL_INTERVAL);
-            let now = sources(&args.folder);
+            let now = dev.sources();
             // A file that is still being written changes once more.
             if now != seen {
                 seen = now;
@@ -52,8 +53,8 @@ pub(super) fn run(args: &DevArgs, loaded: &Loaded, install: &dyn Fn(PathBuf) -> 
 
 struct Dev<'a> {
     args: &'a DevArgs,
-    loaded: &'a Loaded,
-    install: &'a dyn Fn(PathBuf) -> Exit,
+    load: Load<'a>,
+    install: Install<'a>,
 }
 
 impl Dev<'_> {
@@ -61,7 +62,11 @@ impl Dev<'_> {
     fn pass(&self) -> Exit {
         let component = self.args.folder.join(COMPONENT);
         let built = step("build", || self.build());
-        let played = built.and_then(|()| step("check and play", || self.play(&component)));
+        let loaded = built.and_then(|()| (self.load)(self.args.defaults.as_deref()));
+        let played = loaded.and_then(|loaded| {
+            let limits = loaded.config.runtime(PathBuf::new());
+            step("check and play", || self.play(&component, &limits))
+        });
         if let Err(exit) = played {
             return exit;
         }
@@ -69,7 +74,7 @@ impl Dev<'_> {
             return Exit::Done;
         }
         let started = Instant::now();
-        let exit = (self.install)(component);
+        let exit = (self.install)(component, self.args.defaults.clone());
         said("install", exit == Exit::Done, started);
         exit
     }
@@ -84,9 +89,16 @@ impl Dev<'_> {
         }
     }
 
-    fn play(&self, component: &Path) -> Result<(), String> {
-        let limits = self.loaded.config.runtime(PathBuf::new());
-        play::play(&self.args.folder.join("play"), component, &limits).map(|report| show(&report))
+    fn play(&self, component: &Path, limits: &Config) -> Result<(), String> {
+        play::play(&self.args.folder.join("play"), component, limits).map(|report| show(&report))
+    }
+
+    /// What a change of is waited for: the folder, and the defaults, which may lie elsewhere.
+    fn sources(&self) -> Sources {
+        let mut found = sources(&self.args.folder);
+        let defaults = self.args.defaults.as_ref();
+        found.extend(defaults.and_then(|path| Some((path.clone(), stamp(&fs::metadata(path).ok()?)))));
+        found
     }
 }
 
@@ -110,8 +122,15 @@ fn show(text: &str) {
     let _ = print(text);
 }
 
-/// Every source file with its length and time of change. Files that cannot be read count as absent.
-fn sources(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+/// Files with their length and time of change.
+type Sources = BTreeMap<PathBuf, (u64, SystemTime)>;
+
+fn stamp(meta: &fs::Metadata) -> (u64, SystemTime) {
+    (meta.len(), meta.modified().unwrap_or(SystemTime::UNIX_EPOCH))
+}
+
+/// Every source file. Files that cannot be read count as absent.
+fn sources(folder: &Path) -> Sources {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -124,7 +143,7 @@ fn sources(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
             if meta.is_dir() && !hidden {
                 folders.push(entry.path());
             } else if meta.is_file() && !hidden && !is_output(&name) {
-                found.insert(entry.path(), (meta.len(), meta.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
+                found.insert(entry.path(), stamp(&meta));
             }
         }
     }

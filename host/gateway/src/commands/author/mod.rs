@@ -7,25 +7,23 @@ mod play;
 mod surfaces;
 mod template;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::commands::author_args::AuthorCommand;
 use crate::config::Loaded;
 use crate::exit::Exit;
 
-/// Reads the configuration; an error is printed already.
-type Load<'a> = &'a dyn Fn() -> Result<Loaded, Exit>;
-/// Installs a component, as `gatehouse plugin install` does.
-type Install<'a> = &'a dyn Fn(PathBuf) -> Exit;
+/// Reads the configuration, with the defaults of this file; an error is printed already.
+type Load<'a> = &'a dyn Fn(Option<&Path>) -> Result<Loaded, Exit>;
+/// Installs a component with these defaults, as `gatehouse plugin install` does.
+type Install<'a> = &'a dyn Fn(PathBuf, Option<PathBuf>) -> Exit;
 
 /// Runs one of them.
 pub(super) fn run(command: AuthorCommand, load: Load<'_>, install: Install<'_>) -> Exit {
     match command {
         AuthorCommand::Surfaces => surfaces::run(),
         AuthorCommand::New(args) => new::run(&args),
-        AuthorCommand::Play(args) => load().map_or_else(|exit| exit, |loaded| play::run(&args, &loaded)),
-        AuthorCommand::Dev(args) => {
-            load().map_or_else(|exit| exit, |loaded| dev::run(&args, &loaded, install))
-        }
+        AuthorCommand::Play(args) => load(None).map_or_else(|exit| exit, |loaded| play::run(&args, &loaded)),
+        AuthorCommand::Dev(args) => dev::run(&args, load, install),
     }
 }

@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::stream::{self, StreamExt as _};
 use http::{Method, Request, Response};
-use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
 
 use super::signature::LinkError;
 use crate::common::clock::iso;
 use crate::common::picture::Picture;
-use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
+use crate::common::server::{Body, Handler, HandlerResult, reply, truncated, with};
 use crate::context::faults::Marker;
 use crate::context::provider::Provider;
 
@@ -85,17 +81,4 @@ fn xml(status: u16, code: &str, message: &str, detail: &str) -> Response<Body> {
          <Error><Code>{code}</Code><Message>{message}</Message>{detail}</Error>"
     );
     reply(status, "application/xml", body)
-}
-
-/// Promises the whole file, sends half of it and breaks the connection.
-fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
-    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
-    let cut = stream::once(async {
-        // The server writes its buffer only when it has nothing else to do.
-        tokio::task::yield_now().await;
-        Err(closed())
-    });
-    let response = reply(200, mime, Bytes::new());
-    with(response, "content-length", &file.len().to_string())
-        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
 }

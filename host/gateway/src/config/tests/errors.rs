@@ -1,0 +1,194 @@
+//! Errors: each with its line, what is wrong and the remedy, and never with a secret.
+
+use std::path::Path;
+
+use super::{FAMILY, expect, load_text};
+use crate::config::{Location, load};
+use crate::server::ServeError;
+
+fn at(file: &Path) -> Location {
+    Location { file: Some(file.to_owned()), data: None }
+}
+
+/// The first error that the start finds in a file that reads.
+fn error_at_start(file: &Path) -> String {
+    let loaded = load(&at(file), &[FAMILY], vec![]).unwrap();
+    match crate::server::check(&loaded.config, false) {
+        Err(ServeError::Config(errors)) => loaded.error_at(&errors[0].key, &errors[0].problem).to_string(),
+        _ => panic!("expected an error in the configuration"),
+    }
+}
+
+#[test]
+fn a_configured_provider_needs_an_account() {
+    let bare = "[providers.easel]\nconcurrency = 2\n";
+    let error = load_text(bare).unwrap_err();
+    assert!(
+        error.starts_with("gatehouse.toml:1:") && error.contains("providers.easel.accounts.main"),
+        "{error}"
+    );
+    assert!(load_text(&format!("{bare}[sandbox]\nenabled = true\n")).is_ok());
+}
+
+#[test]
+fn errors_name_line_and_remedy() {
+    let cases = [
+        ("[server]\nlisen = \"127.0.0.1:1\"", "gatehouse.toml:2:1: server", "did you mean `listen`?"),
+        (
+            "[log]\nlevel = \"info\"\nformat = \"jsn\"",
+            "gatehouse.toml:3:10: log.format",
+            "did you mean `json`?",
+        ),
+        (
+            "[tasks]\ntime_limit_s = \"30\"",
+            "gatehouse.toml:2:16: tasks.time_limit_s",
+            "write it without quotes",
+        ),
+        ("[prices]\npaint = 4.5", "gatehouse.toml:2:9: prices.paint", "write it in double quotes"),
+        ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
+        ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "check the quotes, brackets"),
+        (
+            "[admin]\n\nlisten = \"0.0.0.0:9\"",
+            "gatehouse.toml:3:1: admin.listen",
+            "the admin listener is not encrypted",
+        ),
+        ("[log]\nlevel = \"x=loud\"", "gatehouse.toml:2:1: log.level", "correct the value"),
+        ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),
+        ("[servr]\n", "gatehouse.toml:1:2: ", "did you mean `server`?"),
+        (
+            "[fetch]\nallow_private = \"a\"",
+            "gatehouse.toml:2:17: fetch.allow_private",
+            "write a list: [ ... ]",
+        ),
+        (
+            "[plugins.limits]\nmemory_mib = 0",
+            "gatehouse.toml:2:14: plugins.limits.memory_mib",
+            "correct the value",
+        ),
+    ];
+    for (text, position, remedy) in cases {
+        expect(&load_text(text).unwrap_err(), position, remedy);
+    }
+}
+
+#[test]
+fn every_error_is_reported_in_the_order_of_the_file() {
+    let text = "[server]\nlisen = 1\n[prices]\na = \"-1\"\nb = 2.5\nc = \"-3\"\n[models.m]\nprovider = \"x\"\n\
+                protocol = \"chat\"\nprices = { input = \"1\", output = \"-2\" }\n[log]\nformat = \"jsn\"\n\
+                [providers.easel]\nconcurrency = \"many\"\n";
+    let errors = load_text(text).unwrap_err();
+    let lines: Vec<&str> = errors
+        .lines()
+        .filter_map(|line| line.strip_prefix("gatehouse.toml:")?.split_once(" ")?.1.split(':').next())
+        .collect();
+    let expected = [
+        "server.lisen",
+        "prices.a",
+        "prices.b",
+        "prices.c",
+        "models.m.provider",
+        "models.m.prices.output",
+        "log.format",
+        "providers.easel.concurrency",
+    ];
+    assert_eq!(lines, expected, "{errors}");
+    assert_eq!(errors.matches("remedy: ").count(), expected.len(), "{errors}");
+}
+
+#[test]
+fn an_error_shows_its_line() {
+    let error = load_text("[server]\nlisten = \"127.0.0.1:1\"\nport = 3 # no").unwrap_err();
+    let expected = "gatehouse.toml:3:1: server";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(error.contains("\n  3 | port = 3 # no\n    | ^\n  remedy: known here: "), "{error}");
+}
+
+#[test]
+fn an_error_never_quotes_a_secret() {
+    for text in [
+        "[providers.easel.accounts.main]\nsecret = \"hunter2\"",
+        "[providers.easel.accounts.main]\nsecret = { env = \"A\", inline = \"hunter2\" }",
+        "[providers.easel.accounts.main]\nsecret = \"hunter2\nx",
+        "[providers.easel.accounts.main]\nsecert = \"hunter2\"",
+    ] {
+        let error = load_text(text).unwrap_err();
+        assert!(!error.contains("hunter2") && error.starts_with("gatehouse.toml:2:"), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_secret_has_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gatehouse.toml");
+    let text = "[providers.easel.accounts.main]\n\nsecret = { env = \"GATEHOUSE_TEST_UNSET_VARIABLE\" }\n";
+    std::fs::write(&path, text).unwrap();
+    let error = error_at_start(&path);
+    assert!(error.contains("gatehouse.toml:3:1: providers.easel.accounts.main.secret: "), "{error}");
+    assert!(error.contains("GATEHOUSE_TEST_UNSET_VARIABLE is not set"), "{error}");
+}
+
+#[test]
+fn an_unusable_key_file_has_its_line_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, key) = (folder.path().join("gatehouse.toml"), folder.path().join("key.json"));
+    let text = format!(
+        "[providers.easel]\nauth = \"service_account\"\n[providers.easel.accounts.main]\nsecret = {{ file = {key:?} }}\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    for (content, problem, remedy) in [
+        (None, "No such file", "name a file that the gateway's user can read"),
+        (
+            Some("hunter2"),
+            "expected a key file in JSON, got none (line 1, column 1)",
+            "name the JSON key file",
+        ),
+        (
+            Some("{\"private_key\": \"hunter2\"}"),
+            "the key file has no `client_email`",
+            "name the JSON key file",
+        ),
+        (
+            Some("{\"client_email\": \"a@b\", \"private_key\": \"hunter2\"}"),
+            "is not an RSA key of 2048 bits or more in PEM",
+            "name the JSON key file",
+        ),
+    ] {
+        if let Some(content) = content {
+            std::fs::write(&key, content).unwrap();
+        }
+        let error = error_at_start(&path);
+        assert!(error.contains("gatehouse.toml:4:1: providers.easel.accounts.main.secret: "), "{error}");
+        assert!(error.contains(problem) && error.contains(&format!("remedy: {remedy}")), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn errors_within_auth_name_line_and_remedy() {
+    for (auth, problem, remedy) in [
+        (
+            "auth = { hmac = { form = \"aws5\", region = \"r\", service = \"s\" } }",
+            "unknown value `aws5`",
+            "did you mean `aws4`?",
+        ),
+        (
+            "auth = { hmac = { form = \"aws4\", service = \"s\" } }",
+            "`region` is missing",
+            "add `region = ...`",
+        ),
+        ("auth = { jwt = { lifetime = 3 } }", "unknown key `lifetime`", "did you mean `lifetime_s`?"),
+        ("auth = { service_account = { token_url = 3 } }", "wrong type", "write it in double quotes"),
+        ("auth = { service_acount = {} }", "unknown key `service_acount`", "did you mean `service_account`?"),
+    ] {
+        let text = format!("[providers.easel]\n{auth}\naccounts.main.secret = {{ env = \"A\" }}\n");
+        let error = load_text(&text).unwrap_err();
+        expect(&error, "gatehouse.toml:2:", remedy);
+        assert!(error.contains("providers.easel.auth") && error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn a_named_file_must_exist() {
+    let missing = load(&at(Path::new("no/such/gatehouse.toml")), &[], vec![]).unwrap_err().to_string();
+    assert!(missing.contains("no/such/gatehouse.toml") && missing.contains("remedy: "), "{missing}");
+}

@@ -1,0 +1,79 @@
+//! The provider's protocol: the call, and the meaning of its answer. Messages for clients never name the operator's
+//! account; that goes to the operator's log.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Call, Context, Failure, Reply, log};
+use serde_json::{Value, json};
+
+use crate::request::ImageRequest;
+use crate::state::Image;
+
+mod images;
+mod refusals;
+
+/// Its name in the operator's configuration.
+pub(crate) const NAME: &str = "xai";
+/// The provider's id of the model, unless the operator sets `upstream_model`.
+const UPSTREAM_MODEL: &str = "grok-imagine-image";
+/// Time for a call, which lasts until the last image is made.
+const TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+/// The operator's account was refused, as a client reads it.
+pub(crate) fn unavailable() -> Failure {
+    Failure::upstream("No available upstream, please retry later")
+}
+
+/// The provider failed.
+fn failed() -> Failure {
+    Failure::upstream("the upstream failed to generate the image")
+}
+
+/// The call that makes the images of `request`. Links are asked for: the host fetches them at once. Images that come
+/// as base64 all the same are kept by the host as blobs.
+pub(crate) fn call(cx: &Context, request: &ImageRequest) -> Call {
+    let mut body = json!({
+        "model": upstream_model(cx),
+        "prompt": request.prompt,
+        "n": request.n,
+        "response_format": "url",
+    });
+    let path = match &request.reference {
+        None => {
+            body["aspect_ratio"] = json!(request.size);
+            "/v1/images/generations"
+        }
+        // The images keep the ratio of the reference.
+        Some(reference) => {
+            body["image"] = json!({"url": reference, "type": "image_url"});
+            "/v1/images/edits"
+        }
+    };
+    Call::post(NAME, path).json(&body).once().cut_body().timeout(TIMEOUT)
+}
+
+/// The operator's setting, if it is one.
+fn upstream_model(cx: &Context) -> &str {
+    match &cx.settings["upstream_model"] {
+        Value::Null => UPSTREAM_MODEL,
+        Value::String(model) if !model.trim().is_empty() => model,
+        other => {
+            let came = other.to_string();
+            log::error("plugins.settings.imagine.upstream_model: expected a model id", &[("came", &came)]);
+            UPSTREAM_MODEL
+        }
+    }
+}
+
+/// The outcome of a call.
+pub(crate) enum Answer {
+    /// At least one, at most as many as asked for.
+    Images(Vec<Image>),
+    /// Too many calls; no image was made.
+    Busy,
+    Failed(Failure),
+}
+
+pub(crate) fn answer(reply: &Reply, request: &ImageRequest) -> Answer {
+    if reply.is_success() { images::read(reply, request) } else { refusals::read(reply) }
+}

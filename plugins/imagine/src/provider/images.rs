@@ -1,0 +1,84 @@
+//! A good answer: its images, and those that moderation took out.
+
+use gatehouse_sdk::{Failure, Reply, log};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Answer, failed};
+use crate::request::ImageRequest;
+use crate::state::Image;
+
+/// The longest source that is kept in the task's state, ten of which fit. The host has cut longer base64 out.
+const MAX_SOURCE: usize = 5 * 1024;
+/// What the provider makes, when it does not say.
+const USUAL_TYPE: &str = "image/jpeg";
+
+#[derive(Deserialize)]
+struct Body {
+    data: Option<Vec<Item>>,
+    /// The input was stopped; then there are no images.
+    block_reason: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    url: Option<String>,
+    /// A blob, base64, or base64 behind a `data:` head.
+    b64_json: Option<String>,
+    mime_type: Option<String>,
+    /// False for an image that was filtered; it has no URL.
+    respect_moderation: Option<bool>,
+}
+
+pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Answer {
+    let body: Body = match reply.json() {
+        Ok(body) => body,
+        Err(error) => {
+            log::error("an answer has no images", &[("error", &error.to_string())]);
+            return Answer::Failed(failed());
+        }
+    };
+    let items = body.data.unwrap_or_default();
+    let filtered = items.iter().filter(|item| item.respect_moderation == Some(false)).count();
+    let made: Vec<Image> = items.into_iter().filter_map(Item::image).collect();
+    let asked = usize::try_from(request.n).unwrap_or(usize::MAX);
+    let came = [made.len().to_string(), filtered.to_string(), asked.to_string()];
+    let fields = [("images", came[0].as_str()), ("filtered", &came[1]), ("asked", &came[2])];
+    if made.len() != asked {
+        log::warn("another number of images came than was asked for", &fields);
+    }
+    if !made.is_empty() {
+        return Answer::Images(made.into_iter().take(asked).collect());
+    }
+    Answer::Failed(if body.block_reason.is_some() {
+        Failure::moderation("the prompt or the reference image was stopped by input moderation")
+    } else if filtered > 0 {
+        Failure::moderation("every generated image was stopped by output moderation")
+    } else {
+        failed()
+    })
+}
+
+impl Item {
+    /// The image, unless it was filtered or cannot be fetched.
+    fn image(self) -> Option<Image> {
+        if self.respect_moderation == Some(false) {
+            return None;
+        }
+        let known = |mime: &String| ["image/jpeg", "image/png", "image/webp"].contains(&mime.as_str());
+        let mime = self.mime_type.filter(known).unwrap_or_else(|| USUAL_TYPE.to_owned());
+        let source = match (self.url.filter(|url| is_url(url)), self.b64_json) {
+            (Some(url), _) => url,
+            (None, Some(text)) if text.starts_with("blob:") || text.starts_with("data:") => text,
+            (None, Some(text)) if !text.is_empty() => format!("data:{mime};base64,{text}"),
+            (None, _) => return None,
+        };
+        (source.len() <= MAX_SOURCE).then_some(Image { source, mime })
+    }
+}
+
+/// Whether the text is a URL; the host checks whose it is.
+fn is_url(text: &str) -> bool {
+    let http = text.starts_with("https://") || text.starts_with("http://");
+    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
+}

@@ -1,0 +1,118 @@
+//! Answers outside of 200 to 299. Their body is flat, `{code, error}`, or `error` is an object, or it is plain text.
+//!
+//! Status and code do not decide alone: a wrong key is a 400, used-up credits are a 403 or a 429, and content that
+//! violates the provider's rules is a 400 or a 403 with the code of a missing permission. The text tells them apart.
+
+use gatehouse_sdk::{Failure, Reply, log};
+use serde_json::Value;
+
+use super::{Answer, failed, unavailable};
+
+/// Words about content.
+const CONTENT: [&str; 3] = ["content-moderated", "content moderation", "usage guidelines"];
+/// Words about the operator's account, in a 400 or a 429.
+const ACCOUNT: [&str; 6] =
+    ["api key", "credits", "spending limit", "monthly limit", "monthly spending", "billing"];
+/// Words that name the provider or the account: a text with one of them is not for clients.
+const INTERNAL: [&str; 6] = ["grok", "x.ai", "xai", "team", "http", "key"];
+/// Characters of the provider's text that a client reads.
+const MAX_SHOWN: usize = 200;
+
+pub(super) fn read(reply: &Reply) -> Answer {
+    let Reason { code, text } = Reason::of(reply);
+    let lower = format!("{code} {text}").to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let status = reply.status.to_string();
+    let fields = [("status", status.as_str()), ("code", &code), ("reason", &text)];
+    Answer::Failed(match reply.status {
+        400 | 403 | 422 if has(&CONTENT) => {
+            Failure::moderation("the prompt or the generated image was stopped by moderation")
+        }
+        401..=403 => account(&fields),
+        400 | 429 if has(&ACCOUNT) => account(&fields),
+        429 => return Answer::Busy,
+        400 => {
+            log::warn("the provider refused parameters this family let through", &fields);
+            Failure::request(for_client(&text, &lower))
+        }
+        _ => {
+            log::error("a call failed", &fields);
+            failed()
+        }
+    })
+}
+
+fn account(fields: &[(&str, &str)]) -> Failure {
+    log::error("the provider refused the operator's account", fields);
+    unavailable()
+}
+
+/// The provider's sentence, where it is about the request and about nothing else.
+fn for_client(text: &str, lower: &str) -> String {
+    let is_plain = !text.is_empty()
+        && text.chars().count() <= MAX_SHOWN
+        && !text.contains(['<', '>'])
+        && !INTERNAL.iter().any(|word| lower.contains(word));
+    if is_plain {
+        format!("the upstream refused the request: {text}")
+    } else {
+        "the upstream refused the request".to_owned()
+    }
+}
+
+/// Why a call was refused; both may be empty.
+struct Reason {
+    code: String,
+    text: String,
+}
+
+impl Reason {
+    fn of(reply: &Reply) -> Self {
+        let Ok(body) = reply.json::<Value>() else {
+            return Self { code: String::new(), text: reply.text().trim().to_owned() };
+        };
+        let word = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
+        match &body["error"] {
+            Value::Object(error) => {
+                let part = |name: &str| error.get(name).map(word).unwrap_or_default();
+                Self { code: part("code"), text: part("message") }
+            }
+            error => Self { code: word(&body["code"]), text: word(error) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_is_read_in_every_form() {
+        let table = [
+            (Reply::new(400, &json!({"code": "c", "error": "e"})), ("c", "e")),
+            (Reply::new(400, &json!({"error": "e"})), ("", "e")),
+            (Reply::new(400, &json!({"error": {"message": "m", "type": "t", "code": "c"}})), ("c", "m")),
+            (Reply::new(400, &json!({"error": {"message": 5, "code": null}})), ("", "")),
+            (Reply::new(400, &json!({"code": 7, "error": ["e"]})), ("", "")),
+            (Reply::new(400, &json!([1])), ("", "")),
+            (Reply::raw(422, " Failed to deserialize \n"), ("", "Failed to deserialize")),
+            (Reply::raw(502, ""), ("", "")),
+        ];
+        for (reply, (code, text)) in table {
+            let found = Reason::of(&reply);
+            assert_eq!((found.code.as_str(), found.text.as_str()), (code, text), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_names_the_provider_is_not_shown() {
+        let shown = |text: &str| for_client(text, &text.to_lowercase());
+        assert_eq!(shown("prompt is too long"), "the upstream refused the request: prompt is too long");
+        let plain = "the upstream refused the request";
+        for text in ["", "Model Grok-X fails", "see https://docs", "Team 1", "<html>", &"a".repeat(201)] {
+            assert_eq!(shown(text), plain, "{text}");
+        }
+    }
+}

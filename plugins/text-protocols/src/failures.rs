@@ -1,0 +1,110 @@
+//! What a provider's error becomes: which obstacle it is, and what of it a client may read.
+//!
+//! Words about the request are kept. What concerns the operator's account or a wrong row of the operator's table, and a
+//! body that is not an error of the protocol (a page of a proxy), go to the operator's log only.
+
+use gatehouse_sdk::{Obstacle, TextFailure, log};
+
+use crate::provider_error::{ProviderError, redact};
+
+/// Characters of a provider's body in the operator's log.
+const MAX_LOGGED: usize = 2000;
+
+/// The reader of errors in the answer to one request.
+#[derive(Clone, Copy, Debug)]
+pub struct Failures<'f> {
+    /// The public name of the model.
+    pub model: &'f str,
+    /// The provider's name of it, which clients never read; empty when it is not known.
+    pub upstream: &'f str,
+    /// What begins the message about a prompt that is too long: Messages clients look for it before they shorten one.
+    pub too_long: &'static str,
+}
+
+impl Failures<'_> {
+    /// An answer outside 200 to 299.
+    #[must_use]
+    pub fn of_answer(&self, status: u16, body: &str) -> TextFailure {
+        let failed = || {
+            TextFailure::upstream(match status {
+                529 => "the provider is overloaded (HTTP 529)".to_owned(),
+                _ => format!("the provider failed (HTTP {status})"),
+            })
+        };
+        self.translate(status, ProviderError::read(body), body).unwrap_or_else(failed)
+    }
+
+    /// An error inside an answer of 200, or inside a stream.
+    #[must_use]
+    pub fn of_error(&self, body: &str) -> TextFailure {
+        let error = ProviderError::read(body);
+        let status = error.as_ref().and_then(ProviderError::implied_status).unwrap_or(502);
+        let failed = || TextFailure::upstream("the provider failed while it answered");
+        self.translate(status, error, body).unwrap_or_else(failed)
+    }
+
+    /// `None` for a failure of the provider itself.
+    fn translate(&self, status: u16, error: Option<ProviderError>, body: &str) -> Option<TextFailure> {
+        let is_error = error.is_some();
+        let error = error.unwrap_or_default();
+        let said = error.message();
+        log::warn(
+            "the provider refused a request",
+            &[
+                ("status", &status.to_string()),
+                ("type", &error.kind),
+                ("code", &error.code),
+                ("message", head(said.unwrap_or(if is_error { "" } else { body }))),
+            ],
+        );
+        let unknown_model = || TextFailure::upstream("the provider does not serve this model at present");
+        let or = |message: Option<String>, words: &str| message.unwrap_or_else(|| words.to_owned());
+        let message = said.map(|message| self.for_client(message));
+        let (obstacle, message) = match (status, message) {
+            (401..=403, _) => (Obstacle::Account, NO_ACCOUNT.to_owned()),
+            _ if error.is_about_account() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
+            // The operator's table names a model the provider does not have; the client named another one.
+            _ if error.is("model_not_found") => return Some(unknown_model()),
+            (404, message) if is_error && message.as_ref().is_none_or(|_| is_about_route(&error)) => {
+                return Some(unknown_model());
+            }
+            (404, Some(message)) => (Obstacle::NotFound, message),
+            (413, message) => (Obstacle::TooLarge, or(message, "the request is too large for the provider")),
+            (429, message) => {
+                (Obstacle::RateLimited, or(message, "the provider takes no more requests for now"))
+            }
+            (400 | 409 | 422, Some(message)) if error.is("context_length_exceeded") => {
+                (Obstacle::Invalid, format!("{}{message}", self.too_long))
+            }
+            (400 | 409 | 422, Some(message)) => (Obstacle::Invalid, message),
+            _ => return None,
+        };
+        Some(TextFailure::new(obstacle, message))
+    }
+
+    /// A provider's message as a client may read it: the model by its public name, nothing of the account.
+    fn for_client(&self, message: &str) -> String {
+        // A very short name would also match inside other words.
+        if self.upstream.len() > 3 {
+            redact(&message.replace(self.upstream, self.model))
+        } else {
+            redact(message)
+        }
+    }
+}
+
+/// What a client reads for an error of the operator's account; names nothing of it.
+const NO_ACCOUNT: &str = "No available upstream, please retry later";
+
+/// Whether it says that the URL or the model is wrong, which the operator chose.
+fn is_about_route(error: &ProviderError) -> bool {
+    let is_bare = |said: &str| said.trim_end_matches('.').eq_ignore_ascii_case("not found");
+    error.message().is_some_and(is_bare)
+        || ["model", "url", "route", "endpoint", "path"].iter().any(|part| error.mentions(part))
+}
+
+/// The beginning of a provider's text, for the operator's log.
+#[must_use]
+pub fn head(text: &str) -> &str {
+    text.char_indices().nth(MAX_LOGGED).map_or(text, |(at, _)| &text[..at])
+}

@@ -1,0 +1,88 @@
+//! The lines of a text request, in the form that authors write.
+
+use gatehouse_sdk::{Protocol, Route, Sse, TextRequest};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::values::{FactsWritten, header};
+
+/// A client's text request. A body that is a string is sent as it is, any other as JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TextWritten {
+    surface: String,
+    body: Value,
+    #[serde(default)]
+    headers: Map<String, Value>,
+    #[serde(default)]
+    blobs: Vec<FactsWritten>,
+    route: RouteWritten,
+}
+
+/// Without `model` the body's, without `upstream` the same name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouteWritten {
+    model: Option<String>,
+    upstream: Option<String>,
+    provider: String,
+    protocol: ProtocolWritten,
+    rules: Option<Value>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ProtocolWritten {
+    Messages,
+    Chat,
+}
+
+impl TryFrom<TextWritten> for TextRequest {
+    type Error = String;
+
+    fn try_from(written: TextWritten) -> Result<Self, String> {
+        let route = written.route;
+        let named = written.body["model"].as_str().map(str::to_owned);
+        let model = route.model.or(named).ok_or("expected `model` in the body or in `route`, got neither")?;
+        let headers = written.headers.into_iter().map(|(name, value)| header(&name, value));
+        let headers = headers.map(|header| header.map(|header| (header.name, header.value)));
+        Ok(Self {
+            surface: written.surface,
+            body: text(written.body),
+            headers: headers.collect::<Result<_, _>>()?,
+            blobs: written.blobs.into_iter().map(Into::into).collect(),
+            route: Route {
+                upstream: route.upstream.unwrap_or_else(|| model.clone()),
+                model,
+                provider: route.provider,
+                protocol: match route.protocol {
+                    ProtocolWritten::Messages => Protocol::Messages,
+                    ProtocolWritten::Chat => Protocol::Chat,
+                },
+                rules: route.rules.unwrap_or_else(|| json!({})),
+            },
+        })
+    }
+}
+
+/// A provider's event; data that is a string is sent as it is, any other as JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventWritten {
+    event: Option<String>,
+    data: Value,
+}
+
+impl From<EventWritten> for Sse {
+    fn from(written: EventWritten) -> Self {
+        Self { event: written.event, data: text(written.data) }
+    }
+}
+
+/// A string as it is, any other value as JSON.
+pub(super) fn text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
