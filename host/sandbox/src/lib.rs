@@ -5,21 +5,29 @@
 //! the prompt. Never opens an outgoing socket, never binds anything but 127.0.0.1, and shares no code with a
 //! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
-//! One module a provider: [`context`] (FLUX.1 Kontext), [`imagine`] (xAI's image API), [`messages`] (Anthropic's Messages API) and [`chat`]
+//! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
+//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`messages`] (Anthropic's Messages API)
+//! and [`chat`]
 //! (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
+pub mod ark;
 pub mod chat;
 mod common;
 pub mod context;
+pub mod dashscope;
 pub mod imagine;
 pub mod messages;
+pub mod midjourney;
 mod sandbox;
 pub mod text;
 
+pub use ark::ArkAddresses;
 pub use common::clock::Now;
 pub use common::markers::{Argument, MarkerInfo};
 pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;
+pub use dashscope::DashscopeAddresses;
 pub use imagine::ImagineAddresses;
+pub use midjourney::MidjourneyAddresses;
 pub use sandbox::Sandbox;
 pub use text::TextAddresses;

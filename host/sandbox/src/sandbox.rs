@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use crate::ark::record::ArkRecord;
+use crate::ark::{self, ArkAddresses};
 use crate::chat::Chat;
 use crate::common::records::{RecordsEndpoint, record};
 use crate::common::samples::Samples;
@@ -17,8 +19,10 @@ use crate::context::poll::PollEndpoint;
 use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
+use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
 use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
+use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
@@ -28,7 +32,10 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    ark: Arc<ark::provider::Provider>,
+    dashscope: Arc<dashscope::Provider>,
     imagine: Arc<imagine::Provider>,
+    midjourney: Arc<midjourney::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -59,6 +66,8 @@ impl Sandbox {
         };
         let messages = provider(&messages_listener, "/truth/messages");
         let chat = provider(&chat_listener, "/truth/chat");
+        let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
+        let midjourney = midjourney::start(&settings, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
         let (of_context, of_messages, of_chat) =
@@ -68,6 +77,7 @@ impl Sandbox {
             ("/truth/messages", record(move || of_messages.record())),
             ("/truth/chat", record(move || of_chat.record())),
         ];
+        let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
         let sample_files = Samples::new(samples.origin.clone());
         listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
         listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
@@ -77,7 +87,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, imagine, listeners })
+        Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -126,6 +136,42 @@ impl Sandbox {
     #[must_use]
     pub fn chat_record(&self) -> TextRecord {
         self.chat.record()
+    }
+
+    /// The addresses of the simulated Ark.
+    #[must_use]
+    pub fn ark(&self) -> &ArkAddresses {
+        &self.ark.addresses
+    }
+
+    /// The tasks, assets and refusals of the simulated Ark.
+    #[must_use]
+    pub fn ark_record(&self) -> ArkRecord {
+        self.ark.record()
+    }
+
+    /// The addresses of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope(&self) -> &DashscopeAddresses {
+        &self.dashscope.addresses
+    }
+
+    /// The tasks and refusals of the simulated DashScope.
+    #[must_use]
+    pub fn dashscope_record(&self) -> DashscopeRecord {
+        self.dashscope.record()
+    }
+
+    /// The addresses of the simulated midjourney-proxy.
+    #[must_use]
+    pub fn midjourney(&self) -> &MidjourneyAddresses {
+        &self.midjourney.addresses
+    }
+
+    /// The tasks, presses and reads of the simulated midjourney-proxy.
+    #[must_use]
+    pub fn midjourney_record(&self) -> MidjourneyRecord {
+        self.midjourney.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::UnixMs;
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT};
-use http::{HeaderValue, Request, Response};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RANGE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body as _, Incoming};
@@ -45,13 +45,21 @@ pub struct Policy<'a> {
     pub timeout: Duration,
     /// The most redirects that are followed.
     pub max_redirects: u8,
+    /// First byte and last byte, when a part is enough. A server may send all of it instead.
+    pub part: Option<(u64, u64)>,
 }
 
 impl<'a> Policy<'a> {
     /// Bounds with three redirects.
     #[must_use]
     pub const fn new(origins: Origins<'a>, max_bytes: u64, timeout: Duration) -> Self {
-        Self { origins, max_bytes, timeout, max_redirects: 3 }
+        Self { origins, max_bytes, timeout, max_redirects: 3, part: None }
+    }
+
+    /// The same for a part, from its first to its last byte.
+    #[must_use]
+    pub const fn part(self, first: u64, last: u64) -> Self {
+        Self { part: Some((first, last)), ..self }
     }
 }
 
@@ -114,7 +122,8 @@ impl Upstream {
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         for _ in 0..=policy.max_redirects {
             let http = self.client_for(&url, policy.origins)?;
-            let response = exchange::send(&http, get(&url)?, deadline).await.map_err(FetchError::from)?;
+            let response =
+                exchange::send(&http, get(&url, policy.part)?, deadline).await.map_err(FetchError::from)?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
                 None => return self.accept(response, policy, deadline, began),
@@ -158,16 +167,27 @@ impl Upstream {
         deadline: Instant,
         began: UnixMs,
     ) -> Result<Fetched, FetchError> {
-        if response.status() != http::StatusCode::OK {
-            return Err(FetchError::Status(response.status().as_u16()));
-        }
+        let announced = response.body().size_hint().exact();
+        let is_part = response.status() == http::StatusCode::PARTIAL_CONTENT;
+        let (first, total) = match (response.status(), policy.part) {
+            (http::StatusCode::OK, _) => (0, announced),
+            (http::StatusCode::PARTIAL_CONTENT, Some(_)) => {
+                let (first, total) = content_range(response.headers()).ok_or(FetchError::Broken)?;
+                (first, Some(total))
+            }
+            (status, _) => return Err(FetchError::Status(status.as_u16())),
+        };
         let (head, body) = response.into_parts();
-        if body.size_hint().lower() > policy.max_bytes {
+        // Of what should have been a part, the caller takes what it wants.
+        if policy.part.is_none() && body.size_hint().lower() > policy.max_bytes {
             return Err(FetchError::TooLarge(policy.max_bytes));
         }
         let mime = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         Ok(Fetched {
             mime: mime.map(|mime| mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()),
+            is_part,
+            first,
+            total,
             body,
             taken: 0,
             max_bytes: policy.max_bytes,
@@ -182,6 +202,9 @@ impl Upstream {
 /// A body on its way. Dropping it ends the fetch.
 pub struct Fetched {
     mime: Option<String>,
+    is_part: bool,
+    first: u64,
+    total: Option<u64>,
     body: Incoming,
     taken: u64,
     max_bytes: u64,
@@ -196,6 +219,24 @@ impl Fetched {
     #[must_use]
     pub fn mime(&self) -> Option<&str> {
         self.mime.as_deref()
+    }
+
+    /// Whether the body is a part that was asked for, and not all of it.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        self.is_part
+    }
+
+    /// Where the body begins in the whole: 0, unless it is a part that was asked for.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The length of the whole, when the server says it.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.total
     }
 
     /// The next piece; `None` at the end.
@@ -238,7 +279,7 @@ impl Fetched {
     }
 }
 
-fn get(url: &Url) -> Result<Request<Payload>, FetchError> {
+fn get(url: &Url, part: Option<(u64, u64)>) -> Result<Request<Payload>, FetchError> {
     let body: Payload = UnsyncBoxBody::new(Empty::new().map_err(|never| match never {}));
     let mut request = Request::new(body);
     // The fragment is not sent; hyper takes path and query only.
@@ -247,7 +288,18 @@ fn get(url: &Url) -> Result<Request<Payload>, FetchError> {
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+    if let Some((first, last)) = part {
+        let range = HeaderValue::from_str(&format!("bytes={first}-{last}"));
+        headers.insert(RANGE, range.map_err(|_| FetchError::BadUrl("it does not parse"))?);
+    }
     Ok(request)
+}
+
+/// First byte and total of `bytes 0-99/1234`.
+fn content_range(headers: &HeaderMap) -> Option<(u64, u64)> {
+    let (range, total) =
+        headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?.split_once('/')?;
+    Some((range.split_once('-')?.0.parse().ok()?, total.parse().ok()?))
 }
 
 /// Where a redirect leads; `None` when the answer is none.

@@ -40,7 +40,8 @@ pub use config::settings::{AccountConfig, Config, FetchConfig, ProviderConfig, S
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
 pub use pool::account_permit::AccountPermit;
-pub use pool::accounts::{CallPermit, affinity};
+pub use pool::accounts::CallPermit;
+pub use provider::affinity;
 pub use request::blobs::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;
 pub use response::stream::{Events, Opening};

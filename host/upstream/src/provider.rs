@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use gatehouse_model::{Clock, Seed};
+use gatehouse_model::{Affinity, Clock, Digest, Seed};
 
 use crate::auth::token_endpoint::TokenAccess;
 use crate::client::connect::{Connector, Private};
@@ -15,6 +15,9 @@ use crate::client::exchange::{self, Http};
 use crate::client::resolve::Resolve;
 use crate::config::check::Checked;
 use crate::config::origin::Pattern;
+
+/// 96 bits: two accounts of one gateway never share an affinity by chance.
+const AFFINITY_BYTES: usize = 12;
 
 /// How connections are made.
 pub(crate) struct Network {
@@ -74,10 +77,22 @@ impl Provider {
         Self { name: name.to_owned(), checked, calls, media, tokens }
     }
 
+    /// An account as plugins name it: a digest, so that an operator's name for an account reaches no client. The same at
+    /// all providers that share their accounts.
+    pub(crate) fn affinity(&self, account: &str) -> Affinity {
+        affinity(self.checked.accounts_of.as_ref().unwrap_or(&self.name), account)
+    }
+
     /// Whether both have their accounts at the same API, where they authenticate in the same way unless they say otherwise.
     pub(crate) fn is_same_api(&self, other: &Self) -> bool {
         self.checked.base == other.checked.base && self.checked.auth == other.checked.auth
     }
+}
+
+/// The affinity of an account of a provider that shares none.
+#[must_use]
+pub fn affinity(provider: &str, account: &str) -> Affinity {
+    Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).prefix(AFFINITY_BYTES)
 }
 
 /// Hosts an operator wrote out in full may be private: that is how a provider on the same machine is meant.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use gatehouse_model::{Clock, Secret, Seed};
+use gatehouse_model::{Affinity, Clock, Secret, Seed};
 
 use crate::client::connect::Private;
 use crate::client::dial::{Dial, Sockets};
@@ -18,7 +18,7 @@ use crate::config::settings::{Config, FetchConfig, ProviderConfig, SecretRef};
 use crate::pool::account::NoPermit;
 use crate::pool::account_permit::AccountPermit;
 use crate::pool::accounts::{CallPermit, Pool};
-use crate::provider::{Network, Provider};
+use crate::provider::{Network, Provider, affinity};
 
 /// Everything that leaves. Cheap to clone.
 #[derive(Clone)]
@@ -217,6 +217,15 @@ impl Upstream {
     #[must_use]
     pub fn resume(&self, provider: &str, account: &str) -> Option<AccountPermit> {
         self.pool(provider)?.resume(account)
+    }
+
+    /// An account as plugins name it.
+    #[must_use]
+    pub fn affinity(&self, provider: &str, account: &str) -> Affinity {
+        match self.pool(provider) {
+            Some(pool) => pool.provider().affinity(account),
+            None => affinity(provider, account),
+        }
     }
 
     /// The name of the account with that affinity; `None` when it is no longer configured.

@@ -80,7 +80,8 @@ impl Call {
         Self::new(provider, "POST", target)
     }
 
-    /// Sets a JSON body. A string `blob:<id>` in it is sent as a `data:` URI, `blob:<id>:base64` as base64.
+    /// Sets a JSON body. A string `blob:<id>` in it is sent as a `data:` URI, `blob:<id>:base64` as base64,
+    /// `blob:<id>:text` as the text it is.
     ///
     /// # Panics
     /// When `body` is not JSON (a map with keys that are not strings): a bug of the family.

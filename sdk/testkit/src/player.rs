@@ -139,16 +139,26 @@ impl Player<'_> {
     /// What is asked beside a task leaves it where the last step ended.
     fn ask(&mut self, ask: &Ask) -> Result<(), String> {
         self.all_expected()?;
+        if matches!(ask, Ask::Text(_)) {
+            self.begin();
+        }
         let (machine, cx) = (self.machine, &self.cx);
+        let not_prepared = || "unexpected here: no text request has been prepared".to_owned();
         let came = match ask {
             Ask::Render(surface, view) => shown::rendered(&twice(|| machine.view(cx, surface, view))?),
             Ask::Merge(key, items) => shown::merged(&twice(|| machine.merge(cx, key, items))?),
             Ask::Split(key, items, reply) => shown::parts(&twice(|| machine.split(cx, key, items, reply))?),
             Ask::Migrate(from, state) => self.migrate(*from, state)?,
-            Ask::Text(request) => self.text_request(request)?,
-            Ask::Answer(reply) => self.text_answer(reply)?,
-            Ask::Events(events) => self.text_events(events)?,
-            Ask::End => self.text_end()?,
+            Ask::Text(request) => {
+                let (state, came) = text::prepare(machine, cx, request)?;
+                self.text = state;
+                came
+            }
+            Ask::Answer(reply) => self.text.as_ref().ok_or_else(not_prepared)?.answer(machine, cx, reply)?,
+            Ask::Events(events) => {
+                self.text.as_mut().ok_or_else(not_prepared)?.events(machine, cx, events)?
+            }
+            Ask::End => self.text.as_mut().ok_or_else(not_prepared)?.end(machine, cx)?,
         };
         (self.aside, self.expected) = (Some(came), false);
         Ok(())

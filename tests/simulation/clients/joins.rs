@@ -45,7 +45,7 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
         Ok(receipt) => {
             let oracle = simulation.oracle();
             let seen = oracle.seen.get(&parent.task).ok_or("I9: its task is gone")?;
-            let quilt = seen.quilt.as_ref().ok_or("it joined what is no quilt")?;
+            let quilt = seen.quilt.as_ref().ok_or("it joined another task")?;
             let is_in = quilt.patches.contains(&patch.prompt) || quilt.released_at_once > 0;
             if receipt.task != parent.task || !is_in {
                 return Err(format!("I9: {patch:?} has a receipt, and is not in {seen:?}"));

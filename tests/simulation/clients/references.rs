@@ -3,7 +3,6 @@
 
 use gatehouse_model::{Status, TaskId};
 
-use crate::clients::tasks::promise;
 use crate::customers::keys;
 use crate::plan::requests::Submission;
 use crate::system::under_test::System;
@@ -20,7 +19,7 @@ pub(super) struct Before {
 /// `None` where the request follows up a quilt whose receipt nobody has.
 pub(super) fn before(system: &System, submission: &Submission) -> Option<Before> {
     let follows = match &submission.quilt.follows {
-        Some(prompt) => Some(promise(system, prompt)?.task),
+        Some(prompt) => Some(system.simulation.oracle().promises.get(prompt)?.task),
         None => None,
     };
     let oracle = system.simulation.oracle();

@@ -4,6 +4,7 @@
 pub(crate) mod connection;
 pub(crate) mod endpoints;
 pub(crate) mod outcomes;
+mod pages;
 pub(crate) mod quilts;
 pub(crate) mod record;
 pub(crate) mod tasks;

@@ -7,16 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::provider::connection::HungUp;
 use crate::provider::outcomes::ListAnswer;
-use crate::provider::tasks::{Page, answered, page, status, text, too_many};
+use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
 use crate::simulation::Simulation;
-
-/// A job exists in the account that made it, and nowhere else.
-pub(super) fn check_account(simulation: &Simulation, job: usize, account: &str, what: &str) {
-    let made_by = simulation.provider().jobs.get(job).map(|job| job.account.clone());
-    if made_by.as_deref() != Some(account) {
-        simulation.fail(format!("affinity: job {job} of {made_by:?} {what} in account {account:?}"));
-    }
-}
 
 pub(super) async fn patch(simulation: &Simulation, body: &[u8], account: &str) -> Result<Page, HungUp> {
     let request: Value = serde_json::from_slice(body).unwrap_or_default();

@@ -2,9 +2,7 @@
 //! the random faults do too. The record outlives every process of the system.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -13,11 +11,9 @@ use serde_json::{Value, json};
 use crate::clock::VirtualClock;
 use crate::provider::connection::HungUp;
 use crate::provider::endpoints::{Endpoint, KEY_OF};
-use crate::provider::outcomes::{Answer, JobEnd};
+use crate::provider::pages::{Page, answered, check_account, page, status, text, too_many};
 use crate::provider::quilts;
 use crate::simulation::Simulation;
-
-pub(crate) type Page = Response<Full<Bytes>>;
 
 pub(crate) async fn answer(
     simulation: Arc<Simulation>,
@@ -57,7 +53,7 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
     }
     if let Some(source) = request["made_from"].as_u64() {
         simulation.count("a quilt was made from another");
-        quilts::check_account(simulation, source as usize, account, "is a source");
+        check_account(simulation, source as usize, account, "is a source");
     }
     let (answer, job) =
         simulation.provider().arrive(prompt, request["token"].as_str(), account, simulation.clock.elapsed());
@@ -70,29 +66,6 @@ async fn submit(simulation: &Simulation, body: &[u8], account: &str) -> Result<P
         )
     };
     answered(simulation, answer, || taken(job)).await
-}
-
-/// An answer as the plan has it; `taken` makes the good one.
-pub(super) async fn answered(
-    simulation: &Simulation,
-    answer: Answer,
-    taken: impl FnOnce() -> Page,
-) -> Result<Page, HungUp> {
-    match answer {
-        Answer::Take => Ok(taken()),
-        Answer::Repeat => {
-            simulation.count("a token was repeated");
-            Ok(taken())
-        }
-        Answer::TakeSlowly(ms) => {
-            VirtualClock::pause(Duration::from_millis(ms)).await;
-            Ok(taken())
-        }
-        Answer::TakeAndAnswerGarbage => Ok(text(200, "<html>bad gateway</html>")),
-        Answer::HangUp | Answer::TakeAndHangUp => Err(HungUp),
-        Answer::TooMany(after) => Ok(too_many(after)),
-        Answer::Error(status) => Ok(page(status, &json!({"detail": "the provider is broken"}))),
-    }
 }
 
 async fn poll(simulation: &Simulation, query: &str, account: &str) -> Result<Page, HungUp> {
@@ -109,7 +82,7 @@ async fn poll(simulation: &Simulation, query: &str, account: &str) -> Result<Pag
     let (Some(number), Some(_)) = (number, found) else {
         return Ok(page(404, &json!({"id": query, "status": "Task not found"})));
     };
-    quilts::check_account(simulation, number, account, "was polled");
+    check_account(simulation, number, account, "was polled");
     if simulation.injects_faults()
         && let Some(fault) = poll_fault(simulation).await
     {
@@ -118,33 +91,6 @@ async fn poll(simulation: &Simulation, query: &str, account: &str) -> Result<Pag
     }
     let (code, status) = status(simulation, number);
     Ok(page(code, &status))
-}
-
-/// The state of a job, as a poll shows it.
-pub(super) fn status(simulation: &Simulation, number: usize) -> (u16, Value) {
-    let now = simulation.clock.elapsed();
-    let job = simulation.provider().jobs[number].clone();
-    let id = format!("id={number}");
-    let status = |word: &str, result: Value| (200, json!({"id": id, "status": word, "result": result}));
-    if job.stopped {
-        return status("Error", Value::Null);
-    }
-    if now < job.done {
-        // It may be less than it was before. Not random: until its first crash a run is as any other of its plan.
-        let progress = json!((now % 100) as f64 / 100.0);
-        return (200, json!({"id": id, "status": "Pending", "progress": progress}));
-    }
-    match simulation.provider().outcome(&job.prompt).end {
-        JobEnd::Ready => {
-            let sample = format!("http://delivery.provider.test/{number}.png");
-            status("Ready", json!({"sample": sample, "seed": 1}))
-        }
-        JobEnd::Empty => status("Ready", json!({})),
-        JobEnd::Moderated => status("Content Moderated", Value::Null),
-        JobEnd::Error => status("Error", Value::Null),
-        JobEnd::Never => status("Pending", Value::Null),
-        JobEnd::Lost => (404, json!({"id": id, "status": "Task not found"})),
-    }
 }
 
 /// How else a poll may be answered.
@@ -185,22 +131,4 @@ async fn deliver(simulation: &Simulation, path: &str) -> Result<Page, HungUp> {
         .header("content-type", "image/png")
         .body(Full::new(picture.into()))
         .expect("a valid answer"))
-}
-
-pub(super) fn too_many(after: Option<u64>) -> Page {
-    let mut page = page(429, &json!({"detail": "too many tasks in flight"}));
-    if let Some(after) = after {
-        page.headers_mut().insert("retry-after", after.into());
-    }
-    page
-}
-
-pub(super) fn page(status: u16, body: &Value) -> Page {
-    let body = Full::new(Bytes::from(body.to_string()));
-    Response::builder().status(status).header("content-type", "application/json").body(body).expect("valid")
-}
-
-pub(super) fn text(status: u16, body: &'static str) -> Page {
-    let body = Full::new(Bytes::from_static(body.as_bytes()));
-    Response::builder().status(status).header("content-type", "text/html").body(body).expect("valid")
 }

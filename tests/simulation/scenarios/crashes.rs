@@ -70,7 +70,7 @@ fn crash_at(name: &str, plan: &Plan, (points, total): (Range<usize>, usize), cov
                         return;
                     }
                     let mut crashes = vec![point];
-                    if point % SECOND_CRASH == 0 {
+                    if point.is_multiple_of(SECOND_CRASH) {
                         crashes.push(point / SECOND_CRASH % RECOVERY);
                     }
                     let (simulation, outcome) = run(plan, crashes.clone(), &mut plugins);

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use gatehouse_model::{BlobId, Facts, Json, NameAt, OwnedName, Parent, ParentAt, SurfaceInfo, Task, TaskId};
 use gatehouse_runtime::Resolved;
-use gatehouse_upstream::affinity;
 use serde_json::Value;
 
 use crate::api::SubmitRequest;
@@ -119,7 +118,10 @@ impl DriverState {
             public: record(&task.public),
             private: record(&task.private),
             media,
-            affinity: task.assignment.as_ref().map(|made| affinity(&made.provider, &made.account)),
+            affinity: task
+                .assignment
+                .as_ref()
+                .map(|made| self.upstream.affinity(&made.provider, &made.account)),
         }
     }
 }

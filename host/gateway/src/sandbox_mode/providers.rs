@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatehouse_driver::ModelConfig;
 use gatehouse_model::Secret;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_upstream::{AccountConfig, ProviderConfig, SecretRef};
+use gatehouse_upstream::{AccountConfig, Auth, ProviderConfig, SecretRef};
 
 use crate::config::{Config, SandboxConfig};
 
@@ -57,26 +57,34 @@ rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = fa
 
 /// Replaces the addresses and accounts of the configured providers by the simulated ones.
 pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
-    let (context, imagine) = (sandbox.context(), sandbox.imagine());
+    let (context, dashscope) = (sandbox.context(), sandbox.dashscope());
+    let (imagine, ark) = (sandbox.imagine(), sandbox.ark());
     let text = |origin: &str| (origin.to_owned(), vec![], vec![]);
     let origins_by_provider = [
         ("bfl", (context.submit.clone(), vec![context.poll.clone()], vec![context.delivery.clone()])),
         ("xai", (imagine.api.clone(), vec![], vec![imagine.files.clone()])),
         ("anthropic", text(&sandbox.messages().origin)),
         ("openai", text(&sandbox.chat().origin)),
+        ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),
+        ("ark-assets", text(&ark.control)),
+        ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),
+        ("midjourney", (sandbox.midjourney().api.clone(), vec![], vec![sandbox.midjourney().files.clone()])),
     ];
     for (name, (base, origins, media)) in origins_by_provider {
         let Some(provider) = config.providers.get_mut(name) else { continue };
         (provider.base_url, provider.origins, provider.media_origins) = (base, origins, media);
         let secret = Some(SecretRef::Given(Secret::new(PROVIDER_KEY.to_owned())));
-        let account = AccountConfig { secret, ..AccountConfig::default() };
+        // Providers with signed requests know the sandbox's account by the id of its access key.
+        let is_signed = matches!(provider.auth, Auth::Hmac(_));
+        let key_id = is_signed.then(|| SecretRef::Given(Secret::new(format!("AK{PROVIDER_KEY}"))));
+        let account = AccountConfig { secret, key_id, ..AccountConfig::default() };
         provider.accounts = BTreeMap::from([("sandbox".to_owned(), account)]);
     }
     let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).expect("a test parses it");
     for (id, model) in models {
         config.models.entry(id).or_insert(model);
     }
-    // The sample pictures can then be used as references.
+    // The samples can then be used in requests.
     let samples = context.samples.trim_start_matches("http://").to_owned();
     config.fetch.allow_private.push(samples);
 }

@@ -21,6 +21,8 @@ pub(crate) struct Banner<'a> {
     pub(crate) ready: Duration,
     /// Keys to try the gateway with; only in sandbox mode.
     pub(crate) keys: Option<&'a SandboxKeys>,
+    /// Origin of the sample files; only in sandbox mode.
+    pub(crate) samples: Option<&'a str>,
     /// Whether the certificate was generated at start.
     pub(crate) self_signed: bool,
 }
@@ -52,6 +54,7 @@ impl Banner<'_> {
             false => "The keys are the same at every start",
         };
         let file = keys.file.display();
+        let samples = self.samples.unwrap_or_default();
         let curl = if self.self_signed { "curl -sk" } else { "curl -s" };
         format!(
             r#"
@@ -79,6 +82,10 @@ Text, whole and streamed, in either protocol:
     -d '{{"model":"sim-chat","messages":[{{"role":"user","content":"Say hello"}}]}}'
   {curl} -N {base}/v1/messages -H "x-api-key: $KEY" -H 'Content-Type: application/json' \
     -d '{{"model":"lm-sonnet-4-6","max_tokens":200,"stream":true,"messages":[{{"role":"user","content":"Say hello"}}]}}'
+
+Pictures, videos and sounds for requests; the name is the size and the length ($SAMPLES/640x480-3s.mp4, $SAMPLES/7s.wav):
+
+  SAMPLES={samples}/samples
 
 For SDKs and tools, the base URLs (Anthropic without /v1, OpenAI with it) and keys:
 
@@ -118,6 +125,7 @@ mod tests {
             data: Path::new("d"),
             ready: Duration::from_millis(12),
             keys,
+            samples: keys.map(|_| "http://127.0.0.1:7"),
             self_signed: tls,
         };
         banner.text()
@@ -144,6 +152,7 @@ mod tests {
             "KEY=sk-x\n",
             "curl -sk https://127.0.0.1:8080/v1/images/generations",
             r#"-d '{"model":"#,
+            "SAMPLES=http://127.0.0.1:7/samples\n",
             r#"-d '{"prompt":"a lighthouse at dawn","n":3}'"#,
             "export ANTHROPIC_BASE_URL=https://127.0.0.1:8080 ANTHROPIC_API_KEY=sk-x\n",
             "export OPENAI_BASE_URL=https://127.0.0.1:8080/v1 OPENAI_API_KEY=sk-y\n",

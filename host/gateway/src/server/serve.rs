@@ -146,6 +146,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         data: services.folder.root(),
         ready: options.started.elapsed(),
         keys: keys.as_ref(),
+        samples: sandbox.as_ref().map(|sandbox| sandbox.context().samples.as_str()),
     };
     terminal::print(&banner.text());
     let watcher =

@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Facts, MediaKind};
 
-use crate::probe::{mp4, wav};
+use crate::probe::{length, mp4, wav};
 
 /// Types by name, with the extension their files get. The first of a type is the one written.
 const TYPES: &[(&str, &str, MediaKind)] = &[
@@ -47,6 +47,7 @@ pub fn facts(bytes: &[u8]) -> Facts {
         (MediaKind::Image, _) => image(bytes, mime, &mut facts),
         (_, "video/mp4" | "video/quicktime" | "audio/mp4") => mp4::describe(bytes, &mut facts),
         (_, "audio/wav") => facts.milliseconds = wav::milliseconds(bytes),
+        (MediaKind::Audio, _) => facts.milliseconds = length::milliseconds(bytes, mime),
         _ => {}
     }
     if facts.kind == MediaKind::Audio {
@@ -230,8 +231,10 @@ mod tests {
     proptest::proptest! {
         /// Whatever follows a real beginning, facts are found or left open, never a panic.
         #[test]
-        fn no_input_makes_it_panic(start in 0_usize..10, rest: Vec<u8>) {
-            let heads: [&[u8]; 10] = [
+        fn no_input_makes_it_panic(start in 0_usize..16, rest: Vec<u8>) {
+            let heads: [&[u8]; 16] = [
+                b"ID3\x04\0\0\0\0\0\0\xff\xfb\x14\xc0", b"\xff\xfb\x90\x64", b"\xff\xf1\x50", b"fLaC\0\0\0\x22", b"OggS\0\x02",
+                b"\0\0\0\x08ftypisom\0\0\0\0moof",
                 b"", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff", b"GIF89a", b"RIFF\0\0\0\0WEBPVP8X",
                 b"RIFF\0\0\0\0WAVEfmt ", b"\0\0\0\x08ftypisom", b"\0\0\0\x0cftypisom\0\0\0\0moov", b"II*\0", b"\0\0\0\x18ftypavif",
             ];

@@ -81,6 +81,13 @@ impl MediaStore {
         keep: bool,
         blobs: &TaskBlobs,
     ) -> Result<(Facts, Option<BlobId>), Miss> {
+        if let (false, Ok(url)) = (keep, Url::parse(source))
+            && matches!(url.scheme(), "http" | "https")
+            && self.own_link(&url).is_none()
+        {
+            let facts = self.facts_at(&url).await.map_err(|why| not_fetched(&why))?;
+            return Ok((facts, None));
+        }
         let bytes = self.bytes_of(source).await?;
         if !keep {
             return Ok((facts(&bytes), None));

@@ -2,6 +2,9 @@
 
 pub(crate) mod boxes;
 pub(crate) mod facts;
+mod fragments;
+mod length;
 pub(crate) mod look;
 pub(crate) mod mp4;
+mod remote;
 pub(crate) mod wav;

@@ -6,11 +6,15 @@
 use gatehouse_model::Facts;
 
 use crate::probe::boxes::{boxes, child, word32, word64};
+use crate::probe::fragments;
 
 /// Fills in what the file's own tables say.
 pub(crate) fn describe(file: &[u8], facts: &mut Facts) {
     let Some(moov) = child(file, b"moov") else { return };
-    facts.milliseconds = child(moov, b"mvhd").and_then(|mvhd| milliseconds(&header_times(mvhd)?));
+    let told = child(moov, b"mvhd").and_then(|mvhd| milliseconds(&header_times(mvhd)?));
+    // A fragmented file says 0 there, and how long it is elsewhere.
+    facts.milliseconds =
+        told.filter(|told| *told > 0).or_else(|| fragments::milliseconds(file, moov)).or(told);
     let mut has_audio = false;
     for track in boxes(moov).filter(|(name, _)| name == b"trak").map(|(_, content)| content) {
         match handler(track) {
@@ -47,11 +51,15 @@ fn handler(track: &[u8]) -> Option<&[u8; 4]> {
     child(child(track, b"mdia")?, b"hdlr")?.get(8..12)?.try_into().ok()
 }
 
-/// `tkhd` ends with width and height as 16.16 fixed point.
+/// `tkhd` ends with a matrix of nine numbers, and width and height as 16.16 fixed point. The size is that of the picture as
+/// shown: a quarter turn swaps the sides.
 fn size(track: &[u8]) -> Option<(u32, u32)> {
     let tkhd = child(track, b"tkhd")?;
     let at = tkhd.len().checked_sub(8)?;
     let (width, height) = (word32(tkhd, at)? >> 16, word32(tkhd, at + 4)? >> 16);
+    let matrix = at.checked_sub(36)?;
+    let is_turned = word32(tkhd, matrix)? == 0 && word32(tkhd, matrix + 4)? != 0;
+    let (width, height) = if is_turned { (height, width) } else { (width, height) };
     (width > 0 && height > 0).then_some((width, height))
 }
 

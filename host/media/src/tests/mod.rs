@@ -6,6 +6,7 @@ mod extracting;
 mod keeping;
 mod links;
 mod probing;
+mod remote;
 mod saving;
 mod tiles;
 

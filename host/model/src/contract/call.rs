@@ -86,7 +86,7 @@ pub struct Part {
 pub enum Payload {
     /// No body.
     None,
-    /// JSON; strings that are exactly `blob:<id>` or `blob:<id>:base64` are spliced when it is sent.
+    /// JSON; strings that are exactly `blob:<id>`, `blob:<id>:base64` or `blob:<id>:text` are spliced when it is sent.
     Json(Bytes),
     /// multipart/form-data.
     Form(Vec<Part>),

@@ -1,12 +1,14 @@
-//! What every simulated provider shares: the HTTP server, its clock, settings, pictures and sample files.
+//! What every simulated provider shares: the HTTP server, its clock, settings, pictures, films and sample files.
 //!
 //! Knows no provider and no wire format.
 
 pub(crate) mod clock;
 pub(crate) mod connection;
+pub(crate) mod film;
 pub(crate) mod markers;
 pub(crate) mod picture;
 pub(crate) mod records;
+pub(crate) mod sample_media;
 pub(crate) mod samples;
 pub(crate) mod schema;
 pub(crate) mod server;

@@ -1,8 +1,9 @@
-//! Sample files: pictures of any size, and replies that a fetcher must reject or survive.
+//! Sample files: pictures, films and sounds of any size, and replies that a fetcher must reject or survive.
 //!
 //! | path | answer |
 //! |---|---|
 //! | `/samples/<W>x<H>.<png or jpeg or webp>` | a picture of that size, up to 36 megapixels |
+//! | `/samples/<film or sound>` | a film or a sound of that name, see [`sample_media`](super::sample_media) |
 //! | `/samples/not-an-image` | 200, a line of text |
 //! | `/samples/missing` | 404 |
 //! | `/samples/slow?ms=N` | a picture whose bytes trickle out over N milliseconds (10,000) |
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response, header};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
@@ -24,6 +25,7 @@ use sha2::{Digest, Sha256};
 
 use crate::common::clock;
 use crate::common::picture::{Picture, PictureCache, format_named};
+use crate::common::sample_media::SampleMedia;
 use crate::common::server::{Body, Handler, HandlerResult, parameter, reply, with};
 
 /// More would take the memory of a small machine.
@@ -82,7 +84,10 @@ impl Handler for Samples {
             "redirect" => self.redirect(query),
             "redirect-to-private" => found("http://169.254.169.254/latest/meta-data/"),
             "huge" => huge(query.contains("length=none")),
-            picture => self.picture(picture, None).await,
+            name => match SampleMedia::named(name) {
+                Some(media) => film_or_sound(media, number(query, "bytes"), request.headers()).await,
+                None => self.picture(name, None).await,
+            },
         })
     }
 }
@@ -94,6 +99,16 @@ pub(crate) fn named_size(name: &str) -> Option<(u32, u32, Format)> {
     let (width, height) = size.split_once('x')?;
     let (width, height) = (side(width)?, side(height)?);
     (u64::from(width) * u64::from(height) <= MAX_PIXELS).then_some((width, height, format))
+}
+
+/// A film or a sound, padded to `size` bytes, or the part of it that the headers ask for.
+async fn film_or_sound(media: SampleMedia, size: Option<u64>, headers: &HeaderMap) -> Response<Body> {
+    let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
+    match tokio::task::spawn_blocking(move || media.file(size)).await {
+        Ok(Some(file)) => file.answer(range),
+        Ok(None) => missing(),
+        Err(_) => reply(500, "text/plain", "the file could not be made"),
+    }
 }
 
 fn side(text: &str) -> Option<u32> {

@@ -76,10 +76,22 @@ pub struct Ports {
     pub chat: u16,
     /// The text providers' records, for tests.
     pub text_record: u16,
+    /// DashScope: its API.
+    pub dashscope: u16,
+    /// DashScope: files.
+    pub dashscope_files: u16,
+    /// DashScope: its record, for tests.
+    pub dashscope_record: u16,
     /// The imagine provider: its API.
     pub imagine: u16,
     /// The imagine provider: files.
     pub imagine_files: u16,
     /// The imagine provider: its record, for tests.
     pub imagine_record: u16,
+    /// Midjourney proxy: submits, reads, lists.
+    pub midjourney: u16,
+    /// Midjourney proxy: files.
+    pub midjourney_files: u16,
+    /// Midjourney proxy: its record, for tests.
+    pub midjourney_record: u16,
 }

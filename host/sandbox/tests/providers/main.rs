@@ -1,6 +1,9 @@
 //! The simulated providers from outside: through their sockets, by a client that knows nothing of their code.
 
+mod ark;
 mod client;
 mod context;
+mod dashscope;
 mod imagine;
+mod midjourney;
 mod text;

@@ -28,6 +28,8 @@ pub(crate) struct Checked {
     pub(crate) total_timeout: Duration,
     pub(crate) max_reply: u64,
     pub(crate) max_saved: u64,
+    /// Whose accounts these are too, by name.
+    pub(crate) accounts_of: Option<String>,
     pub(crate) accounts: Vec<Account>,
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn provider(
         total_timeout: span(key("total_timeout_ms"), config.total_timeout_ms)?,
         max_reply: at_least_one(key("max_reply_mib"), config.max_reply_mib)? * MIB,
         max_saved: at_least_one(key("max_saved_mib"), config.max_saved_mib)? * MIB,
+        accounts_of: config.accounts_of.clone(),
         accounts,
     })
 }

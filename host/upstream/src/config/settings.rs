@@ -34,6 +34,10 @@ pub struct ProviderConfig {
     /// Origins results may be fetched from, without credentials. Empty: the base and `origins`.
     #[serde(default)]
     pub media_origins: Vec<String>,
+    /// A provider whose accounts these are too, by name: another API of the same company. What exists in an account of
+    /// the one then is used through the account of that name of the other.
+    #[serde(default)]
+    pub accounts_of: Option<String>,
     /// Calls under way at once for each account that does not say otherwise.
     #[serde(default = "defaults::concurrency")]
     pub concurrency: u32,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Affinity, Clock, Digest, Seed, UnixMs, metric};
+use gatehouse_model::{Affinity, Clock, Seed, UnixMs, metric};
 
 use crate::auth::credential::Credential;
 use crate::pool::account::{Account, AccountState, HealthSignal, NoPermit};
@@ -18,8 +18,6 @@ use crate::response::redact::Redactor;
 
 /// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
-/// 96 bits: two accounts of one gateway never share an affinity by chance.
-const AFFINITY_BYTES: usize = 12;
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 
@@ -52,7 +50,7 @@ impl Pool {
         let known = before.map(|before| &before.accounts[..]).unwrap_or_default();
         for account in &mut accounts {
             account.keep_credential(known);
-            account.affinity = affinity(&provider.name, &account.name);
+            account.affinity = provider.affinity(&account.name);
         }
         let states = before.map_or_else(Arc::default, |before| Arc::clone(&before.states));
         let mut all = lock(&states);
@@ -256,12 +254,6 @@ impl Pool {
 fn lock(states: &States) -> MutexGuard<'_, Vec<(String, AccountState)>> {
     // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
     states.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An account as plugins name it: a digest, so that an operator's name for an account reaches no client.
-#[must_use]
-pub fn affinity(provider: &str, account: &str) -> Affinity {
-    Digest::of_fields(&[b"affinity", provider.as_bytes(), account.as_bytes()]).prefix(AFFINITY_BYTES)
 }
 
 /// Which accounts will do.

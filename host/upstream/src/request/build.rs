@@ -3,7 +3,8 @@
 //! Everything a plugin could get wrong or try is refused here, before a connection is looked for.
 
 use bytes::Bytes;
-use gatehouse_model::{Body, Call, Part, Payload as Content, Secret, Target, UnixMs};
+use futures_util::TryStreamExt;
+use gatehouse_model::{BlobId, Body, Call, Part, Payload as Content, Secret, Target, UnixMs};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request};
 use ring::digest::Digest;
@@ -16,11 +17,14 @@ use crate::config::check::Checked;
 use crate::config::origin::Origin;
 use crate::headers;
 use crate::request::blobs;
-use crate::request::blobs::Blobs;
+use crate::request::blobs::{Blobs, OpenBlob};
 use crate::request::body::{self, Piece};
-use crate::request::splice::splices;
+use crate::request::splice::{SpliceForm, splices};
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION")));
+
+/// Bytes of a blob that goes out as text: far more than the JSON of a request may have.
+const MAX_TEXT: u64 = 16 << 20;
 
 /// Why a call is not made. For the log; a plugin only learns that it was refused.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +43,8 @@ pub(crate) enum RequestError {
     Form,
     #[error("{0:?} is not a blob of this task")]
     Blob(String),
+    #[error("{0} is not a text of at most {max} MiB", max = MAX_TEXT >> 20)]
+    Text(String),
     #[error("a blob could not be read: {0}")]
     Broken(#[source] std::io::Error),
 }
@@ -156,13 +162,29 @@ async fn json_pieces(json: &Bytes, blobs: &dyn Blobs) -> Result<Vec<Piece>, Requ
         pieces.push(Piece::Bytes(json.slice(done..splice.range.start)));
         done = splice.range.end;
         let blob = open(blobs, &format!("blob:{}", splice.blob)).await?;
-        if !splice.bare {
-            pieces.push(Piece::Bytes(format!("data:{};base64,", blob.mime).into()));
+        match splice.form {
+            SpliceForm::DataUri => {
+                pieces.push(Piece::Bytes(format!("data:{};base64,", blob.mime).into()));
+                pieces.push(Piece::Base64(blob));
+            }
+            SpliceForm::Base64 => pieces.push(Piece::Base64(blob)),
+            SpliceForm::Text => pieces.push(Piece::Bytes(text(&splice.blob, blob).await?)),
         }
-        pieces.push(Piece::Base64(blob));
     }
     pieces.push(Piece::Bytes(json.slice(done..)));
     Ok(pieces)
+}
+
+/// A blob's text as it stands between the quotes of a JSON string. Held whole, since its length is known only then.
+async fn text(id: &BlobId, blob: OpenBlob) -> Result<Bytes, RequestError> {
+    if blob.length > MAX_TEXT {
+        return Err(RequestError::Text(id.to_string()));
+    }
+    let pieces: Vec<Bytes> = blob.body.try_collect().await.map_err(RequestError::Broken)?;
+    let bytes = pieces.concat();
+    let text = std::str::from_utf8(&bytes).map_err(|_| RequestError::Text(id.to_string()))?;
+    let quoted = Bytes::from(serde_json::Value::from(text).to_string());
+    Ok(quoted.slice(1..quoted.len() - 1))
 }
 
 fn set_form_type(headers: &mut HeaderMap, boundary: u64) -> Result<(), RequestError> {
@@ -223,7 +245,7 @@ fn escaped(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-async fn open(blobs: &dyn Blobs, name: &str) -> Result<crate::OpenBlob, RequestError> {
+async fn open(blobs: &dyn Blobs, name: &str) -> Result<OpenBlob, RequestError> {
     let foreign = || RequestError::Blob(name.to_owned());
     let id = blobs::named(name).ok_or_else(foreign)?;
     blobs.open(id).await.map_err(RequestError::Broken)?.ok_or_else(foreign)

@@ -1,22 +1,30 @@
 //! Where a JSON body asks for blobs. Pure.
 //!
 //! A string value that is exactly `blob:<id>` becomes a `data:` URI, one that is exactly `blob:<id>:base64` bare
-//! base64. The scan never parses: it looks for an unescaped quote before `blob:`, which in valid JSON can only
+//! base64, and one that is exactly `blob:<id>:text` the blob's text. The scan never parses: it looks for an unescaped quote before `blob:`, which in valid JSON can only
 //! open a string, and takes the string only when the id and the closing quote follow at once.
 
 use gatehouse_model::BlobId;
 use memchr::memmem;
 
 const OPENING: &[u8] = b"\"blob:";
-const BARE: &str = ":base64";
+const BASE64: &str = ":base64";
+const TEXT: &str = ":text";
+
+/// What takes a string's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpliceForm {
+    DataUri,
+    Base64,
+    Text,
+}
 
 /// One string to be replaced: everything between its quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
     pub(crate) range: std::ops::Range<usize>,
     pub(crate) blob: BlobId,
-    /// Only base64, no `data:` in front.
-    pub(crate) bare: bool,
+    pub(crate) form: SpliceForm,
 }
 
 /// The splices of a valid JSON text, in order.
@@ -32,10 +40,12 @@ fn splice(json: &[u8], quote: usize) -> Option<Splice> {
     let start = quote + 1;
     let end = start + memchr::memchr(b'"', &json[start..])?;
     let text = std::str::from_utf8(&json[start..end]).ok()?;
-    let (name, bare) = text.strip_suffix(BARE).map_or((text, false), |name| (name, true));
+    let forms = [(BASE64, SpliceForm::Base64), (TEXT, SpliceForm::Text)];
+    let named = forms.into_iter().find_map(|(end, form)| Some((text.strip_suffix(end)?, form)));
+    let (name, form) = named.unwrap_or((text, SpliceForm::DataUri));
     let blob = crate::request::blobs::named(name)?;
     let is_key = json[end + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
-    (!is_key).then_some(Splice { range: start..end, blob, bare })
+    (!is_key).then_some(Splice { range: start..end, blob, form })
 }
 
 #[cfg(test)]
@@ -52,25 +62,26 @@ mod tests {
 
     #[test]
     fn only_whole_string_values_are_spliced() {
+        use SpliceForm::{Base64 as B, DataUri as D, Text as T};
         let id = id();
         for (json, expected) in [
-            (format!(r#"{{"a":"blob:{id}"}}"#), vec![false]),
-            (format!(r#"{{"a":"blob:{id}:base64"}}"#), vec![true]),
-            (format!(r#"["blob:{id}","blob:{id}:base64", "blob:{id}" ]"#), vec![false, true, false]),
-            (format!(r#""blob:{id}""#), vec![false]),
+            (format!(r#"{{"a":"blob:{id}"}}"#), vec![D]),
+            (format!(r#"{{"a":"blob:{id}:base64"}}"#), vec![B]),
+            (format!(r#"["blob:{id}","blob:{id}:base64","blob:{id}:text", "blob:{id}" ]"#), vec![D, B, T, D]),
+            (format!(r#""blob:{id}""#), vec![D]),
             (format!(r#"{{"a":"see blob:{id}"}}"#), vec![]),
             (format!(r#"{{"a":"blob:{id} "}}"#), vec![]),
             (format!(r#"{{"a":"blob:{id}:hex"}}"#), vec![]),
             (format!(r#"{{"blob:{id}" : 1}}"#), vec![]),
             (format!(r#"{{"a":"\"blob:{id}"}}"#), vec![]),
             (format!(r#"{{"a":"\"blob:{id}\""}}"#), vec![]),
-            (format!(r#"{{"a":"\\","b":"blob:{id}"}}"#), vec![false]),
+            (format!(r#"{{"a":"\\","b":"blob:{id}"}}"#), vec![D]),
             (format!(r#"{{"a":"\\\"blob:{id}"}}"#), vec![]),
             (r#"{"a":"blob:blob_short"}"#.to_owned(), vec![]),
             (r#"{"a":"blob:"#.to_owned(), vec![]),
             (String::new(), vec![]),
         ] {
-            let found: Vec<bool> = splices(json.as_bytes()).iter().map(|splice| splice.bare).collect();
+            let found: Vec<SpliceForm> = splices(json.as_bytes()).iter().map(|splice| splice.form).collect();
             assert_eq!(found, expected, "{json}");
         }
     }

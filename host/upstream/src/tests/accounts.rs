@@ -50,6 +50,36 @@ fn what_is_not_configured_is_unknown() {
     assert!(upstream.knows("p") && !upstream.knows("q"));
 }
 
+/// What was made at one API of a company is used through the account of that name at another.
+#[test]
+fn two_providers_may_have_the_same_accounts() {
+    let account = |provider: &str, name: &str| {
+        format!("[providers.{provider}.accounts.{name}]\nsecret = {{ env = \"KEY\" }}\n")
+    };
+    let text = format!(
+        "[providers.p]\nbase_url = \"https://api.example.com\"\n{}{}\
+         [providers.q]\nbase_url = \"https://q.example.com\"\naccounts_of = \"p\"\n{}{}\
+         [providers.r]\nbase_url = \"https://r.example.com\"\n{}",
+        account("p", "a"),
+        account("p", "b"),
+        account("q", "b"),
+        account("q", "c"),
+        account("r", "b"),
+    );
+    let upstream = upstream_with(&text, TestClock::skipping_pauses_at(0), Arc::new(SystemResolver));
+    let made_by = |provider: &str, name: &str| {
+        let (_, permit) = upstream.acquire_account(provider, Some(name)).unwrap();
+        assert_eq!(permit.affinity(), upstream.affinity(provider, name));
+        permit.affinity()
+    };
+    assert_eq!(upstream.account_of("p", &made_by("q", "b")).as_deref(), Some("b"));
+    assert_eq!(upstream.account_of("q", &made_by("p", "b")).as_deref(), Some("b"));
+    assert_eq!(upstream.account_of("q", &made_by("p", "a")), None);
+    assert_eq!(upstream.account_of("p", &made_by("q", "c")), None);
+    assert_eq!(upstream.account_of("p", &made_by("r", "b")), None);
+    assert_ne!(made_by("p", "a"), made_by("p", "b"));
+}
+
 #[test]
 fn a_lower_priority_number_goes_first() {
     let upstream = pool(

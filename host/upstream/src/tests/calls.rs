@@ -142,6 +142,30 @@ async fn blobs_are_spliced_into_json() {
 }
 
 #[tokio::test]
+async fn a_text_is_spliced_as_text() {
+    let server = Provider::start(|_| reply(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let text = "a \"red\" kite\\\n\u{1f3a8} over blob:x";
+    let (memory, id) = Memory::with(text.as_bytes());
+    let json = format!(r#"{{"text":"blob:{id}:text","n":1.50}}"#);
+    call(&upstream, &post(&json), &memory).await.unwrap();
+    let seen = server.only();
+    let read: serde_json::Value = serde_json::from_str(&seen.text()).unwrap();
+    assert_eq!(read, serde_json::json!({"text": text, "n": 1.5}));
+    assert_eq!(seen.header("content-length"), Some(seen.text().len().to_string().as_str()));
+}
+
+#[tokio::test]
+async fn a_blob_that_is_no_text_does_not_go_out_as_text() {
+    let server = Provider::start(|_| reply(200, &[], "")).await;
+    let upstream = upstream(&provider(&server.url(), ""));
+    let (memory, id) = Memory::with(b"\xff\xfe");
+    let json = format!(r#"{{"text":"blob:{id}:text"}}"#);
+    assert_eq!(call(&upstream, &post(&json), &memory).await, Err(Outage::Refused));
+    assert!(server.received().is_empty());
+}
+
+#[tokio::test]
 async fn a_blob_of_another_task_is_refused() {
     let server = Provider::start(|_| reply(200, &[], "")).await;
     let upstream = upstream(&provider(&server.url(), ""));

@@ -1,7 +1,7 @@
 //! Clips: the right samples, unchanged, in step, in a file that an independent reader takes.
 
 mod hostile;
-mod maker;
+pub(super) mod maker;
 mod oracle;
 mod walker;
 

@@ -1,0 +1,162 @@
+//! Looks at a file behind a URL without fetching all of it.
+//!
+//! The first request asks for the beginning. A file that is not longer is known then; a longer one that is no film is
+//! fetched whole, within the limit. Of a film only the boxes that describe it are read, wherever they stand: `moov` may be
+//! at the end, behind hundreds of MiB, and of a fragmented file every `moof` counts. A server that ignores ranges sends all
+//! of it, which is read up to the limit.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use gatehouse_model::Facts;
+use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
+use url::Url;
+
+use crate::probe::boxes::{word32, word64};
+use crate::probe::facts::{SNIFFED, facts, sniff};
+use crate::storage::media_store::MediaStore;
+
+/// Bytes of the first request, and of each later one at least.
+const PIECE: u64 = 256 * 1024;
+/// Bytes of tables that are read at most.
+const MAX_TABLES: u64 = 16 * 1024 * 1024;
+/// Requests for one film at most; a fragmented one of a minute has about 30 fragments.
+const MAX_REQUESTS: u32 = 64;
+
+/// A part of the file.
+struct Piece {
+    first: u64,
+    bytes: Bytes,
+}
+
+/// A file that is read in parts.
+struct Remote<'a> {
+    media: &'a MediaStore,
+    url: &'a Url,
+    total: u64,
+    piece: Piece,
+    requests: u32,
+}
+
+impl MediaStore {
+    /// The facts of a file behind a URL.
+    pub(super) async fn facts_at(&self, url: &Url) -> Result<Facts, FetchError> {
+        let max = self.0.config.max_probe();
+        let policy = self.probe_policy(max);
+        let mut fetched = self.0.upstream.fetch(url.as_str(), &policy.part(0, PIECE - 1)).await?;
+        let total = fetched.total();
+        if fetched.first() != 0 {
+            return Err(FetchError::Broken);
+        }
+        let mut begin = BytesMut::new();
+        let is_over = read(&mut fetched, &mut begin, PIECE).await?;
+        let length = begin.len() as u64;
+        if is_over && !fetched.is_part() || total.is_some_and(|total| total <= length) {
+            return Ok(facts(&begin));
+        }
+        let is_large = total.is_none_or(|total| total > max);
+        if !fetched.is_part() && !is_large {
+            read(&mut fetched, &mut begin, max + 1).await?;
+            return Ok(facts(&begin));
+        }
+        let known = sniff(&begin[..begin.len().min(SNIFFED)]);
+        let is_film = matches!(known, Some("video/mp4" | "video/quicktime" | "audio/mp4"));
+        match total {
+            Some(total) if is_film => {
+                drop(fetched);
+                let piece = Piece { first: 0, bytes: begin.freeze() };
+                Remote { media: self, url, total, piece, requests: 1 }.facts().await
+            }
+            Some(_) if is_large => Err(FetchError::TooLarge(max)),
+            Some(_) => {
+                let whole = self.0.upstream.fetch(url.as_str(), &policy).await?;
+                Ok(facts(&whole.collect().await?))
+            }
+            // How long it is shows when it ends; past the limit the fetch fails.
+            None => {
+                read(&mut fetched, &mut begin, max + 1).await?;
+                Ok(facts(&begin))
+            }
+        }
+    }
+
+    fn probe_policy(&self, max_bytes: u64) -> Policy<'static> {
+        let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
+        Policy::new(Origins::User, max_bytes, timeout)
+    }
+}
+
+/// Reads up to `length` bytes; whether that was the end of the answer.
+async fn read(fetched: &mut Fetched, bytes: &mut BytesMut, length: u64) -> Result<bool, FetchError> {
+    while (bytes.len() as u64) < length {
+        match fetched.next().await? {
+            Some(piece) => bytes.extend_from_slice(&piece),
+            None => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
+impl Remote<'_> {
+    /// The facts of a film, from the boxes that describe it.
+    async fn facts(mut self) -> Result<Facts, FetchError> {
+        let (mut tables, mut at) = (BytesMut::new(), 0_u64);
+        while at + 8 <= self.total {
+            let head = self.bytes(at, 16.min(self.total - at)).await?;
+            let Some((name, length)) = box_head(&head, self.total - at) else { break };
+            if matches!(&name, b"ftyp" | b"moov" | b"moof") {
+                if length > MAX_TABLES - tables.len() as u64 {
+                    break;
+                }
+                tables.extend_from_slice(&self.bytes(at, length).await?);
+            }
+            // What is not fragmented is known with its `moov`.
+            if name == *b"moov" && facts(&tables).milliseconds.is_some_and(|length| length > 0) {
+                break;
+            }
+            at = at.saturating_add(length);
+        }
+        Ok(Facts { bytes: self.total, ..facts(&tables) })
+    }
+
+    /// A part of the file, from the last piece or by a request.
+    async fn bytes(&mut self, at: u64, length: u64) -> Result<Bytes, FetchError> {
+        if let Some(part) = self.piece.part(at, length) {
+            return Ok(part);
+        }
+        self.requests += 1;
+        if self.requests > MAX_REQUESTS {
+            return Err(FetchError::Timeout);
+        }
+        let wanted = length.max(PIECE).min(self.total - at);
+        let policy = self.media.probe_policy(wanted).part(at, at + wanted - 1);
+        let mut fetched = self.media.0.upstream.fetch(self.url.as_str(), &policy).await?;
+        if fetched.first() != at || fetched.total() != Some(self.total) {
+            // It ignores ranges, or the file has changed meanwhile.
+            return Err(FetchError::TooLarge(self.media.0.config.max_probe()));
+        }
+        let mut bytes = BytesMut::new();
+        read(&mut fetched, &mut bytes, wanted).await?;
+        self.piece = Piece { first: at, bytes: bytes.freeze() };
+        self.piece.part(at, length).ok_or(FetchError::Broken)
+    }
+}
+
+impl Piece {
+    fn part(&self, at: u64, length: u64) -> Option<Bytes> {
+        let from = usize::try_from(at.checked_sub(self.first)?).ok()?;
+        let to = from.checked_add(usize::try_from(length).ok()?)?;
+        (to <= self.bytes.len()).then(|| self.bytes.slice(from..to))
+    }
+}
+
+/// Name and whole length of a box, of which `left` bytes are in the file.
+fn box_head(head: &[u8], left: u64) -> Option<([u8; 4], u64)> {
+    let name = head.get(4..8)?.try_into().ok()?;
+    let length = match word32(head, 0)? {
+        0 => left,
+        1 => word64(head, 8)?,
+        length => length.into(),
+    };
+    (length >= 8 && length <= left).then_some((name, length))
+}

@@ -1,0 +1,9 @@
+//! The data plane: `/contents/generations/tasks`.
+
+pub(crate) mod content;
+pub(crate) mod endpoint;
+pub(crate) mod errors;
+pub(crate) mod request;
+pub(crate) mod sizes;
+pub(crate) mod tasks;
+pub(crate) mod view;

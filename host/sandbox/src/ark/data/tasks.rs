@@ -1,0 +1,146 @@
+//! The table of tasks. Pure but for random ids: callers pass the time. Bounded: the oldest are dropped, and their ids are
+//! unknown from then on.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::Value;
+
+use super::errors::Refusal;
+use crate::ark::faults::{Faults, Marker, Target};
+use crate::ark::provider::{digits_of_time, random_word};
+use crate::ark::record::{ArkDeclined, ArkSubmit};
+use crate::common::film::Film;
+use crate::common::markers::Counts;
+
+const MAX_TASKS: usize = 100_000;
+const MAX_DECLINED: usize = 10_000;
+
+/// A task.
+pub(crate) struct ArkTask {
+    pub(crate) record: ArkSubmit,
+    pub(crate) faults: Faults,
+    pub(crate) resolution: String,
+    pub(crate) ratio: &'static str,
+    pub(crate) seconds: u64,
+    pub(crate) seed: u32,
+    pub(crate) film: Film,
+    /// When it leaves the queue, and when it ends; `None` is never.
+    pub(crate) runs_at: Option<u64>,
+    pub(crate) over_at: Option<u64>,
+    pub(crate) downloads: u32,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Queued,
+    Running,
+    Over,
+    Cancelled,
+}
+
+impl ArkTask {
+    pub(crate) fn stage(&self, now: u64) -> Stage {
+        let is_past = |moment: Option<u64>| moment.is_some_and(|moment| moment <= now);
+        match (self.record.cancelled, is_past(self.over_at), is_past(self.runs_at)) {
+            (true, ..) => Stage::Cancelled,
+            (_, true, _) => Stage::Over,
+            (_, _, true) => Stage::Running,
+            _ => Stage::Queued,
+        }
+    }
+}
+
+/// All tasks and refusals.
+#[derive(Default)]
+pub(crate) struct TaskTable {
+    tasks: HashMap<String, ArkTask>,
+    order: VecDeque<String>,
+    declined: VecDeque<ArkDeclined>,
+    /// Creations so far of each text with a fault.
+    counts: Counts,
+}
+
+impl TaskTable {
+    /// The fault of a creation with this text.
+    pub(crate) fn fault(&mut self, text: &str) -> Option<Marker> {
+        let faults = Faults::of(text);
+        faults.at(Target::Submit)?;
+        let earlier = self.counts.count(text);
+        faults.submit_fault(earlier)
+    }
+
+    /// Takes a task that passed all checks; `job_ms` is its usual time.
+    pub(crate) fn accept(&mut self, mut task: ArkTask, now: u64, job_ms: u64) -> String {
+        let (span, ends) = match task.faults.at(Target::JobTime) {
+            Some((Marker::Slow, ms)) => (ms, true),
+            Some((Marker::AlwaysQueued, _)) => (u64::MAX, false),
+            Some(_) => (0, false),
+            None => (job_ms, true),
+        };
+        task.runs_at = (span < u64::MAX).then(|| now.saturating_add(span / 4));
+        task.over_at = ends.then(|| now.saturating_add(span));
+        let id = format!("cgt-{}-{}", digits_of_time(now), random_word(5));
+        let receipt = task.faults.at(Target::Receipt);
+        (task.record.id, task.record.at, task.record.answered) = (id.clone(), now, receipt.is_none());
+        if self.order.len() == MAX_TASKS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.tasks.remove(&oldest);
+        }
+        self.tasks.insert(id.clone(), task);
+        self.order.push_back(id.clone());
+        id
+    }
+
+    pub(crate) fn decline(&mut self, refusal: &Refusal, prompt: String) {
+        if self.declined.len() == MAX_DECLINED {
+            self.declined.pop_front();
+        }
+        let (status, code) = (refusal.status, refusal.code.to_owned());
+        self.declined.push_back(ArkDeclined { status, code, prompt });
+    }
+
+    /// A task of that account; another's is as unknown as one that never existed.
+    pub(crate) fn task(&mut self, account: usize, id: &str) -> Option<&mut ArkTask> {
+        self.tasks.get_mut(id).filter(|task| task.record.account == account)
+    }
+
+    /// The latest first.
+    pub(crate) fn of_account(&self, account: usize) -> impl Iterator<Item = &ArkTask> {
+        let tasks = self.order.iter().rev().filter_map(|id| self.tasks.get(id));
+        tasks.filter(move |task| task.record.account == account)
+    }
+
+    /// Forgets a task that has ended.
+    pub(crate) fn delete(&mut self, id: &str) {
+        self.tasks.remove(id);
+        self.order.retain(|kept| kept != id);
+    }
+
+    /// The film of a task, and the fault of this download.
+    pub(crate) fn download(&mut self, id: &str) -> Option<(Film, Option<Marker>)> {
+        let task = self.tasks.get_mut(id)?;
+        let earlier = task.downloads;
+        task.downloads = earlier.saturating_add(1);
+        Some((task.film, task.faults.file_fault(earlier)))
+    }
+
+    pub(crate) fn record(&self) -> (Vec<ArkSubmit>, Vec<ArkDeclined>) {
+        let submits = self.order.iter().filter_map(|id| Some(self.tasks.get(id)?.record.clone()));
+        (submits.collect(), self.declined.iter().cloned().collect())
+    }
+}
+
+/// The body for the record: the content of `data:` URIs is cut.
+pub(crate) fn brief(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.starts_with("data:") => {
+            let head = text.split(',').next().unwrap_or_default();
+            Value::String(format!("{head},({} characters)", text.len() - head.len() - 1))
+        }
+        Value::Array(items) => items.iter().map(brief).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), brief(value))).collect(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,119 @@
+//! What the provider finds out about media: of the sandbox's own samples by their names, of `data:` URIs by their bytes.
+//! Any other URL counts as a file that fits, because a sandbox fetches nothing.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::common::film::Film;
+use crate::common::sample_media::SampleMedia;
+use crate::common::samples::named_size;
+
+/// Limits of the public documentation (Seedance 2.0, "media limits").
+const SIDES: std::ops::RangeInclusive<u32> = 300..=6000;
+const VIDEO_PIXELS: std::ops::RangeInclusive<u64> = 409_600..=927_408;
+const VIDEO_PIXELS_FOR_1080P: u64 = 2_073_600;
+const MAX_IMAGE_BYTES: usize = 30 << 20;
+const MAX_AUDIO_BYTES: usize = 15 << 20;
+/// Of one video or audio, and of all of a kind; the documented 2 to 15 s with the real tolerance.
+pub(crate) const MILLISECONDS: std::ops::RangeInclusive<u64> = 1800..=15_200;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    Image(u32, u32),
+    Film(Film),
+    /// Milliseconds.
+    Sound(u64),
+    /// It cannot be fetched.
+    Missing,
+    /// Another type.
+    Other,
+    /// Nothing is known of it.
+    Unknown,
+}
+
+/// The file behind a URL or in a `data:` URI.
+pub(crate) fn look(url: &str, samples: &str) -> File {
+    if let Some(encoded) = url.strip_prefix("data:") {
+        return embedded(encoded);
+    }
+    let Some(name) = url.strip_prefix(samples).and_then(|path| path.strip_prefix("/samples/")) else {
+        return File::Unknown;
+    };
+    let name = name.split('?').next().unwrap_or_default();
+    match (name, SampleMedia::named(name), named_size(name)) {
+        (_, Some(SampleMedia::Mp4(film) | SampleMedia::Mov(film)), _) => File::Film(film),
+        (_, Some(SampleMedia::Sound(sound)), _) => File::Sound(sound.milliseconds),
+        (_, None, Some((width, height, _))) => File::Image(width, height),
+        ("not-an-image", ..) => File::Other,
+        _ => File::Missing,
+    }
+}
+
+fn embedded(encoded: &str) -> File {
+    let Some((mime, data)) = encoded.split_once(";base64,") else { return File::Other };
+    let Ok(bytes) = STANDARD.decode(data) else { return File::Other };
+    match imagesize::blob_size(&bytes) {
+        Ok(size) if bytes.len() < MAX_IMAGE_BYTES => {
+            let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+            File::Image(side(size.width), side(size.height))
+        }
+        Err(_) if mime.starts_with("audio/") && bytes.len() <= MAX_AUDIO_BYTES => File::Unknown,
+        _ => File::Other,
+    }
+}
+
+/// Checks an image; the error is a text about it.
+pub(crate) fn check_image(file: File) -> Result<(), String> {
+    match file {
+        File::Unknown => Ok(()),
+        File::Image(width, height) => check_sides(width, height),
+        File::Missing => Err("the image could not be downloaded".to_owned()),
+        _ => Err("the format of the image is not supported".to_owned()),
+    }
+}
+
+/// Checks a video for a resolution of the output, and gives its milliseconds.
+pub(crate) fn check_video(file: File, resolution: &str) -> Result<Option<u64>, String> {
+    let film = match file {
+        File::Unknown => return Ok(None),
+        File::Film(film) => film,
+        File::Missing => return Err("the video could not be downloaded".to_owned()),
+        _ => return Err("the format of the video is not supported".to_owned()),
+    };
+    check_sides(film.width, film.height)?;
+    let pixels = u64::from(film.width) * u64::from(film.height);
+    let most = if resolution == "1080p" { VIDEO_PIXELS_FOR_1080P } else { *VIDEO_PIXELS.end() };
+    if pixels < *VIDEO_PIXELS.start() || pixels > most {
+        return Err(format!("the video must have {} to {most} pixels, got {pixels}", VIDEO_PIXELS.start()));
+    }
+    check_time(film.milliseconds, "video").map(Some)
+}
+
+/// Checks a sound, and gives its milliseconds.
+pub(crate) fn check_sound(file: File) -> Result<Option<u64>, String> {
+    match file {
+        File::Unknown => Ok(None),
+        File::Sound(milliseconds) => check_time(milliseconds, "audio").map(Some),
+        File::Missing => Err("the audio could not be downloaded".to_owned()),
+        _ => Err("the format of the audio is not supported".to_owned()),
+    }
+}
+
+fn check_time(milliseconds: u64, what: &str) -> Result<u64, String> {
+    if MILLISECONDS.contains(&milliseconds) {
+        return Ok(milliseconds);
+    }
+    Err(format!("the {what} must have 1.8 to 15.2 seconds, got {milliseconds} ms"))
+}
+
+fn check_sides(width: u32, height: u32) -> Result<(), String> {
+    if !SIDES.contains(&width) || !SIDES.contains(&height) {
+        return Err(format!("expected a width and a height of 300 to 6000 px, received {width}x{height}"));
+    }
+    let (w, h) = (u64::from(width), u64::from(height));
+    if 5 * w < 2 * h || 2 * w > 5 * h {
+        return Err(format!("expected a width to height of 0.4 to 2.5, received {width}x{height}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! Films and sounds of known size and length: MP4 with H.264 and AAC, WAV and MP3. All are playable, none is large.
+//!
+//! [`mp4`] describes a film and joins its tracks to a file, [`h264`] makes pictures of one flat colour, [`aac`] makes silence,
+//! [`sound`] makes files of silence. Knows no provider.
+
+mod aac;
+mod h264;
+mod movie;
+mod mp4;
+mod sound;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use mp4::Film;
+pub(crate) use sound::{Sound, SoundFormat};

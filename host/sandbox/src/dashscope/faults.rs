@@ -1,0 +1,198 @@
+//! Faults on demand: markers in the prompt, each for one failure of the provider.
+//!
+//! `:K` limits a fault to the first K creations of that very prompt, or to the first K polls of that task. Faults of a
+//! creation come after all checks.
+
+use crate::common::markers::Argument::{self, Number, Times};
+use crate::common::markers::{self, EVER, markers};
+use crate::dashscope::refusal::Refusal;
+
+const NONE: Argument = Argument::None;
+
+/// What a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A creation, which it refuses.
+    Create,
+    /// The reply to an accepted creation.
+    Receipt,
+    /// The time a task takes.
+    TaskTime,
+    /// A poll.
+    Poll,
+    /// The end of a task.
+    Ending,
+    /// The link to the file.
+    Link,
+    /// The file.
+    File,
+}
+
+markers! {
+    Target;
+    Key "401" Times(EVER), Create "a creation answers 401 InvalidApiKey (every time, or the first K with [[401:K]])";
+    Arrearage "arrearage" Times(EVER), Create "a creation answers 400 Arrearage";
+    Unpurchased "403" Times(EVER), Create "a creation answers 403 AccessDenied.Unpurchased";
+    ModelDenied "model-denied" Times(EVER), Create "a creation answers 403 Model.AccessDenied";
+    FreeTier "free-tier" Times(EVER), Create "a creation answers 403 AllocationQuota.FreeTierOnly";
+    NoModel "404" Times(EVER), Create "a creation answers 404 ModelNotFound";
+    Rate "429" Times(EVER), Create "a creation answers 429 Throttling.RateQuota";
+    Allocation "allocation" Times(EVER), Create "a creation answers 429 Throttling.AllocationQuota";
+    Throttled "throttling" Times(EVER), Create "a creation answers 429 Throttling";
+    Parameter "400" Times(EVER), Create "a creation answers 400 InvalidParameter";
+    ModelParameter "unknown-model" Times(EVER), Create "a creation answers 400 InvalidParameter for the model";
+    Inspection "inspection" Times(EVER), Create "a creation answers 400 DataInspectionFailed";
+    SnakeInspection "inspection-snake" Times(EVER), Create "a creation answers 400 data_inspection_failed inside `error`";
+    Infringement "infringement" Times(EVER), Create "a creation answers 400 IPInfringementSuspect";
+    Refused "url-refused" Times(EVER), Create "a creation answers 400 InvalidURL.ConnectionRefused";
+    FileSize "file-size" Times(EVER), Create "a creation answers 400 InvalidFile.Size";
+    Broken "500" Times(EVER), Create "a creation answers 500 InternalError";
+    Timeout "500-timeout" Times(EVER), Create "a creation answers 500 InternalError.Timeout";
+    Unavailable "503-html" Times(EVER), Create "a creation answers 503 with an HTML page";
+    CreateGarbage "garbage-submit" NONE, Receipt "the task is accepted, the reply is not JSON";
+    CreateHang "submit-hang" NONE, Receipt "the task is accepted, the reply never comes";
+    CreateCut "submit-cut" NONE, Receipt "the task is accepted, the connection closes without a reply";
+    WithoutTask "no-task" NONE, Receipt "the task is accepted, the reply has no id";
+    Slow "slow" Number, TaskTime "the task takes N milliseconds, a quarter of them PENDING";
+    Queued "queued" NONE, TaskTime "the task stays PENDING";
+    NeverReady "never-ready" NONE, TaskTime "the task stays RUNNING";
+    PollUnknown "first-poll-unknown" Times(1), Poll "the first poll (or the first K) answers 200 with UNKNOWN";
+    PollSuspended "suspended" Times(2), Poll "the first two polls (or the first K) answer SUSPENDED";
+    PollKey "poll-401" Times(1), Poll "the first poll (or the first K) answers 401 InvalidApiKey";
+    PollRate "poll-429" Times(1), Poll "the first poll (or the first K) answers 429 Throttling.RateQuota";
+    PollBroken "poll-500" Times(1), Poll "the first poll (or the first K) answers 500 InternalError";
+    PollUnavailable "poll-503" Times(1), Poll "the first poll (or the first K) answers 503 with an HTML page";
+    PollMalformed "malformed-json" Times(1), Poll "the first poll (or the first K) answers 200 with broken JSON";
+    PollOddStatus "unknown-status" Times(2), Poll "the first two polls (or the first K) answer status words nobody knows";
+    Moderated "moderated" NONE, Ending "the task ends as FAILED, DataInspectionFailed";
+    Suspected "suspected" NONE, Ending "the task ends as FAILED, IPInfringementSuspect";
+    Unreachable "unreachable" NONE, Ending "the task ends as FAILED, InvalidParameter.DataInspection";
+    Format "bad-format" NONE, Ending "the task ends as FAILED, InvalidFile.Format";
+    Frames "bad-fps" NONE, Ending "the task ends as FAILED, InvalidFile.FPS";
+    LateParameter "late-parameter" NONE, Ending "the task ends as FAILED, InvalidParameter";
+    Algorithm "error" NONE, Ending "the task ends as FAILED, InternalError.Algo.Failed";
+    LateTimeout "late-timeout" NONE, Ending "the task ends as FAILED, InternalError.Timeout";
+    LateArrearage "late-arrearage" NONE, Ending "the task ends as FAILED, Arrearage";
+    LateThrottled "late-throttling" NONE, Ending "the task ends as FAILED, Throttling";
+    Canceled "canceled" NONE, Ending "the task ends as CANCELED, by nobody's wish";
+    Lost "forgotten" NONE, Ending "the task becomes UNKNOWN";
+    NoVideo "no-video" NONE, Ending "the task ends as SUCCEEDED without a link";
+    ExpiredLink "expired-link" NONE, Link "the first link is dead on arrival, the next poll's is fresh";
+    DeadLink "dead-link" NONE, Link "every link is dead on arrival";
+    ForeignLink "foreign-link" NONE, Link "the link is on a host that is not the provider's";
+    PrivateLink "private-link" NONE, Link "the link points into a private network";
+    WrongType "wrong-type" NONE, File "the file is an HTML page";
+    Truncated "truncated-file" NONE, File "the connection closes in the middle of the file";
+    FileUnavailable "delivery-503" Times(1), File "the first download (or the first K) answers 503";
+}
+
+/// All faults a prompt asks for.
+pub(super) type Faults = markers::Faults<Marker, Target>;
+
+impl Faults {
+    /// Reads the markers of a prompt.
+    pub(super) fn of(prompt: &str) -> Self {
+        Self::read(MARKERS, prompt, |marker| {
+            tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
+        })
+    }
+
+    /// The fault of a target that one fault strikes, the last in the prompt, and its number.
+    pub(super) fn at(&self, target: Target) -> Option<(Marker, u64)> {
+        let found = self.found.iter().rfind(|(row, _)| row.group == target);
+        found.map(|(row, number)| (row.marker, number.unwrap_or_default()))
+    }
+
+    /// The fault of a creation, after `earlier` others of this prompt.
+    pub(super) fn create_fault(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| row.group == Target::Create)
+    }
+
+    /// The fault of a poll, after `earlier` others of this task.
+    pub(super) fn poll_fault(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| row.group == Target::Poll)
+    }
+
+    /// The fault of the file, after `earlier` downloads.
+    pub(super) fn file_fault(&self, earlier: u32) -> Option<Marker> {
+        let (fault, times) = self.at(Target::File)?;
+        let is_over = times != u64::from(EVER) && u64::from(earlier) >= times;
+        (fault != Marker::FileUnavailable || !is_over).then_some(fault)
+    }
+}
+
+/// The error of a marker, as HTTP status and code, or as the code of a failed task.
+pub(super) fn error(fault: Marker) -> Refusal {
+    let (status, code, message) = match fault {
+        Marker::Key | Marker::PollKey => (401, "InvalidApiKey", "Invalid API-key provided."),
+        Marker::Arrearage | Marker::LateArrearage => {
+            (400, "Arrearage", "Access denied, please make sure your account is in good standing.")
+        }
+        Marker::Unpurchased => {
+            (403, "AccessDenied.Unpurchased", "Access to model denied, please activate it.")
+        }
+        Marker::ModelDenied => (403, "Model.AccessDenied", "Model access denied."),
+        Marker::FreeTier => (403, "AllocationQuota.FreeTierOnly", "The free tier of the model is exhausted."),
+        Marker::NoModel => {
+            (404, "ModelNotFound", "The model does not exist or you do not have access to it.")
+        }
+        Marker::Rate | Marker::PollRate => (429, "Throttling.RateQuota", "Requests rate limit exceeded."),
+        Marker::Allocation => (429, "Throttling.AllocationQuota", "Allocated quota exceeded."),
+        Marker::Throttled | Marker::LateThrottled => (429, "Throttling", "Requests throttling triggered."),
+        Marker::Parameter | Marker::LateParameter => {
+            (400, "InvalidParameter", "parameters.seed is not acceptable")
+        }
+        Marker::ModelParameter => (400, "InvalidParameter", "Model not exist."),
+        Marker::Inspection | Marker::Moderated => {
+            (400, "DataInspectionFailed", "Input or output data may contain inappropriate content.")
+        }
+        Marker::SnakeInspection => (400, "data_inspection_failed", "Input data may be inappropriate."),
+        Marker::Infringement | Marker::Suspected => {
+            (400, "IPInfringementSuspect", "Input data is suspected of being involved in IP infringement.")
+        }
+        Marker::Unreachable => (
+            400,
+            "InvalidParameter.DataInspection",
+            "Unable to download the media resource during inspection.",
+        ),
+        Marker::Refused => {
+            (400, "InvalidURL.ConnectionRefused", "The connection to input.img_url was refused.")
+        }
+        Marker::FileSize => (400, "InvalidFile.Size", "The file is too large."),
+        Marker::Format => (400, "InvalidFile.Format", "The format of the file is not supported."),
+        Marker::Frames => (400, "InvalidFile.FPS", "The frame rate of the file is not supported."),
+        Marker::Timeout | Marker::LateTimeout => {
+            (500, "InternalError.Timeout", "An internal timeout occurred.")
+        }
+        Marker::Algorithm => (500, "InternalError.Algo.Failed", "The algorithm failed."),
+        _ => (500, "InternalError", "An internal error has occurred, please try again later."),
+    };
+    Refusal::new(status, code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_marker_is_read_and_no_two_mean_the_same() {
+        let found = |row: &markers::MarkerInfo<Marker, Target>| {
+            let text = format!("a [[{}{}]] kite", row.name, if row.argument == Number { ":250" } else { "" });
+            let faults = Faults::of(&text);
+            faults.found.iter().map(|(row, number)| (row.marker, *number)).collect::<Vec<_>>()
+        };
+        for (at, row) in MARKERS.iter().enumerate() {
+            assert_eq!(found(row).len(), 1, "{}", row.name);
+            assert_eq!(found(row)[0].0, row.marker);
+            assert!(MARKERS[at + 1..].iter().all(|other| other.name != row.name), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn errors_of_creations_are_refusals() {
+        let html = [Marker::Unavailable];
+        for row in MARKERS.iter().filter(|row| row.group == Target::Create && !html.contains(&row.marker)) {
+            assert!((400..600).contains(&error(row.marker).status), "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The listener of the store: result files behind signed links that expire.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt as _};
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Incoming;
+
+use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
+use crate::dashscope::faults::Marker;
+use crate::dashscope::provider::Provider;
+
+/// The files listener.
+pub(crate) struct FilesEndpoint(pub(crate) Arc<Provider>);
+
+impl Handler for FilesEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Ok(with(xml(405, "MethodNotAllowed"), "allow", "GET, HEAD"));
+        }
+        let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+        if !self.0.signer.opens(path, query, self.0.now()) {
+            return Ok(xml(403, "AccessDenied"));
+        }
+        let Some((id, film, fault)) = self.find(path) else { return Ok(xml(404, "NoSuchKey")) };
+        match fault {
+            Some(Marker::FileUnavailable) => return Ok(xml(503, "ServiceUnavailable")),
+            Some(Marker::WrongType) => {
+                return Ok(reply(200, "text/html", "<html><body>Sign in to continue</body></html>\n"));
+            }
+            _ => {}
+        }
+        let Ok(file) = tokio::task::spawn_blocking(move || film.mp4()).await else {
+            return Ok(xml(500, "InternalError"));
+        };
+        if fault.is_some() {
+            return Ok(truncated(&Bytes::from(file)));
+        }
+        if request.method() == Method::GET
+            && let Some(task) = self.0.tasks().task(&id)
+        {
+            task.record.deliveries = task.record.deliveries.saturating_add(1);
+        }
+        Ok(reply(200, "video/mp4", file))
+    }
+}
+
+impl FilesEndpoint {
+    /// The task of a path, its film, and the fault of this download.
+    fn find(&self, path: &str) -> Option<(String, crate::common::film::Film, Option<Marker>)> {
+        let id = path.strip_prefix('/')?.strip_suffix(".mp4")?;
+        let mut tasks = self.0.tasks();
+        let task = tasks.task(id)?;
+        let earlier = task.downloads;
+        task.downloads = earlier.saturating_add(1);
+        Some((id.to_owned(), task.film, task.faults.file_fault(earlier)))
+    }
+}
+
+fn xml(status: u16, code: &str) -> Response<Body> {
+    let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
+    reply(status, "application/xml", body)
+}
+
+/// Promises the whole file, sends half of it and breaks the connection.
+fn truncated(file: &Bytes) -> Response<Body> {
+    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
+    let cut = stream::once(async {
+        // The server writes its buffer only when it has nothing else to do.
+        tokio::task::yield_now().await;
+        Err(closed())
+    });
+    let response = reply(200, "video/mp4", Bytes::new());
+    with(response, "content-length", &file.len().to_string())
+        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
+}

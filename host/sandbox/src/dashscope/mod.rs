@@ -1,0 +1,29 @@
+//! The simulated DashScope: asynchronous video synthesis by the Wan models 2.6 and 2.7.
+//!
+//! Owns the provider's wire protocol and its table of tasks. Two origins, as the real one: the API, and the store of files.
+//! A third serves the [record](DashscopeRecord) to tests. Fetches nothing: URLs of the sandbox's own samples say by their
+//! name what they are, others count as reachable and right. The limit of 20 polls a second is not enforced.
+//!
+//! ```text
+//! POST /api/v1/services/aigc/video-generation/video-synthesis -> create/ (model, fields, media) -> faults -> tasks
+//! GET  /api/v1/tasks/{id}          -> poll -> tasks -> a freshly signed link
+//! POST /api/v1/tasks/{id}/cancel   -> tasks, while PENDING
+//! GET  /{id}.mp4?Expires=..        -> files/ (signature) -> common::film
+//! ```
+
+mod create;
+mod endpoint;
+mod faults;
+mod files;
+mod poll;
+mod provider;
+mod record;
+mod refusal;
+mod start;
+mod tasks;
+
+pub use faults::{MARKERS, Marker, Target};
+pub use provider::DashscopeAddresses;
+pub(crate) use provider::Provider;
+pub use record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
+pub(crate) use start::start;

@@ -1,0 +1,138 @@
+//! Answers to polls: what a task says of itself.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use crate::common::clock::iso;
+use crate::common::server::{self, Body};
+use crate::dashscope::faults::{Marker, Target, error};
+use crate::dashscope::provider::Provider;
+use crate::dashscope::refusal::request_id;
+use crate::dashscope::tasks::{DAY_MS, Status, Task, failure};
+
+/// Status words outside the documentation.
+const ODD_WORDS: [&str; 2] = ["PREPROCESSING", "POSTPROCESSING"];
+/// The provider writes times of Beijing.
+const BEIJING_MS: u64 = 8 * 3_600_000;
+
+pub(super) fn answer(provider: &Provider, id: &str, account: usize) -> Response<Body> {
+    let now = provider.now();
+    let mut tasks = provider.tasks();
+    let Some(task) = tasks.own(id, account, now) else { return unknown(id) };
+    let earlier = task.record.polls;
+    task.record.polls = earlier.saturating_add(1);
+    match task.faults.poll_fault(earlier) {
+        Some(Marker::PollUnknown) => unknown(id),
+        Some(Marker::PollSuspended) => wrapped(output(task, now, "SUSPENDED"), None),
+        Some(Marker::PollMalformed) => {
+            server::reply(200, "application/json", format!("{{\"request_id\":\"{id}\",\"output\":{{\"ta"))
+        }
+        Some(Marker::PollUnavailable) => html(),
+        Some(Marker::PollOddStatus) => {
+            wrapped(output(task, now, ODD_WORDS[earlier as usize % ODD_WORDS.len()]), None)
+        }
+        Some(fault) => error(fault).response(),
+        None => state(provider, task, now),
+    }
+}
+
+fn state(provider: &Provider, task: &mut Task, now: u64) -> Response<Body> {
+    match task.status(now) {
+        Status::Pending => wrapped(output(task, now, "PENDING"), None),
+        Status::Running => wrapped(output(task, now, "RUNNING"), None),
+        Status::Canceled => wrapped(output(task, now, "CANCELED"), None),
+        Status::Ended => match task.faults.at(Target::Ending) {
+            Some((Marker::Lost, _)) => unknown(&task.record.id),
+            Some((Marker::Canceled, _)) => wrapped(output(task, now, "CANCELED"), None),
+            ending => match failure(task) {
+                Some(reason) => {
+                    let mut failed = output(task, now, "FAILED");
+                    (failed["code"], failed["message"]) = (reason.code.into(), reason.message.into());
+                    wrapped(failed, None)
+                }
+                None => {
+                    let mut done = output(task, now, "SUCCEEDED");
+                    done["orig_prompt"] = task.prompt.clone().into();
+                    if ending.is_none() {
+                        done["video_url"] = link(provider, task, now).into();
+                        task.links = task.links.saturating_add(1);
+                    }
+                    wrapped(done, Some(usage(task)))
+                }
+            },
+        },
+    }
+}
+
+/// HTTP 200, whatever became of the task.
+fn wrapped(output: Value, usage: Option<Value>) -> Response<Body> {
+    let mut body = json!({ "request_id": request_id(), "output": output });
+    if let Some(usage) = usage {
+        body["usage"] = usage;
+    }
+    server::json(200, &body)
+}
+
+fn unknown(id: &str) -> Response<Body> {
+    wrapped(json!({ "task_id": id, "task_status": "UNKNOWN" }), None)
+}
+
+/// The page of a proxy in front of the provider.
+pub(super) fn html() -> Response<Body> {
+    server::reply(
+        503,
+        "text/html",
+        "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n",
+    )
+}
+
+fn output(task: &Task, now: u64, status: &str) -> Value {
+    let mut output = json!({
+        "task_id": task.record.id,
+        "task_status": status,
+        "submit_time": time(task.record.at),
+    });
+    if let Some(begun) = task.begins_at.filter(|begun| *begun <= now) {
+        output["scheduled_time"] = time(begun).into();
+    }
+    if let Some(end) = task.ends_at.filter(|end| *end <= now) {
+        output["end_time"] = time(end).into();
+    }
+    output
+}
+
+fn usage(task: &Task) -> Value {
+    let seconds = |milliseconds: u64| milliseconds.div_ceil(1000);
+    let (whole, input) = (seconds(task.film.milliseconds), seconds(task.input_milliseconds));
+    let mut usage = json!({
+        "duration": whole,
+        "input_video_duration": input,
+        "output_video_duration": whole.saturating_sub(input),
+        "video_count": 1,
+        "SR": task.height,
+    });
+    if let Some(ratio) = &task.ratio {
+        usage["ratio"] = ratio.clone().into();
+    }
+    usage
+}
+
+/// A freshly signed link to the task's file, or the faulty one its marker asks for.
+fn link(provider: &Provider, task: &Task, now: u64) -> String {
+    let path = format!("/{}.mp4", task.record.id);
+    let fault = task.faults.at(Target::Link).map(|(fault, _)| fault);
+    let is_dead = fault == Some(Marker::DeadLink) || fault == Some(Marker::ExpiredLink) && task.links == 0;
+    let host = match fault {
+        Some(Marker::PrivateLink) => return format!("http://169.254.169.254{path}"),
+        Some(Marker::ForeignLink) => "https://results.foreign.example",
+        _ => &provider.addresses.files,
+    };
+    let until = if is_dead { now } else { now.saturating_add(DAY_MS) };
+    format!("{host}{path}?{}", provider.signer.query(&path, until))
+}
+
+/// `YYYY-MM-DD HH:MM:SS.mmm`.
+fn time(ms: u64) -> String {
+    let iso = iso(ms + BEIJING_MS).replace('T', " ").replace('Z', "");
+    format!("{iso}.{:03}", ms % 1000)
+}

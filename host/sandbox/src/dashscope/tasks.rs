@@ -1,0 +1,178 @@
+//! The provider's table of tasks. Pure but for random ids: callers pass the time. Bounded: the oldest tasks are dropped, and
+//! their ids are unknown from then on.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::common::film::Film;
+use crate::common::markers::Counts;
+use crate::common::settings::Settings;
+use crate::dashscope::faults::{Faults, Marker, Target, error};
+use crate::dashscope::record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
+use crate::dashscope::refusal::{Refusal, fresh_id};
+
+/// Tasks kept.
+const MAX_TASKS: usize = 100_000;
+/// Refusals kept.
+const MAX_DECLINED: usize = 10_000;
+/// A task that never ends stops counting as under way.
+const ABANDONED_MS: u64 = 1_800_000;
+/// Ids and links live 24 hours.
+pub(super) const DAY_MS: u64 = 86_400_000;
+
+/// A task.
+pub(super) struct Task {
+    pub(super) record: CreatedVideo,
+    pub(super) prompt: String,
+    pub(super) film: Film,
+    /// What `usage` says of a text's video.
+    pub(super) ratio: Option<String>,
+    pub(super) height: u32,
+    /// Length of the video it continues, in milliseconds.
+    pub(super) input_milliseconds: u64,
+    pub(super) faults: Faults,
+    /// What the media will be found to be.
+    pub(super) bad_media: Option<Refusal>,
+    /// When it is begun; `None` is never.
+    pub(super) begins_at: Option<u64>,
+    /// When it ends; `None` is never.
+    pub(super) ends_at: Option<u64>,
+    /// Links handed out.
+    pub(super) links: u32,
+    /// Downloads tried.
+    pub(super) downloads: u32,
+}
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Pending,
+    Running,
+    Ended,
+    Canceled,
+}
+
+impl Task {
+    pub(super) fn status(&self, now: u64) -> Status {
+        let is_past = |time: Option<u64>| time.is_some_and(|time| time <= now);
+        match () {
+            () if self.record.cancelled => Status::Canceled,
+            () if is_past(self.ends_at) => Status::Ended,
+            () if is_past(self.begins_at) => Status::Running,
+            () => Status::Pending,
+        }
+    }
+}
+
+/// Tasks and refusals.
+#[derive(Default)]
+pub(super) struct TaskTable {
+    tasks: HashMap<String, Task>,
+    /// Ids, oldest first.
+    order: VecDeque<String>,
+    accepted: u64,
+    declined: VecDeque<DeclinedVideo>,
+    /// Ends of the tasks under way, by account.
+    under_way: Vec<Vec<u64>>,
+    /// Creations so far of each prompt with a fault of creations.
+    counts: Counts,
+    task_ms: u64,
+    max_in_flight: usize,
+}
+
+impl TaskTable {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            under_way: settings.keys.iter().map(|_| Vec::new()).collect(),
+            task_ms: u64::try_from(settings.job_time.as_millis()).unwrap_or(u64::MAX),
+            max_in_flight: settings.max_in_flight,
+            ..Self::default()
+        }
+    }
+
+    /// Accepts a task that passed all checks and gives its id, or refuses it because of a marker or the account.
+    pub(super) fn accept(&mut self, mut task: Task, now: u64) -> Result<String, Marker> {
+        let strikes = task.faults.at(Target::Create).is_some();
+        let earlier = if strikes { self.counts.count(&task.prompt) } else { 0 };
+        if let Some(fault) = task.faults.create_fault(earlier) {
+            return Err(fault);
+        }
+        let Some(under_way) = self.under_way.get_mut(task.record.account) else { return Err(Marker::Key) };
+        under_way.retain(|end| *end > now);
+        if under_way.len() >= self.max_in_flight {
+            return Err(Marker::Allocation);
+        }
+        let id = fresh_id().ok_or(Marker::Broken)?;
+        let (begins, ends) = match task.faults.at(Target::TaskTime) {
+            None => (Some(self.task_ms / 4), Some(self.task_ms)),
+            Some((Marker::Slow, ms)) => (Some(ms / 4), Some(ms)),
+            Some((Marker::Queued, _)) => (None, None),
+            Some(_) => (Some(0), None),
+        };
+        task.begins_at = begins.map(|after| now.saturating_add(after));
+        task.ends_at = ends.map(|after| now.saturating_add(after));
+        under_way.push(task.ends_at.unwrap_or(now + ABANDONED_MS));
+        (task.record.id, task.record.at) = (id.clone(), now);
+        task.record.answered = task.faults.at(Target::Receipt).is_none();
+        if self.order.len() == MAX_TASKS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.tasks.remove(&oldest);
+        }
+        self.tasks.insert(id.clone(), task);
+        self.order.push_back(id.clone());
+        self.accepted += 1;
+        Ok(id)
+    }
+
+    /// Records a refusal.
+    pub(super) fn decline(&mut self, declined: DeclinedVideo) {
+        if self.declined.len() == MAX_DECLINED {
+            self.declined.pop_front();
+        }
+        self.declined.push_back(declined);
+    }
+
+    pub(super) fn task(&mut self, id: &str) -> Option<&mut Task> {
+        self.tasks.get_mut(id)
+    }
+
+    /// An account's task. Those of others and those of more than a day ago are unknown.
+    pub(super) fn own(&mut self, id: &str, account: usize, now: u64) -> Option<&mut Task> {
+        let is_known =
+            |task: &&mut Task| task.record.account == account && now < task.record.at.saturating_add(DAY_MS);
+        self.task(id).filter(is_known)
+    }
+
+    /// Cancels a task that waits.
+    pub(super) fn cancel(&mut self, id: &str, account: usize, now: u64) -> Result<(), Refusal> {
+        match self.own(id, account, now) {
+            Some(task) if task.status(now) == Status::Pending => {
+                task.record.cancelled = true;
+                Ok(())
+            }
+            Some(_) => Err(Refusal::new(
+                400,
+                "UnsupportedOperation",
+                "Failed to cancel the task, it is not PENDING.",
+            )),
+            None => Err(Refusal::new(400, "UnsupportedOperation", "The task does not exist.")),
+        }
+    }
+
+    pub(super) fn record(&self) -> DashscopeRecord {
+        DashscopeRecord {
+            accepted: self.accepted,
+            tasks: self.order.iter().filter_map(|id| Some(self.tasks.get(id)?.record.clone())).collect(),
+            declined: self.declined.iter().cloned().collect(),
+        }
+    }
+}
+
+/// The reason a task fails for, if it does.
+pub(super) fn failure(task: &Task) -> Option<Refusal> {
+    let by_marker = match task.faults.at(Target::Ending) {
+        None | Some((Marker::Canceled | Marker::Lost | Marker::NoVideo, _)) => None,
+        Some((fault, _)) => Some(error(fault)),
+    };
+    by_marker.or_else(|| task.bad_media.clone())
+}

@@ -1,0 +1,87 @@
+//! The parameters of avatar assets, as the specification lists them: one struct for shape, rules and published schema.
+//! Lengths of names and descriptions are the provider's.
+
+use garde::Validate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What every asset of a submission is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum AssetType {
+    #[default]
+    Image,
+    Video,
+    Audio,
+}
+
+impl AssetType {
+    /// As clients and the provider write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Image => "Image",
+            Self::Video => "Video",
+            Self::Audio => "Audio",
+        }
+    }
+}
+
+/// A group to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Validate)]
+pub(crate) struct NewGroup {
+    #[garde(length(chars, max = 64), custom(not_blank))]
+    pub(crate) name: String,
+    #[garde(length(chars, max = 300))]
+    pub(crate) description: Option<String>,
+}
+
+/// A file to be reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Validate)]
+pub(crate) struct NewAsset {
+    /// A public http(s) URL.
+    #[garde(custom(public_url))]
+    pub(crate) url: String,
+    #[garde(length(chars, max = 64), custom(not_blank))]
+    pub(crate) name: String,
+}
+
+/// Up to 20 assets, or one by `url` and `name`.
+#[derive(Debug, Deserialize, JsonSchema, Validate)]
+pub(crate) struct Params {
+    /// A group to be made for the assets. Not beside `group_id`.
+    #[garde(dive)]
+    pub(crate) group: Option<NewGroup>,
+    /// A group of yours. Not beside `group`.
+    #[garde(skip)]
+    pub(crate) group_id: Option<String>,
+    /// `default` by default.
+    #[garde(skip)]
+    pub(crate) project_name: Option<String>,
+    /// `Image` by default.
+    #[garde(skip)]
+    pub(crate) asset_type: Option<AssetType>,
+    /// The assets. Not beside `url` and `name`.
+    #[garde(length(min = 1, max = 20), dive)]
+    pub(crate) assets: Option<Vec<NewAsset>>,
+    /// A single asset: its public http(s) URL.
+    #[garde(inner(custom(public_url)))]
+    pub(crate) url: Option<String>,
+    /// A single asset: its name.
+    #[garde(inner(length(chars, max = 64), custom(not_blank)))]
+    pub(crate) name: Option<String>,
+}
+
+fn not_blank(text: &str, (): &()) -> garde::Result {
+    if text.trim().is_empty() {
+        return Err(garde::Error::new("expected a text that is not blank"));
+    }
+    Ok(())
+}
+
+fn public_url(url: &str, (): &()) -> garde::Result {
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
+    let is_plain = !url.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+    if host.is_empty() || host.starts_with('/') || !is_plain {
+        return Err(garde::Error::new("expected a public http(s) URL"));
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! A checked submission with every default filled in, and the rules between its fields.
+
+use gatehouse_sdk::{Affinity, Context, InvalidParam, Submission, params};
+use serde::{Deserialize, Serialize};
+
+use crate::avatar::params::{AssetType, NewAsset, NewGroup, Params};
+use crate::names;
+
+/// Spec: default `project_name`.
+const PROJECT: &str = "default";
+/// The host keeps 64 KiB of state for a task; the rest is for ids, problems and the other fields.
+const MAX_BYTES: usize = 44 * 1024;
+
+/// Where the assets belong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum GroupChoice {
+    /// One group a customer, found by its name or made.
+    Default,
+    New(NewGroup),
+    Known(String),
+}
+
+/// A submission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AvatarRequest {
+    pub(crate) group: GroupChoice,
+    pub(crate) project: String,
+    pub(crate) asset_type: AssetType,
+    pub(crate) assets: Vec<NewAsset>,
+    /// The account that has the group, if it is known.
+    pub(crate) account: Option<Affinity>,
+}
+
+impl AvatarRequest {
+    /// Reads a request's body.
+    pub(crate) fn read(cx: &Context, request: &Submission) -> Result<Self, InvalidParam> {
+        let params: Params = params::read(&request.body)?;
+        let assets = assets(&params)?;
+        let project = params.project_name.unwrap_or_else(|| PROJECT.to_owned());
+        check_project(cx, &project)?;
+        let (group, account) = match (params.group, params.group_id) {
+            (Some(_), Some(_)) => {
+                return Err(invalid("group", "cannot be combined with `group_id`, got both"));
+            }
+            (Some(group), None) => (GroupChoice::New(group), None),
+            (None, Some(id)) => {
+                let (account, of_group) = names::group(request, &id)?;
+                if of_group != project {
+                    let problem = format!("expected {of_group:?}, the project of the group, got {project:?}");
+                    return Err(invalid("project_name", problem));
+                }
+                (GroupChoice::Known(id), account)
+            }
+            (None, None) => (GroupChoice::Default, None),
+        };
+        let asset_type = params.asset_type.unwrap_or_default();
+        Ok(Self { group, project, asset_type, assets, account })
+    }
+}
+
+fn invalid(field: &str, problem: impl Into<String>) -> InvalidParam {
+    InvalidParam::at(Some(field), problem.into())
+}
+
+fn assets(params: &Params) -> Result<Vec<NewAsset>, InvalidParam> {
+    let assets = match (&params.assets, &params.url, &params.name) {
+        (Some(assets), None, None) => assets.clone(),
+        (Some(_), Some(_), _) => return Err(invalid("url", "cannot be combined with `assets`, got both")),
+        (Some(_), None, Some(_)) => {
+            return Err(invalid("name", "cannot be combined with `assets`, got both"));
+        }
+        (None, Some(url), Some(name)) => vec![NewAsset { url: url.clone(), name: name.clone() }],
+        (None, Some(_), None) => return Err(invalid("name", "expected a string beside `url`, got nothing")),
+        (None, None, Some(_)) => return Err(invalid("url", "expected a string beside `name`, got nothing")),
+        (None, None, None) => {
+            return Err(invalid("assets", "expected an array of 1 to 20, or `url` and `name`; got nothing"));
+        }
+    };
+    let bytes: usize = assets.iter().map(|asset| asset.url.len() + asset.name.len()).sum();
+    if bytes > MAX_BYTES {
+        let problem = format!("expected URLs and names of at most {MAX_BYTES} bytes together, got {bytes}");
+        return Err(InvalidParam::at(None, problem));
+    }
+    Ok(assets)
+}
+
+/// An asset works only in the project of the key that makes videos, so the operator lists those that do.
+fn check_project(cx: &Context, project: &str) -> Result<(), InvalidParam> {
+    let listed = cx.settings["projects"].as_array();
+    let known: Vec<&str> =
+        listed.map_or_else(|| vec![PROJECT], |list| list.iter().filter_map(|name| name.as_str()).collect());
+    if known.contains(&project) {
+        return Ok(());
+    }
+    let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+    Err(invalid("project_name", format!("expected {}, got the string {project:?}", known.join(" or "))))
+}

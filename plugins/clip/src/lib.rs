@@ -1,0 +1,120 @@
+//! The clip family: videos of `clip-2.0`, `clip-2.0-fast` and `clip-2.0-mini`, made by Seedance 2.0 on Volcengine Ark (or
+//! BytePlus ModelArk), and the avatar assets that such videos may use.
+//!
+//! Owns the parameters, the translation, and the meaning of the provider's answers on both of its planes: the data plane
+//! `ark` makes videos, the control plane `ark-assets` keeps assets. Never a socket, a clock, a key or money; the host owns
+//! those.
+
+mod avatar;
+mod interruption;
+mod names;
+mod upstream_error;
+mod video;
+
+use gatehouse_sdk::{
+    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::avatar::params::Params as AvatarParams;
+use crate::avatar::state::AvatarState;
+use crate::avatar::submit::MODEL as AVATAR_MODEL;
+use crate::video::params::Params as VideoParams;
+use crate::video::state::VideoState;
+
+/// The surface of videos.
+pub const VIDEOS: &str = "videos.generate";
+
+/// The surface of avatar assets.
+pub const AVATARS: &str = "avatars.submit";
+
+/// The family.
+pub struct Clip;
+
+/// The state of a task.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// A video.
+    Video(VideoState),
+    /// Avatar assets.
+    Avatar(AvatarState),
+}
+
+impl Family for Clip {
+    fn about() -> About {
+        let text = json!({"model": "clip-2.0", "prompt": "a red kite", "duration": 4, "size": "adaptive"});
+        let frames = json!({
+            "model": "clip-2.0-fast",
+            "image_with_roles": [
+                {"url": "https://example.com/day.png", "role": "first_frame"},
+                {"url": "https://example.com/night.png", "role": "last_frame"},
+            ],
+        });
+        let quoted = json!({"model": "clip-2.0", "prompt": "a red kite", "duration": "5"});
+        let foreign = json!({"model": "clip-2.0", "image_urls": ["asset://asset-of-another"]});
+        let avatar = json!({"url": "https://example.com/face.png", "name": "face"});
+        let both = json!({"group": {"name": "faces"}, "group_id": "group-1", "assets": [avatar]});
+        let mut about = About::new("clip", env!("CARGO_PKG_VERSION"));
+        for model in video::params::Model::ALL {
+            about = about.model(Model::new(model.id()).serves(VIDEOS)).price_key(model.id());
+        }
+        about
+            .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme(names::SCHEME))
+            .model(Model::new(AVATAR_MODEL).serves(AVATARS))
+            .price_key(AVATAR_MODEL)
+            .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
+            .provider(video::provider::NAME)
+            .provider(avatar::provider::NAME)
+            .self_test(VIDEOS, text, Verdict::Accepted)
+            .self_test(VIDEOS, frames, Verdict::Accepted)
+            .self_test(VIDEOS, quoted, Verdict::Refused)
+            .self_test(VIDEOS, foreign, Verdict::Refused)
+            .self_test(AVATARS, avatar, Verdict::Accepted)
+            .self_test(AVATARS, both, Verdict::Refused)
+    }
+}
+
+impl Jobs for Clip {
+    type State = State;
+
+    fn submit(cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+        if request.surface == AVATARS {
+            return avatar::submit::submit(cx, &request).map(|accepted| accepted_as(accepted, State::Avatar));
+        }
+        video::submit::submit(&request).map(|accepted| accepted_as(accepted, State::Video))
+    }
+
+    fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
+        match state {
+            State::Video(state) => step_as(video::advance::step(cx, state, event), State::Video),
+            State::Avatar(state) => step_as(avatar::advance::step(cx, state, event), State::Avatar),
+        }
+    }
+}
+
+fn accepted_as<S>(accepted: Accepted<S>, state: impl FnOnce(S) -> State) -> Accepted<State> {
+    Accepted {
+        model: accepted.model,
+        charge: accepted.charge,
+        stage: accepted.stage,
+        progress: accepted.progress,
+        expected: accepted.expected,
+        state: accepted.state.map(state),
+        brief: accepted.brief,
+        doomed: accepted.doomed,
+    }
+}
+
+fn step_as<S>(step: Step<S>, state: impl FnOnce(S) -> State) -> Step<State> {
+    Step {
+        state: state(step.state),
+        stage: step.stage,
+        progress: step.progress,
+        view: step.view,
+        next: step.next,
+    }
+}
+
+gatehouse_sdk::export_family!(Clip: jobs);

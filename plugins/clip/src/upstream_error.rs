@@ -1,0 +1,243 @@
+//! What the provider's error codes mean, on both planes and inside a task. Codes are compared, texts never are.
+//!
+//! A refusal of the request or by moderation is the client's to read; whatever concerns the operator's account, the
+//! provider's names or its servers goes to the operator's log.
+
+use gatehouse_sdk::{Failure, Reply, log};
+use serde::Deserialize;
+
+/// Characters of the provider's text that a client reads.
+const MAX_SHOWN: usize = 400;
+
+/// An error as both planes write it, but for the case of its fields.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct UpstreamError {
+    #[serde(default, alias = "Code")]
+    pub(crate) code: String,
+    #[serde(default, alias = "Message")]
+    pub(crate) message: String,
+    #[serde(default)]
+    param: Option<String>,
+}
+
+/// Whose an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// Too many requests; nothing was done.
+    Busy,
+    /// The operator's account, key or configuration.
+    Account,
+    Moderation,
+    /// The request, in the provider's judgement.
+    Request,
+    /// The provider itself.
+    Provider,
+}
+
+/// Beginnings of codes about the operator's account (reference 4.5 and 5.1).
+const ACCOUNT: &[&str] = &[
+    "AccessDenied",
+    "AccountOverdue",
+    "AuthenticationError",
+    "AuthFailure",
+    "InvalidAccessKey",
+    "InvalidActionOrVersion",
+    "InvalidAuthorization",
+    "InvalidCredential",
+    "InvalidEndpointOrModel",
+    "InvalidSecurityToken",
+    "InvalidTimestamp",
+    "MissingAuthenticationToken",
+    "ModelNotOpen",
+    "Forbidden",
+    "OperationDenied",
+    "SignatureDoesNotMatch",
+    "SubscriptionRequired",
+    "Unauthorized",
+];
+/// Beginnings of codes about the rate of requests.
+const BUSY: &[&str] = &[
+    "FlowLimitExceeded",
+    "ModelAccountRpmRateLimitExceeded",
+    "ModelLoadingError",
+    "QuotaExceeded",
+    "RateLimitExceeded",
+    "RequestLimitExceeded",
+    "ServerOverloaded",
+    "Throttling",
+    "TooManyRequests",
+];
+/// Beginnings of codes about the request.
+const REQUEST: &[&str] =
+    &["InvalidParameter", "MissingParameter", "OutofContextError", "ResourceNotFound", "NotFound"];
+const SENSITIVE: &str = "SensitiveContentDetected";
+
+impl UpstreamError {
+    /// Out of `{"error": {...}}`.
+    pub(crate) fn of(reply: &Reply) -> Self {
+        #[derive(Deserialize)]
+        struct Body {
+            error: UpstreamError,
+        }
+        reply.json::<Body>().map(|body| body.error).unwrap_or_default()
+    }
+
+    /// An answer that is no error and still of no use.
+    pub(crate) fn unreadable(reason: &str) -> Self {
+        Self { message: reason.to_owned(), ..Self::default() }
+    }
+
+    /// By the code, and without a known one by the status.
+    pub(crate) fn kind(&self, status: u16) -> ErrorKind {
+        let begins = |table: &[&str]| table.iter().any(|start| self.code.starts_with(start));
+        if self.code.contains(SENSITIVE) {
+            return ErrorKind::Moderation;
+        }
+        match status {
+            _ if begins(BUSY) => ErrorKind::Busy,
+            _ if begins(ACCOUNT) => ErrorKind::Account,
+            429 => ErrorKind::Busy,
+            401..=403 => ErrorKind::Account,
+            500.. => ErrorKind::Provider,
+            _ if begins(REQUEST) => ErrorKind::Request,
+            // A refusal of the body in words of its own; HTML and other pages have no code.
+            400 | 413 | 422 if !self.code.is_empty() => ErrorKind::Request,
+            _ => ErrorKind::Provider,
+        }
+    }
+
+    /// The failure a client reads. `what` is the thing that was to be made; `names` are replaced in the provider's
+    /// words.
+    pub(crate) fn failure(&self, kind: ErrorKind, what: &str, names: &[(&str, &str)]) -> Failure {
+        match kind {
+            ErrorKind::Moderation => Failure::moderation(moderated(&self.code)),
+            ErrorKind::Request => Failure::request(self.words(names)),
+            ErrorKind::Account | ErrorKind::Busy => unavailable(),
+            ErrorKind::Provider => Failure::upstream(format!("the upstream failed to {what}")),
+        }
+    }
+
+    /// The provider's words about the request, without its request id.
+    pub(crate) fn words(&self, names: &[(&str, &str)]) -> String {
+        let text = ["Request id:", "request id:", "Request ID:"]
+            .iter()
+            .filter_map(|mark| self.message.find(mark))
+            .min()
+            .map_or(self.message.as_str(), |at| &self.message[..at]);
+        let mut text: String = text.trim_end_matches([' ', '.', ',', '(']).chars().take(MAX_SHOWN).collect();
+        for (theirs, ours) in names {
+            text = text.replace(theirs, ours);
+        }
+        let text = if text.is_empty() { "the upstream refused the request".to_owned() } else { text };
+        match &self.param {
+            Some(param) if !param.is_empty() && !text.contains(param.as_str()) => {
+                format!("{text} (at {param})")
+            }
+            _ => text,
+        }
+    }
+
+    /// For the operator.
+    pub(crate) fn log(&self, what: &str, status: u16) {
+        let status = status.to_string();
+        let fields = [("status", status.as_str()), ("code", &self.code), ("reason", &self.message)];
+        log::error(what, &fields);
+    }
+}
+
+/// The operator's account was refused, as a client reads it.
+pub(crate) fn unavailable() -> Failure {
+    Failure::upstream("No available upstream, please retry later")
+}
+
+/// `OutputVideoSensitiveContentDetected.PolicyViolation` in words.
+fn moderated(code: &str) -> String {
+    let (head, detail) = code.split_once('.').unwrap_or((code, ""));
+    let what = match head.strip_suffix(SENSITIVE).unwrap_or(head) {
+        "InputText" => "the prompt was stopped by input moderation",
+        "InputImage" => "an image was stopped by input moderation",
+        "InputVideo" => "a reference video was stopped by input moderation",
+        "InputAudio" => "a reference audio was stopped by input moderation",
+        "OutputVideo" => "the generated video was stopped by output moderation",
+        "OutputAudio" => "the generated audio was stopped by output moderation",
+        _ => "the request was stopped by moderation",
+    };
+    match detail {
+        "PrivacyInformation" => format!("{what}: it may show a real person"),
+        "PolicyViolation" => format!("{what}: it may violate a policy, such as a copyright"),
+        _ => what.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: &str, message: &str) -> UpstreamError {
+        UpstreamError { code: code.to_owned(), message: message.to_owned(), param: None }
+    }
+
+    #[test]
+    fn every_code_of_the_table_has_an_owner() {
+        for (status, code, kind) in [
+            (400, "MissingParameter", ErrorKind::Request),
+            (400, "InvalidParameter", ErrorKind::Request),
+            (400, "InvalidParameter.UnsupportedImageFormat", ErrorKind::Request),
+            (401, "AuthenticationError", ErrorKind::Account),
+            (403, "AccountOverdueError", ErrorKind::Account),
+            (403, "AccessDenied", ErrorKind::Account),
+            (404, "InvalidEndpointOrModel.NotFound", ErrorKind::Account),
+            (404, "ModelNotOpen", ErrorKind::Account),
+            (429, "RateLimitExceeded.EndpointRPMExceeded", ErrorKind::Busy),
+            (429, "ModelAccountRpmRateLimitExceeded", ErrorKind::Busy),
+            (429, "QuotaExceeded", ErrorKind::Busy),
+            (429, "ServerOverloaded", ErrorKind::Busy),
+            (429, "ModelLoadingError", ErrorKind::Busy),
+            (429, "", ErrorKind::Busy),
+            (400, "InputTextSensitiveContentDetected", ErrorKind::Moderation),
+            (400, "InputImageSensitiveContentDetected.PrivacyInformation", ErrorKind::Moderation),
+            (200, "OutputAudioSensitiveContentDetected.PolicyViolation", ErrorKind::Moderation),
+            (500, "InternalServiceError", ErrorKind::Provider),
+            (503, "", ErrorKind::Provider),
+            (400, "", ErrorKind::Provider),
+            (404, "", ErrorKind::Provider),
+            (200, "SubscriptionRequired", ErrorKind::Account),
+            (200, "InvalidParameter.URL", ErrorKind::Request),
+            (200, "NotFound.Group", ErrorKind::Request),
+            (200, "InternalError", ErrorKind::Provider),
+        ] {
+            assert_eq!(error(code, "").kind(status), kind, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn clients_read_the_reason_without_the_providers_names() {
+        let long = error("InvalidParameter", "the model big-1 has no 4k. Request id: 0217abc");
+        assert_eq!(long.words(&[("big-1", "clip-2.0")]), "the model clip-2.0 has no 4k");
+        let located =
+            UpstreamError { param: Some("content[1]".to_owned()), ..error("InvalidParameter", "too small") };
+        assert_eq!(located.words(&[]), "too small (at content[1])");
+        assert_eq!(error("InvalidParameter", "").words(&[]), "the upstream refused the request");
+        assert_eq!(error("InvalidParameter", &"x".repeat(500)).words(&[]).len(), 400);
+    }
+
+    #[test]
+    fn moderation_says_what_was_stopped() {
+        for (code, expected) in [
+            ("InputTextSensitiveContentDetected", "the prompt was stopped by input moderation"),
+            (
+                "InputImageSensitiveContentDetected.PrivacyInformation",
+                "an image was stopped by input moderation: it may show a real person",
+            ),
+            ("InputVideoSensitiveContentDetected", "a reference video was stopped by input moderation"),
+            (
+                "OutputVideoSensitiveContentDetected.PolicyViolation",
+                "the generated video was stopped by output moderation: it may violate a policy, such as a copyright",
+            ),
+            ("OutputAudioSensitiveContentDetected", "the generated audio was stopped by output moderation"),
+            ("SensitiveContentDetected", "the request was stopped by moderation"),
+        ] {
+            assert_eq!(moderated(code), expected);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The data plane: the call that makes a video, and what the answers mean.
+//!
+//! Every default is sent, because the provider's own differ by model. `execution_expires_after` is the shortest the
+//! provider takes: past the gateway's own deadline a video is of no use.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Call, Context, Failure, Reply};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::upstream_error::{ErrorKind, UpstreamError, unavailable};
+use crate::video::media::Kind;
+use crate::video::params::Model;
+use crate::video::request::{Prompt, Reference, VideoRequest};
+
+/// Its name in the operator's configuration.
+pub(crate) const NAME: &str = "ark";
+const TASKS: &str = "/contents/generations/tasks";
+/// What an upstream failure failed to do.
+const MAKE: &str = "generate the video";
+/// Time for one poll.
+const POLL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for a submission, which may carry nine images.
+const SUBMIT_TIMEOUT: Duration = Duration::from_secs(180);
+/// Seconds; the least of the provider's range.
+const EXPIRES_AFTER: u32 = 3600;
+
+/// The provider's name of a model.
+fn upstream_model(cx: &Context, model: Model) -> &str {
+    cx.settings["models"][model.id()].as_str().unwrap_or_else(|| model.upstream())
+}
+
+/// The call that submits `request`.
+pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
+    let body = Value::Object(body(cx, request));
+    Call::post(NAME, TASKS).json(&body).affinity(request.account.clone()).once().timeout(SUBMIT_TIMEOUT)
+}
+
+fn body(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
+    let text = request.prompt.as_ref().map(|prompt| match prompt {
+        Prompt::Text(text) => text.clone(),
+        Prompt::Blob(blob) => format!("{blob}:text"),
+        Prompt::Brief => String::new(),
+    });
+    let text = text.map(|text| json!({"type": "text", "text": text}));
+    let content: Vec<_> = text.into_iter().chain(request.references.iter().map(item)).collect();
+    let fields = [
+        ("model", json!(upstream_model(cx, request.model))),
+        ("content", json!(content)),
+        ("resolution", json!(request.resolution)),
+        ("ratio", json!(request.size)),
+        ("duration", json!(request.duration)),
+        ("generate_audio", json!(request.generate_audio)),
+        ("return_last_frame", json!(request.return_last_frame)),
+        ("watermark", json!(false)),
+        ("execution_expires_after", json!(EXPIRES_AFTER)),
+    ];
+    let mut body: Map<_, _> = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    if let Some(seed) = request.seed {
+        body.insert("seed".to_owned(), json!(seed));
+    }
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), json!(request.tools));
+    }
+    body
+}
+
+fn item(reference: &Reference) -> Value {
+    let kind = match reference.kind {
+        Kind::Image => "image_url",
+        Kind::Video => "video_url",
+        Kind::Audio => "audio_url",
+    };
+    json!({"type": kind, kind: {"url": reference.source}, "role": reference.role})
+}
+
+/// The outcome of a submission.
+pub(crate) enum Submitted {
+    Accepted(String),
+    /// It was not accepted, and may be later.
+    Busy,
+    Failed(Failure),
+}
+
+pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted {
+    #[derive(Deserialize)]
+    struct Accepted {
+        id: String,
+    }
+
+    if reply.is_success() {
+        return match reply.json::<Accepted>() {
+            Ok(Accepted { id }) if is_id(&id) => Submitted::Accepted(id),
+            Ok(_) => without_task(reply.status, "the id is none"),
+            Err(error) => without_task(reply.status, &error.to_string()),
+        };
+    }
+    let error = UpstreamError::of(reply);
+    let kind = error.kind(reply.status);
+    if kind == ErrorKind::Busy {
+        return Submitted::Busy;
+    }
+    error.log("a submission failed", reply.status);
+    Submitted::Failed(error.failure(kind, MAKE, &names(cx, model)))
+}
+
+/// The provider's names with those a client knows.
+fn names(cx: &Context, model: Model) -> [(&str, &'static str); 1] {
+    [(upstream_model(cx, model), model.id())]
+}
+
+/// It stands in paths.
+fn is_id(id: &str) -> bool {
+    (1..=128).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+/// The answer names no task, so there is nothing to poll.
+fn without_task(status: u16, reason: &str) -> Submitted {
+    UpstreamError::unreadable(reason).log("a submission was answered without a task", status);
+    Submitted::Failed(failed())
+}
+
+/// The provider failed.
+pub(crate) fn failed() -> Failure {
+    Failure::upstream(format!("the upstream failed to {MAKE}"))
+}
+
+/// The call that asks for a task.
+pub(crate) fn poll(id: &str) -> Call {
+    Call::get(NAME, format!("{TASKS}/{id}")).timeout(POLL_TIMEOUT)
+}
+
+/// The call that takes a task out of the queue. To repeat it is harmless: what is gone stays gone.
+pub(crate) fn stop(id: &str) -> Call {
+    Call::new(NAME, "DELETE", format!("{TASKS}/{id}")).safe().timeout(POLL_TIMEOUT)
+}
+
+/// The answer to a poll.
+pub(crate) enum Polled {
+    Queued,
+    Running,
+    Ready(Ready),
+    /// The provider does not know the task, or not yet.
+    Missing,
+    /// Asked too often.
+    Busy,
+    /// Unreadable, with the reason for the log.
+    Faulty(String),
+    Failed(Failure),
+}
+
+/// A finished task.
+pub(crate) struct Ready {
+    pub(crate) video: String,
+    pub(crate) last_frame: Option<String>,
+    /// What follow-ups may want to know.
+    pub(crate) private: Value,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    status: String,
+    #[serde(default)]
+    content: Content,
+    error: Option<UpstreamError>,
+    model: Option<String>,
+    seed: Option<i64>,
+    usage: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Content {
+    video_url: Option<String>,
+    last_frame_url: Option<String>,
+}
+
+pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled {
+    if reply.is_success() {
+        return match reply.json::<Answer>() {
+            Ok(answer) => answer.meaning(cx, model),
+            Err(error) => Polled::Faulty(error.to_string()),
+        };
+    }
+    let error = UpstreamError::of(reply);
+    match error.kind(reply.status) {
+        ErrorKind::Busy => Polled::Busy,
+        ErrorKind::Account if reply.status != 404 => {
+            error.log("the provider refused the operator's account", reply.status);
+            Polled::Failed(unavailable())
+        }
+        _ if reply.status == 404 => Polled::Missing,
+        _ => Polled::Faulty(format!("HTTP {}: {} {}", reply.status, error.code, error.message)),
+    }
+}
+
+impl Answer {
+    fn meaning(self, cx: &Context, model: Model) -> Polled {
+        match self.status.as_str() {
+            "queued" => Polled::Queued,
+            "succeeded" => match self.content.video_url.filter(|url| is_url(url)) {
+                Some(video) => Polled::Ready(Ready {
+                    video,
+                    last_frame: self.content.last_frame_url.filter(|url| is_url(url)),
+                    private: json!({"model": self.model, "seed": self.seed, "usage": self.usage}),
+                }),
+                None => Polled::Faulty("succeeded without a URL in content.video_url".to_owned()),
+            },
+            "failed" => {
+                let error = self.error.unwrap_or_default();
+                let kind = match error.kind(200) {
+                    // Nothing is asked again: the task has ended.
+                    ErrorKind::Busy => ErrorKind::Provider,
+                    kind => kind,
+                };
+                error.log("the provider failed a task", 200);
+                Polled::Failed(error.failure(kind, MAKE, &names(cx, model)))
+            }
+            "expired" => Polled::Failed(Failure::upstream("the upstream did not finish the video in time")),
+            "cancelled" => Polled::Failed(Failure::upstream("the video was cancelled at the upstream")),
+            // "running", and whatever newer words mean: the host's deadline ends what never ends.
+            _ => Polled::Running,
+        }
+    }
+}
+
+/// Whether the text is a URL; the host checks whose it is.
+fn is_url(text: &str) -> bool {
+    let http = text.starts_with("https://") || text.starts_with("http://");
+    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
+}

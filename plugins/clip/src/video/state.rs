@@ -1,0 +1,54 @@
+//! The state of a video task, kept as JSON between its steps.
+
+use gatehouse_sdk::UnixMs;
+use serde::{Deserialize, Serialize};
+
+use crate::video::params::Model;
+use crate::video::request::VideoRequest;
+
+/// The state of a video task.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VideoState {
+    /// Accepted; the references may be probed.
+    Accepted(VideoRequest),
+    /// The submission is sent, or waits for the next try.
+    Sending(Sending),
+    /// The provider has accepted it.
+    Running(Job),
+    /// The provider is asked to drop it from its queue.
+    Stopping(Job),
+}
+
+/// A submission.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sending {
+    pub(crate) request: VideoRequest,
+    /// Tries in a row that the provider did not accept.
+    pub(crate) rests: u32,
+    /// Since when the provider is unreachable.
+    pub(crate) unreachable: Option<UnixMs>,
+    /// Waits until then; `None` while the call is sent.
+    pub(crate) until: Option<UnixMs>,
+}
+
+/// A task the provider has accepted.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    pub(crate) id: String,
+    pub(crate) model: Model,
+    pub(crate) return_last_frame: bool,
+    /// When the provider accepted it.
+    pub(crate) since: UnixMs,
+    /// When to poll next.
+    pub(crate) wake: UnixMs,
+    /// The provider works on it; it cannot be stopped any more.
+    pub(crate) is_running: bool,
+    pub(crate) progress: u8,
+    pub(crate) faults: u32,
+    pub(crate) misses: u32,
+    pub(crate) losses: u32,
+    /// The last frame of a result that was handed to the host.
+    pub(crate) last_frame: Option<String>,
+    /// The last frame could not be copied: the video goes without it.
+    pub(crate) without_frame: bool,
+}

@@ -1,0 +1,116 @@
+//! The parameters of motion-2.6.
+
+use garde::Validate;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::words::{MAX_SEED, Ratio};
+use crate::sources;
+
+/// Height of the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(crate) enum Resolution {
+    #[default]
+    #[serde(rename = "720p")]
+    P720,
+    #[serde(rename = "1080p")]
+    P1080,
+}
+
+/// How many shots there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Shots {
+    Single,
+    Multi,
+}
+
+/// An effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Template {
+    Squish,
+    Rotation,
+    Poke,
+    Inflate,
+    Dissolve,
+    Melt,
+    Icecream,
+    Flying,
+    Carousel,
+    Singleheart,
+    Dance1,
+    Dance2,
+}
+
+impl Template {
+    /// As clients and the provider write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Squish => "squish",
+            Self::Rotation => "rotation",
+            Self::Poke => "poke",
+            Self::Inflate => "inflate",
+            Self::Dissolve => "dissolve",
+            Self::Melt => "melt",
+            Self::Icecream => "icecream",
+            Self::Flying => "flying",
+            Self::Carousel => "carousel",
+            Self::Singleheart => "singleheart",
+            Self::Dance1 => "dance1",
+            Self::Dance2 => "dance2",
+        }
+    }
+}
+
+/// A video from a text, from an image, or an effect applied to an image.
+#[derive(Debug, Deserialize, JsonSchema, Validate)]
+#[schemars(rename = "Motion26")]
+pub(crate) struct Params {
+    /// Needed without an image; ignored with `template`.
+    #[garde(skip)]
+    pub(crate) prompt: Option<String>,
+    /// Exactly one image: a public http(s) URL or a `data:` URI. Makes it image-to-video.
+    #[garde(length(max = 1), inner(inner(custom(sources::check))))]
+    pub(crate) image_urls: Option<Vec<String>>,
+    /// What should not be seen.
+    #[garde(skip)]
+    pub(crate) negative_prompt: Option<String>,
+    /// `16:9` by default; without an image only.
+    #[garde(skip)]
+    pub(crate) aspect_ratio: Option<Ratio>,
+    /// `720p` by default.
+    #[garde(skip)]
+    pub(crate) resolution: Option<Resolution>,
+    /// Seconds: 5 (default), 10 or 15.
+    #[garde(custom(whole_shots))]
+    pub(crate) duration: Option<i64>,
+    /// The same seed gives a similar video.
+    #[garde(range(min = 0, max = MAX_SEED))]
+    pub(crate) seed: Option<i64>,
+    /// Let the provider improve the prompt.
+    #[garde(skip)]
+    pub(crate) prompt_extend: Option<bool>,
+    /// Generate matching audio.
+    #[garde(skip)]
+    pub(crate) audio: Option<bool>,
+    /// Sound to use, instead of `audio`: at most as long as the video.
+    #[garde(inner(custom(sources::check)))]
+    pub(crate) audio_url: Option<String>,
+    /// `single` or `multi`.
+    #[garde(skip)]
+    pub(crate) shot_type: Option<Shots>,
+    /// Add a mark that the video is generated.
+    #[garde(skip)]
+    pub(crate) watermark: Option<bool>,
+    /// An effect; needs the image.
+    #[garde(skip)]
+    pub(crate) template: Option<Template>,
+}
+
+fn whole_shots(seconds: &Option<i64>, (): &()) -> garde::Result {
+    match seconds {
+        None | Some(5 | 10 | 15) => Ok(()),
+        Some(_) => Err(garde::Error::new("expected 5, 10 or 15 (seconds)")),
+    }
+}

@@ -1,0 +1,225 @@
+//! The provider's protocol: submissions, polls, cancels, and the meaning of its answers.
+
+mod codes;
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Call, Context, Failure, Reply, log};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::request::{Mode, Model, VideoRequest};
+use codes::{Meaning, meaning};
+
+/// Its name in the operator's configuration.
+pub(crate) const NAME: &str = "dashscope";
+/// Time for one poll or cancel.
+const POLL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for a submission, which may carry an image.
+const SUBMIT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The operator's account was refused, as a client reads it.
+pub(crate) fn unavailable() -> Failure {
+    Failure::upstream("No available upstream, please retry later")
+}
+
+/// The provider failed.
+pub(crate) fn failed() -> Failure {
+    Failure::upstream("the upstream failed to generate the video")
+}
+
+/// The call that submits `request`.
+pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
+    let model = upstream_model(cx, request.model, request.mode);
+    let body = json!({"model": model, "input": request.input, "parameters": request.parameters});
+    Call::post(NAME, "/api/v1/services/aigc/video-generation/video-synthesis")
+        .header("x-dashscope-async", "enable")
+        .json(&body)
+        .once()
+        .timeout(SUBMIT_TIMEOUT)
+}
+
+/// The operator's choice, `upstream_models."<model>-<mode>"`, or the usual one.
+fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
+    let usual = match (model, mode) {
+        (Model::Motion26, Mode::Text) => "wan2.6-t2v",
+        (Model::Motion26, Mode::Image | Mode::Effects) => "wan2.6-i2v",
+        (Model::Motion27, Mode::Text) => "wan2.7-t2v",
+        (Model::Motion27, Mode::Image | Mode::Effects) => "wan2.7-i2v",
+    };
+    let chosen = cx.settings["upstream_models"][format!("{}-{}", model.id(), mode.name())].as_str();
+    chosen.filter(|chosen| !chosen.is_empty()).unwrap_or(usual).to_owned()
+}
+
+pub(crate) fn poll(id: &str) -> Call {
+    Call::get(NAME, format!("/api/v1/tasks/{id}")).timeout(POLL_TIMEOUT)
+}
+
+/// Only a task that waits can be cancelled; the answer for any other is 400.
+pub(crate) fn cancel(id: &str) -> Call {
+    Call::post(NAME, format!("/api/v1/tasks/{id}/cancel")).safe().timeout(POLL_TIMEOUT)
+}
+
+/// The outcome of a submission.
+pub(crate) enum Submitted {
+    /// With its id.
+    Accepted(String),
+    /// Too many requests; it was not accepted.
+    Busy,
+    Failed(Failure),
+}
+
+pub(crate) fn submitted(reply: &Reply) -> Submitted {
+    let answer = Answer::of(reply);
+    if let (200..300, Ok(Answer { output: Some(output), .. })) = (reply.status, &answer)
+        && let Some(id) = output.task_id.as_deref().filter(|id| is_id(id))
+    {
+        return Submitted::Accepted(id.to_owned());
+    }
+    let (code, message) = answer.as_ref().map_or(("", ""), Answer::reason);
+    match meaning(reply.status, code, message) {
+        Meaning::Busy => Submitted::Busy,
+        Meaning::Account => Submitted::Failed(account(reply.status, code, message)),
+        Meaning::Client(failure) => {
+            log::warn("the provider refused a submission", &fields(&reply.status.to_string(), code, message));
+            Submitted::Failed(failure)
+        }
+        Meaning::Other => {
+            log::error("a submission failed", &fields(&reply.status.to_string(), code, message));
+            Submitted::Failed(failed())
+        }
+    }
+}
+
+/// The answer to a poll.
+pub(crate) enum Polled {
+    Waiting,
+    Working,
+    Ready {
+        video: String,
+    },
+    /// The provider does not know the task, or not yet.
+    Missing,
+    /// Asked too often.
+    Busy,
+    /// Unreadable, with the reason for the log.
+    Faulty(String),
+    Failed(Failure),
+}
+
+pub(crate) fn polled(reply: &Reply) -> Polled {
+    let answer = match (reply.status, Answer::of(reply)) {
+        (200..300, Ok(Answer { output: Some(output), .. })) => return output.polled(),
+        (200..300, Ok(_)) => return Polled::Faulty("an answer without `output`".to_owned()),
+        (200..300, Err(error)) => return Polled::Faulty(error),
+        (_, answer) => answer.unwrap_or_default(),
+    };
+    let (code, message) = answer.reason();
+    match (reply.status, meaning(reply.status, code, message)) {
+        (404, _) => Polled::Missing,
+        (_, Meaning::Busy) => Polled::Busy,
+        (401 | 403, _) | (_, Meaning::Account) => Polled::Failed(account(reply.status, code, message)),
+        (status, _) => Polled::Faulty(format!("HTTP {status}: {code} {message}")),
+    }
+}
+
+/// What the provider answers to everything: `{request_id, output}` or `{request_id, code, message}`, in some places with the
+/// latter inside `error`.
+#[derive(Default, Deserialize)]
+struct Answer {
+    output: Option<Output>,
+    error: Option<Reason>,
+    #[serde(flatten)]
+    reason: Reason,
+}
+
+#[derive(Default, Deserialize)]
+struct Reason {
+    code: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    task_id: Option<String>,
+    task_status: Option<String>,
+    video_url: Option<String>,
+    #[serde(flatten)]
+    reason: Reason,
+}
+
+impl Answer {
+    fn of(reply: &Reply) -> Result<Self, String> {
+        let body: Value = reply.json().map_err(|error| error.to_string())?;
+        Self::deserialize(&body).map_err(|error| error.to_string())
+    }
+
+    fn reason(&self) -> (&str, &str) {
+        self.error.as_ref().unwrap_or(&self.reason).words()
+    }
+}
+
+impl Reason {
+    fn words(&self) -> (&str, &str) {
+        (self.code.as_deref().unwrap_or_default(), self.message.as_deref().unwrap_or_default())
+    }
+}
+
+impl Output {
+    fn polled(self) -> Polled {
+        match self.task_status.as_deref() {
+            Some("PENDING" | "SUSPENDED") => Polled::Waiting,
+            Some("SUCCEEDED") => match self.video_url {
+                Some(video) if is_url(&video) => Polled::Ready { video },
+                _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
+            },
+            Some("FAILED") => Polled::Failed(self.failure()),
+            Some("CANCELED") => {
+                log::warn("the provider cancelled a task", &[]);
+                Polled::Failed(failed())
+            }
+            Some("UNKNOWN") => Polled::Missing,
+            // "RUNNING", and whatever newer words mean: the host's deadline ends what never ends.
+            Some(_) => Polled::Working,
+            None => Polled::Faulty("an answer without `task_status`".to_owned()),
+        }
+    }
+
+    /// A failure comes with HTTP 200 and the reason inside.
+    fn failure(&self) -> Failure {
+        let (code, message) = self.reason.words();
+        match meaning(400, code, message) {
+            Meaning::Account => account(200, code, message),
+            Meaning::Client(failure) => {
+                log::warn("the provider failed a task", &fields("200", code, message));
+                failure
+            }
+            Meaning::Busy | Meaning::Other => {
+                log::warn("the provider failed a task", &fields("200", code, message));
+                failed()
+            }
+        }
+    }
+}
+
+/// The operator's account was refused.
+fn account(status: u16, code: &str, message: &str) -> Failure {
+    log::error("the provider refused the operator's account", &fields(&status.to_string(), code, message));
+    unavailable()
+}
+
+fn fields<'a>(status: &'a str, code: &'a str, message: &'a str) -> [(&'a str, &'a str); 3] {
+    [("status", status), ("code", code), ("message", message)]
+}
+
+/// Ids stand in paths.
+fn is_id(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=128).contains(&id.len()) && id.bytes().all(is_plain)
+}
+
+/// Whether the text is a URL; the host checks whose it is.
+fn is_url(text: &str) -> bool {
+    let http = text.starts_with("https://") || text.starts_with("http://");
+    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
+}

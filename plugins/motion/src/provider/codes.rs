@@ -1,0 +1,161 @@
+//! The provider's error codes. Messages for clients never name the operator's account, and speak of the client's fields.
+
+use gatehouse_sdk::Failure;
+
+/// Characters of the provider's explanation that a client reads.
+const SHOWN: usize = 300;
+
+/// What an error means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Meaning {
+    /// Too many requests, or too many tasks.
+    Busy,
+    /// The operator's account, key or model.
+    Account,
+    /// The client's request or media.
+    Client(Failure),
+    /// The provider itself.
+    Other,
+}
+
+/// The meaning of a code. The same one comes in several spellings, so dots, dashes, underscores and case do not count;
+/// without a known code the status decides.
+pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
+    let plain: String =
+        code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    let begins = |prefix: &str| plain.starts_with(prefix);
+    let moderation = |what: &str| Meaning::Client(Failure::moderation(what));
+    if begins("throttling") || status == 429 {
+        return Meaning::Busy;
+    }
+    let account = [
+        "invalidapikey",
+        "arrearage",
+        "accessdenied",
+        "modelaccessdenied",
+        "allocationquota",
+        "modelnotfound",
+    ];
+    if account.iter().any(|prefix| begins(prefix)) || matches!(status, 401..=403) {
+        return Meaning::Account;
+    }
+    if begins("invalidparameterdatainspection") {
+        return Meaning::Client(Failure::request(
+            "dependency unavailable: an image, video or sound of the request could not be fetched",
+        ));
+    }
+    if begins("datainspectionfailed") {
+        return moderation("the request or the generated video was stopped by content moderation");
+    }
+    if begins("ipinfringementsuspect") {
+        return moderation(
+            "the request or the generated video was stopped: suspected infringement of rights",
+        );
+    }
+    // An unknown model is the operator's setting, and comes as a parameter.
+    if begins("invalidparameter") && message.to_ascii_lowercase().contains("model not exist") {
+        return Meaning::Account;
+    }
+    if ["invalidparameter", "invalidurl", "invalidfile"].iter().any(|prefix| begins(prefix)) {
+        return Meaning::Client(Failure::request(explanation(code, message)));
+    }
+    Meaning::Other
+}
+
+/// The provider's words in terms of the client's fields.
+fn explanation(code: &str, message: &str) -> String {
+    let shown = if message.trim().is_empty() { code } else { message };
+    let mut text: String = shown.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
+    for (theirs, ours) in [
+        ("input.img_url", "image_urls[0]"),
+        ("img_url", "image_urls[0]"),
+        ("input.media", "image_urls, image_with_roles or video_urls"),
+        ("first_clip", "video_urls[0]"),
+        ("parameters.", ""),
+        ("input.", ""),
+    ] {
+        text = text.replace(theirs, ours);
+    }
+    format!("the upstream refused the request: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_sdk::Blame;
+
+    use super::*;
+
+    #[test]
+    fn codes_mean_the_same_in_every_spelling() {
+        let blame = |status, code, message| match meaning(status, code, message) {
+            Meaning::Client(failure) => Some(failure.blame),
+            _ => None,
+        };
+        for code in ["DataInspectionFailed", "data_inspection_failed", "DATA-INSPECTION-FAILED"] {
+            assert_eq!(blame(400, code, ""), Some(Blame::Moderation), "{code}");
+        }
+        assert_eq!(blame(400, "IPInfringementSuspect", ""), Some(Blame::Moderation));
+        let request = [
+            "InvalidParameter",
+            "InvalidParameter.DataInspection",
+            "InvalidURL",
+            "InvalidURL.ConnectionRefused",
+            "InvalidFile.Size",
+            "InvalidFile.Duration",
+            "InvalidFile.Format",
+            "InvalidFile.FPS",
+        ];
+        for code in request {
+            assert_eq!(blame(400, code, "bad"), Some(Blame::Request), "{code}");
+        }
+        let account = [
+            (401, "InvalidApiKey", ""),
+            (400, "Arrearage", ""),
+            (403, "AccessDenied", ""),
+            (403, "AccessDenied.Unpurchased", ""),
+            (400, "Model.AccessDenied", ""),
+            (403, "AllocationQuota.FreeTierOnly", ""),
+            (404, "ModelNotFound", ""),
+            (400, "InvalidParameter", "Model not exist."),
+            (401, "", ""),
+            (402, "", ""),
+            (403, "Anything", ""),
+        ];
+        for (status, code, message) in account {
+            assert_eq!(meaning(status, code, message), Meaning::Account, "{status} {code}");
+        }
+        let busy = [
+            (429, "Throttling.RateQuota"),
+            (429, "Throttling.AllocationQuota"),
+            (400, "Throttling"),
+            (429, ""),
+        ];
+        for (status, code) in busy {
+            assert_eq!(meaning(status, code, ""), Meaning::Busy, "{status} {code}");
+        }
+        for (status, code) in [
+            (500, "InternalError"),
+            (500, "InternalError.Timeout"),
+            (500, "InternalError.Algo.X"),
+            (502, ""),
+            (400, "Odd"),
+        ] {
+            assert_eq!(meaning(status, code, ""), Meaning::Other, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn explanations_speak_of_the_clients_fields() {
+        let text =
+            explanation("InvalidParameter", "input.img_url must not be empty; parameters.seed is too large");
+        assert_eq!(
+            text,
+            "the upstream refused the request: image_urls[0] must not be empty; seed is too large"
+        );
+        assert_eq!(explanation("InvalidURL", " "), "the upstream refused the request: InvalidURL");
+        assert_eq!(
+            explanation("X", &"a".repeat(1000)).len(),
+            "the upstream refused the request: ".len() + SHOWN
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! A checked request: what goes to the provider, with every default of the specification written out. Part of the task's
+//! state until the provider has accepted it.
+
+mod motion26;
+mod motion27;
+
+use gatehouse_sdk::params::{came, read};
+use gatehouse_sdk::{Charge, InvalidParam, Submission};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::media_rules::Check;
+
+/// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
+const MAX_BYTES: usize = 60 * 1024;
+
+/// The spec's default for both models.
+const SECONDS: i64 = 5;
+
+/// The two models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Model {
+    #[serde(rename = "motion-2.6")]
+    Motion26,
+    #[serde(rename = "motion-2.7")]
+    Motion27,
+}
+
+impl Model {
+    /// The id clients use, which is its price key too.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Motion26 => "motion-2.6",
+            Self::Motion27 => "motion-2.7",
+        }
+    }
+}
+
+/// What a video is made from. The provider has a model for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Text,
+    Image,
+    Effects,
+}
+
+impl Mode {
+    /// As in the keys of the settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Image => "image",
+            Self::Effects => "effects",
+        }
+    }
+}
+
+/// What is sent to the provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VideoRequest {
+    pub(crate) model: Model,
+    pub(crate) mode: Mode,
+    pub(crate) input: Map<String, Value>,
+    pub(crate) parameters: Map<String, Value>,
+    pub(crate) seconds: u32,
+    /// Whether it is 1080 pixels high, for the price.
+    is_1080: bool,
+    /// What must be looked at first.
+    pub(crate) check: Option<Check>,
+}
+
+impl VideoRequest {
+    /// Reads a request's body.
+    pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
+        let body = &request.body;
+        if !body.is_object() {
+            return Err(InvalidParam::at(None, format!("expected a JSON object, got {}", came(Some(body)))));
+        }
+        let video = match Model::deserialize(&body["model"]) {
+            Ok(Model::Motion26) => motion26::request(read(body)?, &request.blobs)?,
+            Ok(Model::Motion27) => motion27::request(read(body)?, &request.blobs)?,
+            Err(_) => {
+                let problem =
+                    format!("expected `motion-2.6` or `motion-2.7`, got {}", came(body.get("model")));
+                return Err(InvalidParam::at(Some("model"), problem));
+            }
+        };
+        video.check_size().map(|()| video)
+    }
+
+    /// Billed per second and resolution (spec); the resolution's own price is the operator's choice.
+    pub(crate) fn charge(&self) -> Charge {
+        let model = self.model.id();
+        let resolution = if self.is_1080 { "1080p" } else { "720p" };
+        Charge::keys([format!("{model}@{resolution}"), model.to_owned()]).times(self.seconds)
+    }
+
+    /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and
+    /// small inline files.
+    fn check_size(&self) -> Result<(), InvalidParam> {
+        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
+        if bytes <= MAX_BYTES {
+            return Ok(());
+        }
+        let problem = format!(
+            "expected texts and URLs of at most {MAX_BYTES} bytes together (large files do not count), got {bytes}"
+        );
+        Err(InvalidParam::at(None, problem))
+    }
+}
+
+/// Writes the fields that are there.
+fn put(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        object.insert(name.to_owned(), value.into());
+    }
+}
+
+/// A rule's range says that it fits.
+fn whole_seconds(duration: Option<i64>) -> u32 {
+    u32::try_from(duration.unwrap_or(SECONDS)).unwrap_or(u32::MAX)
+}
+
+/// A prompt where there is nothing else to make a video from.
+fn needed(prompt: Option<&str>) -> Result<(), InvalidParam> {
+    if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
+        return Ok(());
+    }
+    let came = came(prompt.map(|prompt| json!(prompt)).as_ref());
+    Err(InvalidParam::at(Some("prompt"), format!("expected a text that is not blank, got {came}")))
+}
+
+/// A field that must not be there because of another one.
+fn conflict(field: &str, other: &str, value: &Value) -> InvalidParam {
+    let problem = format!("expected nothing together with `{other}`, got {}", came(Some(value)));
+    InvalidParam::at(Some(field), problem)
+}
+
+/// The same for a list.
+fn list_conflict(field: &str, other: &str, length: usize) -> InvalidParam {
+    conflict(field, other, &json!(vec![Value::Null; length]))
+}

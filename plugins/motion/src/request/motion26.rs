@@ -1,0 +1,92 @@
+//! A request for motion-2.6.
+
+use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
+use serde_json::Map;
+
+use super::{Mode, Model, VideoRequest, needed, put, whole_seconds};
+use crate::media_rules::{Check, Rule};
+use crate::params::{Params26, Ratio, Resolution26 as Resolution, Shots};
+use crate::sources;
+
+pub(super) fn request(params: Params26, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
+    let image = params.image_urls.and_then(|urls| urls.into_iter().next());
+    let mode = match (&image, params.template) {
+        (None, Some(template)) => {
+            let problem = format!("expected one image for the template `{}`, got nothing", template.name());
+            return Err(InvalidParam::at(Some("image_urls"), problem));
+        }
+        (None, None) => Mode::Text,
+        (Some(_), None) => Mode::Image,
+        (Some(_), Some(_)) => Mode::Effects,
+    };
+    let ratio = params.aspect_ratio.unwrap_or_default();
+    if mode != Mode::Text && ratio != Ratio::default() {
+        let problem =
+            format!("not supported with an image, whose ratio the video has; got \"{}\"", ratio.name());
+        return Err(InvalidParam::at(Some("aspect_ratio"), problem));
+    }
+    let resolution = params.resolution.unwrap_or_default();
+    let seconds = whole_seconds(params.duration);
+
+    let (mut input, mut parameters) = (Map::new(), Map::new());
+    if mode == Mode::Text {
+        needed(params.prompt.as_deref())?;
+        put(&mut parameters, "size", Some(frame_size(ratio, resolution)));
+    } else {
+        let height = if resolution == Resolution::P1080 { "1080P" } else { "720P" };
+        put(&mut parameters, "resolution", Some(height));
+    }
+    // An effect has no words: they are ignored (spec), and so is what is done with them.
+    if mode != Mode::Effects {
+        put(&mut input, "prompt", params.prompt);
+        put(&mut input, "negative_prompt", params.negative_prompt);
+        put(&mut parameters, "prompt_extend", params.prompt_extend);
+        put(&mut parameters, "shot_type", params.shot_type.map(shot_type));
+    }
+    if let Some(image) = image {
+        let (image, _) = sources::settle("image_urls[0]", image, MediaKind::Image, blobs)?;
+        put(&mut input, "img_url", Some(image));
+    }
+    put(&mut input, "template", params.template.map(|template| template.name()));
+    put(&mut parameters, "duration", Some(seconds));
+    put(&mut parameters, "watermark", params.watermark);
+    put(&mut parameters, "seed", params.seed);
+    let check = match params.audio_url {
+        Some(source) => sound(source, seconds, blobs)?.inspect(|check| {
+            put(&mut input, "audio_url", Some(check.source.as_str()));
+        }),
+        None => {
+            put(&mut parameters, "audio", params.audio);
+            None
+        }
+    };
+    // What the host knows already has been checked.
+    let check = check.filter(|check| !check.source.starts_with("blob:"));
+    let is_1080 = resolution == Resolution::P1080;
+    Ok(VideoRequest { model: Model::Motion26, mode, input, parameters, seconds, is_1080, check })
+}
+
+fn sound(source: String, seconds: u32, blobs: &[Facts]) -> Result<Option<Check>, InvalidParam> {
+    let (source, facts) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
+    let check = Check { source, rule: Rule::Sound, seconds };
+    facts.map_or(Ok(()), |facts| check.apply(facts)).map(|()| Some(check))
+}
+
+fn shot_type(shots: Shots) -> &'static str {
+    match shots {
+        Shots::Single => "single",
+        Shots::Multi => "multi",
+    }
+}
+
+/// The spec's table of frame sizes, as the provider writes them.
+fn frame_size(ratio: Ratio, resolution: Resolution) -> &'static str {
+    let (small, large) = match ratio {
+        Ratio::Wide => ("1280*720", "1920*1080"),
+        Ratio::Tall => ("720*1280", "1080*1920"),
+        Ratio::Square => ("960*960", "1440*1440"),
+        Ratio::Landscape => ("1088*832", "1632*1248"),
+        Ratio::Portrait => ("832*1088", "1248*1632"),
+    };
+    if resolution == Resolution::P1080 { large } else { small }
+}

@@ -1,0 +1,183 @@
+//! Every fault of the simulated data plane, and the task's outcome for the client.
+//!
+//! Whatever the provider does, a failed task costs nothing. Its reason never shows the operator's account, a secret or the
+//! provider's names, and never blames the client for a provider's failure. What may have been accepted is never sent again.
+
+use futures_util::future::join_all;
+use gatehouse_harness::{run, until};
+use gatehouse_sandbox::ark::faults::{MARKERS, Target};
+use serde_json::{Value, json};
+
+use super::text;
+use crate::{TestGateway, film_of};
+
+/// Completed, or failed with this `error.type` and these words in the message.
+type End = Result<(), (&'static str, &'static str)>;
+
+const UNAVAILABLE: End = Err(("upstream_error", "No available upstream, please retry later"));
+const FAILED: End = Err(("upstream_error", "the upstream failed to generate the video"));
+const LOST: End = Err(("upstream_error", "please submit the task again"));
+const NO_COPY: End = Err(("upstream_error", "the finished video could not be fetched"));
+const MODERATION: &str = "content_policy_violation";
+
+/// The marker, the outcome, and how often the provider saw the creation.
+const FAULTS: &[(&str, End, usize)] = &[
+    ("[[401]]", UNAVAILABLE, 1),
+    ("[[403-overdue]]", UNAVAILABLE, 1),
+    ("[[403]]", UNAVAILABLE, 1),
+    ("[[404-model]]", UNAVAILABLE, 1),
+    ("[[404-endpoint]]", UNAVAILABLE, 1),
+    ("[[400]]", Err(("invalid_request_error", "The parameter content is not valid")), 1),
+    ("[[moderated-text]]", Err((MODERATION, "the prompt was stopped by input moderation")), 1),
+    ("[[moderated-image]]", Err((MODERATION, "an image was stopped by input moderation")), 1),
+    ("[[moderated-face]]", Err((MODERATION, "it may show a real person")), 1),
+    ("[[moderated-policy]]", Err((MODERATION, "it may violate a policy")), 1),
+    ("[[moderated-video]]", Err((MODERATION, "a reference video was stopped by input moderation")), 1),
+    ("[[429:2]]", Ok(()), 3),
+    ("[[429-model:1]]", Ok(()), 2),
+    ("[[429-quota:1]]", Ok(()), 2),
+    ("[[429-overloaded:1]]", Ok(()), 2),
+    ("[[429-loading:1]]", Ok(()), 2),
+    ("[[500]]", FAILED, 1),
+    ("[[503-html]]", FAILED, 1),
+    ("[[submit-reset]]", LOST, 0),
+    ("[[garbage-submit]]", FAILED, 1),
+    ("[[submit-cut]]", LOST, 1),
+    ("[[slow:300]]", Ok(()), 1),
+    ("[[first-poll-404:3]]", Ok(()), 1),
+    ("[[first-poll-404:9]]", FAILED, 1),
+    ("[[poll-500:3]]", Ok(()), 1),
+    ("[[poll-500:20]]", FAILED, 1),
+    ("[[poll-429:3]]", Ok(()), 1),
+    ("[[poll-401]]", UNAVAILABLE, 1),
+    ("[[malformed-json]]", Ok(()), 1),
+    ("[[unknown-status]]", Ok(()), 1),
+    ("[[moderated-output]]", Err((MODERATION, "the generated video was stopped by output moderation")), 1),
+    ("[[moderated-output-policy]]", Err((MODERATION, "it may violate a policy")), 1),
+    ("[[moderated-audio]]", Err((MODERATION, "the generated audio was stopped by output moderation")), 1),
+    ("[[error]]", FAILED, 1),
+    ("[[expired]]", Err(("upstream_error", "did not finish the video in time")), 1),
+    ("[[cancelled]]", Err(("upstream_error", "was cancelled at the upstream")), 1),
+    ("[[no-last-frame]]", Ok(()), 1),
+    ("[[dead-frame]]", Ok(()), 1),
+    ("[[dead-link]]", NO_COPY, 1),
+    ("[[foreign-link]]", NO_COPY, 1),
+    ("[[private-link]]", NO_COPY, 1),
+    ("[[wrong-type]]", NO_COPY, 1),
+    ("[[delivery-503]]", Ok(()), 1),
+];
+
+/// Faults that only the time limit ends, and those of the control plane.
+const OTHERS: [&str; 5] = ["never-ready", "always-queued", "submit-hang", "no-plan", "reject"];
+
+/// Words that would reveal the provider or the operator's account to a client.
+const SECRETS: &[&str] = &[
+    "sandbox-key",
+    "Bearer",
+    "127.0.0.1",
+    "doubao",
+    "seedance",
+    "volc",
+    "2100000001",
+    "Request id",
+    "169.254",
+];
+
+#[test]
+fn the_table_lists_every_fault_of_the_provider() {
+    for marker in MARKERS.iter().filter(|marker| !OTHERS.contains(&marker.name)) {
+        let is_of = |row: &str| row.trim_matches(['[', ']']).split(':').next() == Some(marker.name);
+        assert!(
+            FAULTS.iter().any(|(row, ..)| is_of(row)),
+            "[[{}]] ({}) has no row here",
+            marker.name,
+            marker.effect
+        );
+    }
+    assert!(MARKERS.iter().any(|marker| marker.group == Target::Ending));
+}
+
+#[test]
+fn every_fault_has_its_outcome() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        let looks = FAULTS.iter().map(|(marker, end, seen)| check_row(&gateway, marker, end, *seen));
+        let broken: Vec<String> = join_all(looks).await.into_iter().filter_map(Result::err).collect();
+        assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), FAULTS.len(), broken.join("\n"));
+        gateway.process.expect_sound_ledger().await;
+    });
+}
+
+async fn check_row(gateway: &TestGateway, marker: &str, end: &End, seen: usize) -> Result<(), String> {
+    let prompt = format!("a red kite {marker}");
+    let task = gateway
+        .finish(&text(json!({"prompt": prompt, "resolution": "480p", "return_last_frame": true})))
+        .await;
+    let message = task["error"]["message"].as_str().unwrap_or_default();
+    let well = match end {
+        Ok(()) => film_of(&task).await.milliseconds == 5000 && task["cost"] == 20.0,
+        Err((kind, words)) => {
+            let error = &task["error"];
+            task["status"] == "failed"
+                && (&error["type"], &error["code"]) == (&json!(kind), &json!("task_failed"))
+                && message.contains(words)
+                && task["cost"] == 0.0
+        }
+    };
+    let record = gateway.sandbox.ark_record();
+    let accepted = record.submits.iter().filter(|submit| submit.prompt == prompt).count();
+    let declined = record.declined.iter().filter(|declined| declined.prompt == prompt).count();
+    let shown = task.to_string();
+    // Results are links to the gateway itself.
+    let secret = SECRETS.iter().find(|secret| message.contains(**secret));
+    if well && accepted + declined == seen && secret.is_none() {
+        return Ok(());
+    }
+    Err(format!("{marker}: {shown}, seen {}, {secret:?}", accepted + declined))
+}
+
+#[test]
+fn a_queued_video_is_cancelled_at_the_provider_and_a_running_one_goes_on() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        let start = async |prompt: &str, wanted: &str| {
+            let id = gateway.submit(&text(json!({"prompt": prompt}))).await.task_id();
+            until(wanted, async || gateway.caller.task(&id).await["status"] == wanted).await;
+            id
+        };
+        let cancel = async |id: &str| {
+            gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await.status
+        };
+        let queued = start("a kite [[always-queued]]", "pending").await;
+        until("cancelled", async || {
+            cancel(&queued).await;
+            gateway.caller.task(&queued).await["status"] == "failed"
+        })
+        .await;
+        assert_eq!(gateway.caller.task(&queued).await["cost"], 0.0);
+        assert!(super::seen(&gateway, "a kite [[always-queued]]").cancelled);
+        let running = start("a kite [[never-ready]]", "processing").await;
+        assert_eq!(cancel(&running).await, 409);
+        assert_eq!(gateway.caller.task(&running).await["status"], "processing");
+        assert!(!super::seen(&gateway, "a kite [[never-ready]]").cancelled);
+    });
+}
+
+/// The gateway dies while the video is made: it is made once, and paid once.
+#[test]
+fn a_killed_gateway_goes_on_with_its_videos() {
+    run(async {
+        let mut gateway = TestGateway::start().await;
+        let id = gateway.submit(&text(json!({"prompt": "a kite [[slow:1500]]"}))).await.task_id();
+        until("taken", async || !gateway.sandbox.ark_record().submits.is_empty()).await;
+        until("polled", async || super::seen(&gateway, "a kite [[slow:1500]]").polls > 0).await;
+        gateway.process.kill().await;
+        gateway.process.restart().await;
+        let caller = gateway.caller.at(gateway.process.public);
+        let task: Value = caller.end_of(&id).await;
+        assert_eq!(task["status"], "completed", "{task}");
+        assert_eq!(task["cost"], 40.0, "{task}");
+        assert_eq!(gateway.sandbox.ark_record().submits.len(), 1);
+        gateway.process.expect_sound_ledger().await;
+    });
+}

@@ -1,0 +1,112 @@
+//! The video families as a black box: the real binary, the real listener, strict simulated providers, real films.
+//!
+//! One folder or file a family. Each row of a table is a client's request and the specification's outcome for it.
+
+mod avatars;
+mod clip;
+mod motion;
+
+use std::time::Duration;
+
+use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to};
+use gatehouse_sandbox::{Sandbox, Settings};
+use mp4_atom::{Codec, Moov, ReadFrom};
+use serde_json::{Value, json};
+
+/// A gateway process with one customer, an unlimited key, and the simulated providers of all video families.
+struct TestGateway {
+    process: Gateway,
+    sandbox: Sandbox,
+    caller: Caller,
+}
+
+impl TestGateway {
+    /// With providers whose jobs are ready at once.
+    async fn start() -> Self {
+        Self::start_with(Settings { job_time: Duration::ZERO, ..Settings::default() }, "").await
+    }
+
+    async fn start_with(settings: Settings, more: &str) -> Self {
+        let sandbox =
+            Sandbox::start(Settings { max_in_flight: 10_000, ..settings }).await.expect("a sandbox");
+        let setup = Setup::new(
+            env!("CARGO_BIN_EXE_gatehouse"),
+            &serde_json::to_value(sandbox.context()).expect("addresses"),
+        );
+        let process =
+            Gateway::start(clip::configure(motion::configure(setup, &sandbox), &sandbox).with(more)).await;
+        let caller = process.open_account("acme", "1000000").await;
+        Self { process, sandbox, caller }
+    }
+
+    async fn submit(&self, body: &Value) -> Response {
+        self.caller.post("/v1/videos/generations", body).await
+    }
+
+    /// Submits, expects a receipt, and waits for the task's end.
+    async fn finish(&self, body: &Value) -> Value {
+        let answer = self.submit(body).await;
+        assert_eq!(answer.status, 200, "{body}: {}", answer.json());
+        assert_eq!(answer.json()["data"][0]["status"], "submitted");
+        self.caller.end_of(&answer.task_id()).await
+    }
+
+    /// Submits and expects a 400 that names the field and has these words.
+    async fn expect_refusal(&self, body: &Value, words: &str) {
+        let answer = self.submit(body).await;
+        let error = &answer.json()["error"];
+        assert_eq!(
+            (answer.status, &error["type"]),
+            (400, &json!("invalid_request_error")),
+            "{body}: {error}"
+        );
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(words)), "{body}: {error}");
+    }
+
+    /// The address of one of the sandbox's sample files.
+    fn sample(&self, name: &str) -> String {
+        format!("{}/samples/{name}", self.sandbox.context().samples)
+    }
+}
+
+/// What a film says of itself.
+#[derive(Debug, PartialEq, Eq)]
+struct FilmFacts {
+    width: u32,
+    height: u32,
+    milliseconds: u64,
+    has_sound: bool,
+}
+
+/// Fetches the link of a completed task and reads the film.
+async fn film_of(task: &Value) -> FilmFacts {
+    assert_eq!(task["status"], "completed", "{task}");
+    let link = task["result"]["videos"][0]["url"][0].as_str().expect("a link");
+    let answer = send_to(link, &[]).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "video/mp4"));
+    let mut rest: &[u8] = &answer.body;
+    let moov: Moov = loop {
+        match mp4_atom::Any::read_from(&mut rest).expect("whole boxes") {
+            mp4_atom::Any::Moov(moov) => break moov,
+            _ => {}
+        }
+    };
+    let is = |trak: &&mp4_atom::Trak, name: &[u8; 4]| trak.mdia.hdlr.handler == mp4_atom::FourCC::new(name);
+    let video = moov.trak.iter().find(|trak| is(trak, b"vide")).expect("pictures");
+    let [Codec::Avc1(avc1)] = &video.mdia.minf.stbl.stsd.codecs[..] else { panic!("not H.264") };
+    FilmFacts {
+        width: avc1.visual.width.into(),
+        height: avc1.visual.height.into(),
+        milliseconds: moov.mvhd.duration * 1000 / u64::from(moov.mvhd.timescale),
+        has_sound: moov.trak.iter().any(|trak| is(&trak, b"soun")),
+    }
+}
+
+/// An object with more fields.
+fn with(mut body: Value, more: Value) -> Value {
+    let Value::Object(more) = more else { panic!("expected an object") };
+    for (field, value) in more {
+        body[field] = value;
+    }
+    body
+}

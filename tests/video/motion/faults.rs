@@ -1,0 +1,193 @@
+//! Every fault of the simulated DashScope, and the task's outcome for the client.
+//!
+//! Whatever the provider does, a failed task costs nothing. Its reason never shows the operator's account or a secret, and
+//! never blames the client for a provider's failure. What may have been accepted is never sent again.
+
+use futures_util::future::join_all;
+use gatehouse_harness::run;
+use gatehouse_sandbox::Settings;
+use serde_json::{Value, json};
+
+use super::{text26, text27};
+use crate::TestGateway;
+
+/// Completed, or failed with this `error.type` and these words in the message.
+type End = Result<(), (&'static str, &'static str)>;
+
+const UNAVAILABLE: End = Err(("upstream_error", "No available upstream, please retry later"));
+const FAILED: End = Err(("upstream_error", "the upstream failed to generate the video"));
+const LOST: End = Err(("upstream_error", "please submit the task again"));
+const NO_COPY: End = Err(("upstream_error", "the finished video could not be fetched"));
+const MODERATED: End = Err(("content_policy_violation", "moderation"));
+const INFRINGING: End = Err(("content_policy_violation", "infringement"));
+
+/// The marker, the outcome, and how often the provider saw the creation (accepted or refused).
+const FAULTS: &[(&str, End, usize)] = &[
+    ("[[401]]", UNAVAILABLE, 1),
+    ("[[arrearage]]", UNAVAILABLE, 1),
+    ("[[403]]", UNAVAILABLE, 1),
+    ("[[model-denied]]", UNAVAILABLE, 1),
+    ("[[free-tier]]", UNAVAILABLE, 1),
+    ("[[404]]", UNAVAILABLE, 1),
+    ("[[unknown-model]]", UNAVAILABLE, 1),
+    ("[[429:2]]", Ok(()), 3),
+    ("[[allocation:2]]", Ok(()), 3),
+    ("[[throttling:1]]", Ok(()), 2),
+    (
+        "[[400]]",
+        Err(("invalid_request_error", "the upstream refused the request: seed is not acceptable")),
+        1,
+    ),
+    ("[[inspection]]", MODERATED, 1),
+    ("[[inspection-snake]]", MODERATED, 1),
+    ("[[infringement]]", INFRINGING, 1),
+    ("[[url-refused]]", Err(("invalid_request_error", "The connection to image_urls[0] was refused.")), 1),
+    ("[[file-size]]", Err(("invalid_request_error", "The file is too large.")), 1),
+    ("[[500]]", FAILED, 1),
+    ("[[500-timeout]]", FAILED, 1),
+    ("[[503-html]]", FAILED, 1),
+    ("[[garbage-submit]]", FAILED, 1),
+    ("[[submit-cut]]", LOST, 1),
+    ("[[no-task]]", FAILED, 1),
+    ("[[slow:300]]", Ok(()), 1),
+    ("[[first-poll-unknown:3]]", Ok(()), 1),
+    ("[[first-poll-unknown:9]]", FAILED, 1),
+    ("[[suspended]]", Ok(()), 1),
+    ("[[poll-401]]", UNAVAILABLE, 1),
+    ("[[poll-429:3]]", Ok(()), 1),
+    ("[[poll-500:3]]", Ok(()), 1),
+    ("[[poll-500:20]]", FAILED, 1),
+    ("[[poll-503:3]]", Ok(()), 1),
+    ("[[malformed-json]]", Ok(()), 1),
+    ("[[unknown-status]]", Ok(()), 1),
+    ("[[moderated]]", MODERATED, 1),
+    ("[[suspected]]", INFRINGING, 1),
+    ("[[unreachable]]", Err(("invalid_request_error", "could not be fetched")), 1),
+    ("[[bad-format]]", Err(("invalid_request_error", "The format of the file is not supported.")), 1),
+    ("[[bad-fps]]", Err(("invalid_request_error", "The frame rate of the file is not supported.")), 1),
+    ("[[late-parameter]]", Err(("invalid_request_error", "seed is not acceptable")), 1),
+    ("[[error]]", FAILED, 1),
+    ("[[late-timeout]]", FAILED, 1),
+    ("[[late-arrearage]]", UNAVAILABLE, 1),
+    ("[[late-throttling]]", FAILED, 1),
+    ("[[canceled]]", FAILED, 1),
+    ("[[forgotten]]", FAILED, 1),
+    ("[[no-video]]", FAILED, 1),
+    ("[[expired-link]]", Ok(()), 1),
+    ("[[dead-link]]", NO_COPY, 1),
+    ("[[foreign-link]]", NO_COPY, 1),
+    ("[[private-link]]", NO_COPY, 1),
+    ("[[wrong-type]]", NO_COPY, 1),
+    ("[[truncated-file]]", NO_COPY, 1),
+    ("[[delivery-503]]", Ok(()), 1),
+];
+
+/// Faults that only the time limit ends.
+const ENDLESS: [&str; 4] = ["[[queued]]", "[[never-ready]]", "[[submit-hang]]", "[[429]]"];
+
+/// Words that would reveal the provider or the operator's account to a client.
+const SECRETS: &[&str] =
+    &["sandbox-key", "Bearer", "127.0.0.1", "DashScope", "dashscope", "wan2", "API-key", "169.254"];
+
+#[test]
+fn the_table_lists_every_fault_of_the_provider() {
+    for marker in gatehouse_sandbox::dashscope::MARKERS {
+        let is_of = |row: &str| row.strip_prefix("[[").is_some_and(|row| row.starts_with(marker.name));
+        let known = FAULTS.iter().map(|(row, ..)| *row).chain(ENDLESS).any(is_of);
+        assert!(known, "[[{}]] ({}) has no row here", marker.name, marker.effect);
+    }
+}
+
+#[test]
+fn every_fault_has_its_outcome() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        let looks =
+            FAULTS.iter().flat_map(|row| [text26(json!({})), text27(json!({}))].map(|body| (row, body)));
+        let looks = looks.map(|((marker, end, seen), body)| check_row(&gateway, body, marker, end, *seen));
+        let broken: Vec<String> = join_all(looks).await.into_iter().filter_map(Result::err).collect();
+        assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), 2 * FAULTS.len(), broken.join("\n"));
+        gateway.process.expect_sound_ledger().await;
+    });
+}
+
+async fn check_row(
+    gateway: &TestGateway,
+    mut body: Value,
+    marker: &str,
+    end: &End,
+    seen: usize,
+) -> Result<(), String> {
+    let prompt = format!("{} flies {marker}", body["model"].as_str().unwrap_or_default());
+    body["prompt"] = prompt.clone().into();
+    let task = gateway.finish(&body).await;
+    let message = task["error"]["message"].as_str().unwrap_or_default();
+    let is_right = match end {
+        Ok(()) => task["status"] == "completed" && task["cost"].as_f64().is_some_and(|cost| cost > 0.0),
+        Err((kind, words)) => {
+            task["status"] == "failed"
+                && (&task["error"]["type"], &task["error"]["code"]) == (&json!(kind), &json!("task_failed"))
+                && task["cost"] == 0.0
+                && message.contains(words)
+        }
+    };
+    let record = gateway.sandbox.dashscope_record();
+    let is_of = |body: &Value| body["input"]["prompt"] == prompt.as_str();
+    let accepted = record.tasks.iter().filter(|task| is_of(&task.body)).count();
+    let times = accepted + record.declined.iter().filter(|declined| is_of(&declined.body)).count();
+    match SECRETS.iter().find(|secret| message.contains(*secret)) {
+        None if is_right && times == seen && accepted <= 1 => Ok(()),
+        None => Err(format!("  {marker} (seen {times} times, {accepted} accepted): {task}")),
+        Some(secret) => Err(format!("  {marker} shows {secret:?}: {message}")),
+    }
+}
+
+#[test]
+fn a_task_that_never_ends_fails_at_its_limit() {
+    run(async {
+        let settings = Settings { job_time: std::time::Duration::ZERO, ..Settings::default() };
+        let gateway = TestGateway::start_with(settings, "[tasks]\ntime_limit_s = 2\n").await;
+        let ends = ENDLESS.map(|marker| {
+            let (gateway, body) = (&gateway, text27(json!({"prompt": marker})));
+            async move { gateway.finish(&body).await }
+        });
+        for task in join_all(ends).await {
+            assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+            assert_eq!(
+                task["error"],
+                json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
+            );
+        }
+        gateway.process.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_client_cancels_what_still_waits() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        let cancel =
+            async |id: &str| gateway.caller.send("POST", &format!("/v1/tasks/{id}/cancel"), &[], "").await;
+        let running = gateway.submit(&text27(json!({"prompt": "[[never-ready]]"}))).await.task_id();
+        let queued = gateway.submit(&text27(json!({"prompt": "[[queued]]"}))).await.task_id();
+        for (id, status) in [(&running, "processing"), (&queued, "pending")] {
+            let mut task = gateway.caller.task(id).await;
+            while task["progress"] == 0 {
+                task = gateway.caller.task(id).await;
+            }
+            assert_eq!(task["status"], status, "{task}");
+        }
+        // The provider has no way to stop what it has begun, so the task goes on.
+        assert_eq!(cancel(&running).await.status, 409);
+        assert_eq!(gateway.caller.task(&running).await["status"], "processing");
+        // Refused while a poll is under way.
+        let cancelled =
+            || gateway.sandbox.dashscope_record().tasks.iter().filter(|task| task.cancelled).count();
+        while cancelled() == 0 {
+            cancel(&queued).await;
+        }
+        let task = gateway.caller.end_of(&queued).await;
+        assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+        assert_eq!(cancelled(), 1);
+    });
+}
