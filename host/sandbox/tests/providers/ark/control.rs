@@ -112,13 +112,8 @@ async fn what_the_real_one_refuses_is_refused() {
         assert_eq!((reply.status, error), (status, json!(code)), "{action} {body}");
     }
     assert!(test.sandbox.ark_record().assets.is_empty());
-    let unsigned = call(
-        "POST",
-        &format!("{}/?Action=ListAssets&Version=2024-01-01", test.sandbox.ark().control),
-        &[JSON],
-        "{}",
-    );
-    assert_eq!(unsigned.await.expect("a reply").status, 401);
+    let url = format!("{}/?Action=ListAssets&Version=2024-01-01", test.sandbox.ark().control);
+    assert_eq!(call("POST", &url, &[JSON], "{}").await.expect("a reply").status, 401);
     assert_eq!(act(&test, "foreign-key", "ListAssets", json!({})).await.status, 401);
 }
 
