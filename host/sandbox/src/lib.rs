@@ -6,7 +6,8 @@
 //! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
-//! (Wan videos), [`imagine`] (xAI's image API), [`messages`] (Anthropic's Messages API) and [`chat`]
+//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`messages`] (Anthropic's Messages API)
+//! and [`chat`]
 //! (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod ark;
@@ -16,6 +17,7 @@ pub mod context;
 pub mod dashscope;
 pub mod imagine;
 pub mod messages;
+pub mod midjourney;
 mod sandbox;
 pub mod text;
 
@@ -26,5 +28,6 @@ pub use common::settings::{Ports, Settings};
 pub use context::ContextAddresses;
 pub use dashscope::DashscopeAddresses;
 pub use imagine::ImagineAddresses;
+pub use midjourney::MidjourneyAddresses;
 pub use sandbox::Sandbox;
 pub use text::TextAddresses;

@@ -22,6 +22,7 @@ use crate::context::submit::endpoint::SubmitEndpoint;
 use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
 use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
+use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
@@ -34,6 +35,7 @@ pub struct Sandbox {
     ark: Arc<ark::provider::Provider>,
     dashscope: Arc<dashscope::Provider>,
     imagine: Arc<imagine::Provider>,
+    midjourney: Arc<midjourney::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -65,6 +67,7 @@ impl Sandbox {
         let messages = provider(&messages_listener, "/truth/messages");
         let chat = provider(&chat_listener, "/truth/chat");
         let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
+        let midjourney = midjourney::start(&settings, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
         let (of_context, of_messages, of_chat) =
@@ -84,7 +87,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, ark, dashscope, imagine, listeners })
+        Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -157,6 +160,18 @@ impl Sandbox {
     #[must_use]
     pub fn dashscope_record(&self) -> DashscopeRecord {
         self.dashscope.record()
+    }
+
+    /// The addresses of the simulated midjourney-proxy.
+    #[must_use]
+    pub fn midjourney(&self) -> &MidjourneyAddresses {
+        &self.midjourney.addresses
+    }
+
+    /// The tasks, presses and reads of the simulated midjourney-proxy.
+    #[must_use]
+    pub fn midjourney_record(&self) -> MidjourneyRecord {
+        self.midjourney.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.

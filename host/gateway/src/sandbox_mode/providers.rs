@@ -68,6 +68,7 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
         ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),
         ("ark-assets", text(&ark.control)),
         ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),
+        ("midjourney", (sandbox.midjourney().api.clone(), vec![], vec![sandbox.midjourney().files.clone()])),
     ];
     for (name, (base, origins, media)) in origins_by_provider {
         let Some(provider) = config.providers.get_mut(name) else { continue };

@@ -88,4 +88,10 @@ pub struct Ports {
     pub imagine_files: u16,
     /// The imagine provider: its record, for tests.
     pub imagine_record: u16,
+    /// Midjourney proxy: submits, reads, lists.
+    pub midjourney: u16,
+    /// Midjourney proxy: files.
+    pub midjourney_files: u16,
+    /// Midjourney proxy: its record, for tests.
+    pub midjourney_record: u16,
 }

@@ -5,4 +5,5 @@ mod client;
 mod context;
 mod dashscope;
 mod imagine;
+mod midjourney;
 mod text;

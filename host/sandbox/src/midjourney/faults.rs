@@ -1,0 +1,187 @@
+//! Faults on demand: markers in the prompt, each for one failure of a task.
+//!
+//! A follow-up inherits the prompt of its parent and so its markers. `[[later:N]]` spares the task it is sent with and
+//! the first N - 1 steps after it: an upscale is one step from its grid, an inpaint of that two, its modal three. A
+//! prompt of a follow-up's own brings its own markers and counts from zero. `:K` limits a fault to the first K submits
+//! of that very prompt and button, or to the first K reads of that task, whether by fetch or by list.
+
+use crate::common::markers::Argument::{self, Number, Times};
+use crate::common::markers::{self, EVER, markers};
+
+const NONE: Argument = Argument::None;
+
+/// What a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A submit, which it refuses.
+    Submit,
+    /// The reply to an accepted submit.
+    Receipt,
+    /// The time a task takes.
+    TaskTime,
+    /// A read of the task.
+    Read,
+    /// The end of a task.
+    Ending,
+    /// The form of the task's record.
+    Form,
+    /// The link to a file.
+    Link,
+    /// A file.
+    File,
+    /// The step from which the other faults hold.
+    Begin,
+}
+
+markers! {
+    Target;
+    NoAccount "3" Times(EVER), Submit "submit answers code 3, no account (every time, or the first K with [[3:K]])";
+    Invalid "4" Times(EVER), Submit "submit answers code 4, a validation error (every time, or the first K)";
+    QueueFull "9" Times(EVER), Submit "submit answers code 9, the queue is full (every time, or the first K)";
+    OldQueueFull "23" Times(EVER), Submit "submit answers code 23, the queue is full (every time, or the first K)";
+    Banned "24" Times(EVER), Submit "submit answers code 24, a banned word (every time, or the first K)";
+    Binding "-1" Times(EVER), Submit "submit answers code -1, the body of another form (every time, or the first K)";
+    Key "401" Times(EVER), Submit "submit answers 401 (every time, or the first K)";
+    Forbidden "403" Times(EVER), Submit "submit answers 403 (every time, or the first K)";
+    TooMany "429" Times(EVER), Submit "submit answers 429 (every time, or the first K)";
+    Broken "500" Times(EVER), Submit "submit answers 500 in plain text (every time, or the first K)";
+    Unavailable "503-html" Times(EVER), Submit "submit answers 503 with an HTML page (every time, or the first K)";
+    Duplicate "21" NONE, Receipt "a press that repeats an earlier one answers code 21 with that one's task";
+    Queued "22" NONE, Receipt "the task is accepted with code 22, as behind a queue";
+    NoId "no-id" NONE, Receipt "the task is accepted, the reply does not name it";
+    SubmitGarbage "garbage-submit" NONE, Receipt "the task is accepted, the reply is not JSON";
+    SubmitHang "submit-hang" NONE, Receipt "the task is accepted, the reply never comes";
+    SubmitCut "submit-cut" NONE, Receipt "the task is accepted, the connection closes without a reply";
+    Slow "slow" Number, TaskTime "the task takes N milliseconds";
+    NeverReady "never-ready" NONE, TaskTime "the task stays IN_PROGRESS";
+    Lost "lost" Times(EVER), Read "reads (or the first K) do not know the task: an empty body, null or 204 in turn";
+    ReadBroken "poll-500" Times(1), Read "the first read (or the first K) answers 500";
+    ReadMalformed "malformed-json" Times(1), Read "the first read (or the first K) answers 200 with broken JSON";
+    OddStatus "unknown-status" Times(2), Read "the first two reads (or the first K) tell status words nobody knows";
+    EmptyStatus "empty-status" Times(2), Read "the first two reads (or the first K) tell no status and no times";
+    BannedWord "banned-word" NONE, Ending "the task fails by the proxy's own word filter";
+    BannedPrompt "banned-prompt" NONE, Ending "the task fails by the engine's word filter";
+    RunTimeout "run-timeout" NONE, Ending "the task fails as over its run limit";
+    OldTimeout "task-timeout" NONE, Ending "the task fails as over its limit, in the older words";
+    SubmitTimeout "submit-timeout" NONE, Ending "the task fails as submitted too late";
+    Parameter "invalid-parameter" NONE, Ending "the task fails with an invalid parameter";
+    BadLink "invalid-link" NONE, Ending "the task fails with an invalid link";
+    ImageDenied "image-denied" NONE, Ending "the task fails with a denied image";
+    EngineError "engine-error" NONE, Ending "the task fails with the engine's own error, which names an account";
+    Filtered "output-filter" NONE, Ending "the task fails by the output filters";
+    Unprocessed "not-processed" NONE, Ending "the task fails because the command was not processed";
+    NoReason "no-reason" NONE, Ending "the task fails without a reason";
+    Cancelled "cancelled" NONE, Ending "the task ends as CANCEL";
+    Links "links" NONE, Form "the result has a link to each tile beside the grid";
+    NoPicture "no-picture" NONE, Form "the task succeeds without a link to its picture";
+    NoButtons "no-buttons" NONE, Form "the task succeeds without buttons";
+    NoProgress "progress-null" NONE, Form "the progress is null until the end";
+    OddProgress "odd-progress" NONE, Form "the progress is a text of the chat, not a percentage";
+    DeadLink "dead-link" NONE, Link "every link is dead on arrival";
+    ForeignLink "foreign-link" NONE, Link "the links are on a host that is not the provider's";
+    PrivateLink "private-link" NONE, Link "the links point into a private network";
+    WrongType "wrong-type" NONE, File "the files are HTML pages";
+    Truncated "truncated-file" NONE, File "the connection closes in the middle of a file";
+    FileUnavailable "delivery-503" Times(1), File "the first download (or the first K) answers 503";
+    Later "later" Number, Begin "the other faults hold from the Nth step after this task on";
+}
+
+/// All faults a prompt asks for.
+pub(crate) type Faults = markers::Faults<Marker, Target>;
+
+impl Faults {
+    /// Reads the markers of a prompt for a task that many steps after the task the prompt was sent with.
+    pub(crate) fn of(prompt: &str, steps: u32) -> Self {
+        let mut faults = Self::read(MARKERS, prompt, |marker| {
+            tracing::warn!(marker, "not a sandbox marker, taken as plain prompt");
+        });
+        if faults.number(Marker::Later).is_some_and(|first| u64::from(steps) < first) {
+            faults.found.clear();
+        }
+        faults
+    }
+
+    /// The fault of a target that one fault strikes, the last in the prompt, and its number.
+    pub(crate) fn at(&self, target: Target) -> Option<(Marker, u64)> {
+        let found = self.found.iter().rfind(|(row, _)| row.group == target);
+        found.map(|(row, number)| (row.marker, number.unwrap_or_default()))
+    }
+
+    /// The fault of a submit, after `earlier` others of this prompt.
+    pub(crate) fn submit_fault(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| row.group == Target::Submit)
+    }
+
+    /// The fault of a read, after `earlier` others of this task.
+    pub(crate) fn read_fault(&self, earlier: u32) -> Option<Marker> {
+        self.after(earlier, |row| row.group == Target::Read)
+    }
+
+    /// The fault of a file, after `earlier` downloads.
+    pub(crate) fn file_fault(&self, earlier: u32) -> Option<Marker> {
+        let (fault, times) = self.at(Target::File)?;
+        let is_over = times != u64::from(EVER) && u64::from(earlier) >= times;
+        (fault != Marker::FileUnavailable || !is_over).then_some(fault)
+    }
+
+    /// Why the task fails, in the provider's words; `CANCEL` stands for that status.
+    pub(crate) fn ending(&self) -> Option<&'static str> {
+        Some(match self.at(Target::Ending)?.0 {
+            Marker::BannedWord => "可能包含敏感词",
+            Marker::BannedPrompt => {
+                "[Banned prompt detected] The word you used is banned. Circumventing this filter may lead to a suspension."
+            }
+            Marker::RunTimeout => "执行超时 5 分钟",
+            Marker::OldTimeout => "任务超时",
+            Marker::SubmitTimeout => "任务提交超时",
+            Marker::Parameter => "[Invalid parameter] `--ar 1:0` is not a valid aspect ratio",
+            Marker::BadLink => "[Invalid link] Could not validate this link. Please try again later.",
+            Marker::ImageDenied => {
+                "[Image denied] One of the images you supplied was denied by our moderators."
+            }
+            Marker::EngineError => {
+                "[Internal Server Error] Something went wrong on account 1118138338562560102, job failed"
+            }
+            Marker::Filtered => "Request cancelled due to output filters",
+            Marker::Unprocessed => "Failed to process your command",
+            Marker::Cancelled => "CANCEL",
+            _ => "",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_marker_is_read() {
+        for row in MARKERS {
+            let argument = if row.argument == Number { ":1" } else { "" };
+            let prompt = format!("a kite [[{}{argument}]] --v 7", row.name);
+            let later = row.group == Target::Begin;
+            let read = Faults::of(&prompt, 1);
+            assert!(read.has(row.marker), "{}", row.name);
+            assert_eq!(Faults::of(&prompt, 0).found.is_empty(), later, "{}", row.name);
+            assert_eq!(read.rest, "a kite  --v 7");
+            assert!(row.effect.len() > 10, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn endings_have_words_of_their_own() {
+        let endings = MARKERS.iter().filter(|row| row.group == Target::Ending);
+        let words: std::collections::BTreeSet<_> =
+            endings.clone().filter_map(|row| Faults::of(&format!("[[{}]]", row.name), 0).ending()).collect();
+        assert_eq!(words.len(), endings.count());
+    }
+
+    #[test]
+    fn later_spares_the_first_steps() {
+        for (steps, expected) in
+            [(0, None), (1, None), (2, Some(Marker::NoAccount)), (3, Some(Marker::NoAccount))]
+        {
+            assert_eq!(Faults::of("[[later:2]] [[3]]", steps).submit_fault(0), expected, "{steps}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Draws pictures: tiles of one flat colour each, with small white squares that count the tile.
+
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{ExtendedColorType, ImageEncoder, ImageError};
+
+/// Tiles of equal size.
+pub(crate) struct Sheet {
+    /// Of one tile.
+    pub(crate) size: (u32, u32),
+    pub(crate) columns: u32,
+    /// Colour and number of each tile, row by row.
+    pub(crate) tiles: Vec<([u8; 3], u32)>,
+}
+
+impl Sheet {
+    /// The PNG file.
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, ImageError> {
+        let (width, height) = self.size;
+        let rows = u32::try_from(self.tiles.len()).unwrap_or(u32::MAX).div_ceil(self.columns);
+        let mut pixels = Vec::with_capacity((width * self.columns * height * rows * 3) as usize);
+        for row in self.tiles.chunks(self.columns as usize) {
+            for y in 0..height {
+                for (colour, number) in row {
+                    self.draw_line(&mut pixels, *colour, *number, y);
+                }
+            }
+        }
+        let mut file = Vec::new();
+        PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::NoFilter).write_image(
+            &pixels,
+            width * self.columns,
+            height * rows,
+            ExtendedColorType::Rgb8,
+        )?;
+        Ok(file)
+    }
+
+    /// One line of one tile. The first square stands one side off the corner, so that every corner is plain.
+    fn draw_line(&self, pixels: &mut Vec<u8>, colour: [u8; 3], number: u32, y: u32) {
+        let side = (self.size.0.min(self.size.1) / 32).max(1);
+        let is_marked = (side..2 * side).contains(&y);
+        for x in 0..self.size.0 {
+            let is_white = is_marked && x / side % 2 == 1 && x / side / 2 < number;
+            pixels.extend(if is_white { [255; 3] } else { colour });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_have_their_colours_to_the_edge() {
+        let colours = [[200, 30, 30], [30, 200, 30], [30, 30, 200], [200, 200, 30]];
+        let tiles = colours.iter().zip(1..).map(|(colour, number)| (*colour, number)).collect();
+        let file = Sheet { size: (64, 96), columns: 2, tiles }.encode().expect("encodes");
+        let grid = image::load_from_memory(&file).expect("decodes").to_rgb8();
+        assert_eq!((grid.width(), grid.height()), (128, 192));
+        for (at, colour) in colours.iter().enumerate() {
+            let (left, top) = (at as u32 % 2 * 64, at as u32 / 2 * 96);
+            for (x, y) in [(0, 0), (63, 0), (0, 95), (63, 95), (32, 48)] {
+                assert_eq!(grid.get_pixel(left + x, top + y).0, *colour, "tile {at} at {x},{y}");
+            }
+            let white = (0..64).filter(|x| grid.get_pixel(left + x, top + 2).0 == [255; 3]).count();
+            assert_eq!(white, (at + 1) * 2, "tile {at}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The files' listener: pictures and films of finished tasks, previews of running ones.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Incoming;
+
+use super::draw::Sheet;
+use super::link::parts;
+use crate::common::film::Film;
+use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
+use crate::midjourney::engine::colour::rgb;
+use crate::midjourney::faults::Marker;
+use crate::midjourney::provider::Provider;
+use crate::midjourney::tasks::task::Task;
+
+const PNG: &str = "image/png";
+const MP4: &str = "video/mp4";
+
+/// The files listener.
+pub(crate) struct FilesEndpoint(pub(crate) Arc<Provider>);
+
+/// What is drawn for a path.
+enum Drawing {
+    Picture(Sheet),
+    Film(Film),
+}
+
+impl Drawing {
+    fn mime(&self) -> &'static str {
+        if matches!(self, Self::Picture(_)) { PNG } else { MP4 }
+    }
+
+    fn draw(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Picture(sheet) => sheet.encode().ok(),
+            Self::Film(film) => Some(film.mp4()),
+        }
+    }
+}
+
+impl Handler for FilesEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Ok(with(reply(405, "text/plain", "GET or HEAD"), "allow", "GET, HEAD"));
+        }
+        let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+        if !self.0.signer.opens(path, query, self.0.now()) {
+            return Ok(reply(404, "text/plain", "This content is no longer available."));
+        }
+        let Some((id, drawing, fault)) = self.find(path) else {
+            return Ok(reply(404, "text/plain", "Not Found"));
+        };
+        match fault {
+            Some(Marker::FileUnavailable) => {
+                return Ok(reply(503, "text/html", "<html><h1>503</h1></html>\n"));
+            }
+            Some(Marker::WrongType) => {
+                return Ok(reply(200, "text/html", "<html>Sign in to continue</html>\n"));
+            }
+            _ => {}
+        }
+        let mime = drawing.mime();
+        let drawn = tokio::task::spawn_blocking(move || drawing.draw()).await.ok().flatten();
+        let Some(file) = drawn.map(Bytes::from) else { return Ok(reply(500, "text/plain", "")) };
+        if fault == Some(Marker::Truncated) {
+            return Ok(truncated(mime, &file));
+        }
+        if let Some(task) = self.0.tasks().any(&id).filter(|_| request.method() == Method::GET) {
+            task.record.deliveries = task.record.deliveries.saturating_add(1);
+        }
+        Ok(reply(200, mime, file))
+    }
+}
+
+impl FilesEndpoint {
+    /// The task of a path, what its file shows, and the fault of this download.
+    fn find(&self, path: &str) -> Option<(String, Drawing, Option<Marker>)> {
+        let (id, name) = parts(path)?;
+        let mut tasks = self.0.tasks();
+        let task = tasks.any(id)?;
+        let drawing = drawing(task, name)?;
+        let earlier = task.downloads;
+        task.downloads = earlier.saturating_add(1);
+        Some((id.to_owned(), drawing, task.faults.file_fault(earlier)))
+    }
+}
+
+fn drawing(task: &Task, name: &str) -> Option<Drawing> {
+    let (columns, _) = task.tiles();
+    let size = task.record.size;
+    let tiles = task.hues.iter().map(|hue| rgb(*hue)).zip(1..);
+    if name == "picture.png" {
+        return Some(Drawing::Picture(Sheet { size, columns, tiles: tiles.collect() }));
+    }
+    if name == "preview.png" {
+        // Small and darker, as pictures are before they are finished.
+        let dark = tiles.map(|(colour, number)| (colour.map(|channel| channel / 2), number)).collect();
+        return Some(Drawing::Picture(Sheet { size: (size.0 / 4, size.1 / 4), columns, tiles: dark }));
+    }
+    let (stem, extension) = name.split_once('.')?;
+    let (kind, number) = stem.split_once('_')?;
+    let tile = tiles.into_iter().find(|(_, at)| number.parse() == Ok(*at))?;
+    match (kind, extension) {
+        ("tile", "png") => Some(Drawing::Picture(Sheet { size, columns: 1, tiles: vec![tile] })),
+        ("video", "mp4") if task.video_type.is_some() => {
+            let (width, height) = size;
+            let milliseconds = task.milliseconds;
+            Some(Drawing::Film(Film { width, height, milliseconds, sound: false, colour: tile.0 }))
+        }
+        _ => None,
+    }
+}
+
+/// Promises the whole file, sends half of it and breaks the connection.
+fn truncated(mime: &'static str, file: &Bytes) -> Response<Body> {
+    let half = stream::iter([Ok(Frame::data(file.slice(..file.len() / 2)))]);
+    let cut = stream::once(async {
+        // The server writes its buffer only when it has nothing else to do.
+        tokio::task::yield_now().await;
+        Err(closed())
+    });
+    let response = reply(200, mime, Bytes::new());
+    with(response, "content-length", &file.len().to_string())
+        .map(|_| BodyExt::boxed_unsync(StreamBody::new(half.chain(cut))))
+}

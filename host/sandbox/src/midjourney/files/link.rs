@@ -1,0 +1,73 @@
+//! Signed links to files, in the shape of the chat's attachments: they live for a day and cannot be renewed.
+
+use std::io;
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+use crate::common::server::parameter;
+
+/// A link's life.
+const LIFE_S: u64 = 86_400;
+/// The channel in every path.
+const CHANNEL: &str = "/attachments/1118138338562560102";
+
+/// The path of a task's file.
+pub(crate) fn path(task: &str, name: &str) -> String {
+    format!("{CHANNEL}/{task}/{name}")
+}
+
+/// Task and name of a path.
+pub(crate) fn parts(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix(CHANNEL)?.strip_prefix('/')?.split_once('/')
+}
+
+/// The signing key, new at each start.
+pub(crate) struct Signer([u8; 32]);
+
+impl Signer {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        Ok(Self(key))
+    }
+
+    /// The query of a link made now, or of one that is over already.
+    pub(crate) fn query(&self, path: &str, now: u64, is_dead: bool) -> String {
+        let (from, life) = if is_dead { (now / 1000 - 2 * LIFE_S, LIFE_S) } else { (now / 1000, LIFE_S) };
+        let end = format!("{:x}", from + life);
+        format!("ex={end}&is={from:x}&hm={}", self.code(path, &end))
+    }
+
+    /// Whether a query opens that path at this moment.
+    pub(crate) fn opens(&self, path: &str, query: &str, now: u64) -> bool {
+        let (Some(end), Some(code)) = (parameter(query, "ex"), parameter(query, "hm")) else { return false };
+        let is_alive = u64::from_str_radix(&end, 16).is_ok_and(|end| now / 1000 < end);
+        is_alive && self.code(path, &end) == *code
+    }
+
+    fn code(&self, path: &str, end: &str) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.update(format!("{path} {end}").as_bytes());
+        format!("{:x}", mac.finalize().into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_live_for_a_day_and_open_one_path() {
+        let signer = Signer::new().expect("random");
+        let (path, now) = (path("17", "picture.png"), 1_767_225_600_000);
+        assert_eq!(parts(&path), Some(("17", "picture.png")));
+        let query = signer.query(&path, now, false);
+        for (at, opens) in [(now, true), (now + 86_399_000, true), (now + 86_400_000, false)] {
+            assert_eq!(signer.opens(&path, &query, at), opens, "{at}");
+        }
+        assert!(!signer.opens(&path, &signer.query(&path, now, true), now));
+        assert!(!signer.opens("/attachments/other", &query, now));
+        assert!(!signer.opens(&path, &query.replace("hm=", "hm=0"), now) && !signer.opens(&path, "", now));
+    }
+}

@@ -1,0 +1,5 @@
+//! Files: signed links, drawing, delivery.
+
+mod draw;
+pub(crate) mod endpoint;
+pub(crate) mod link;

@@ -1,0 +1,114 @@
+//! Reads: one task, many tasks, a task's seed; and the cancelling of a task.
+//!
+//! An id nobody knows gets an empty answer, never an error: 204, or the body `null`, or nothing.
+
+use http::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::common::server::{self, Body, HandlerResult, reply};
+use crate::midjourney::faults::Marker;
+use crate::midjourney::provider::Provider;
+use crate::midjourney::record::ListRead;
+use crate::midjourney::submit::refusal::Refusal;
+use crate::midjourney::tasks::shown::{self, Links};
+use crate::midjourney::tasks::task::Task;
+
+/// `GET /mj/task/<id>/<kind>` and `POST /mj/task/<id>/cancel`.
+pub(crate) fn one(provider: &Provider, account: usize, id: &str, kind: &str) -> HandlerResult {
+    let now = provider.now();
+    let mut tasks = provider.tasks();
+    if kind == "fetch" {
+        tasks.account(account).fetches += 1;
+    }
+    let Some(task) = tasks.task(account, id) else {
+        return Ok(if kind == "fetch" { absent(2) } else { Refusal::not_found().response() });
+    };
+    Ok(match kind {
+        "fetch" => {
+            task.record.fetches = task.record.fetches.saturating_add(1);
+            match read(provider, task, now) {
+                Ok(shown) => server::json(200, &shown),
+                Err(fault) => fault.response(),
+            }
+        }
+        "cancel" => {
+            task.cancel(now);
+            server::json(200, &json!({ "code": 1, "description": "成功", "result": id, "properties": {} }))
+        }
+        _ => {
+            let seed = task.seed();
+            server::json(200, &json!({ "code": 1, "description": "成功", "result": seed, "properties": {} }))
+        }
+    })
+}
+
+/// What a read of a task meets instead of its record.
+enum ReadFault {
+    Absent(u32),
+    Broken,
+    Malformed(String),
+}
+
+impl ReadFault {
+    fn response(self) -> Response<Body> {
+        match self {
+            Self::Absent(earlier) => absent(earlier),
+            Self::Broken => Refusal::broken().response(),
+            Self::Malformed(id) => {
+                reply(200, "application/json", format!("{{\"id\":\"{id}\",\"status\":\"IN_"))
+            }
+        }
+    }
+}
+
+fn read(provider: &Provider, task: &mut Task, now: u64) -> Result<Value, ReadFault> {
+    let earlier = task.reads;
+    task.reads = earlier.saturating_add(1);
+    let fault = task.faults.read_fault(earlier);
+    let links = Links { files: &provider.addresses.files, signer: &provider.signer, now };
+    match fault {
+        Some(Marker::Lost) => Err(ReadFault::Absent(earlier)),
+        Some(Marker::ReadBroken) => Err(ReadFault::Broken),
+        Some(Marker::ReadMalformed) => Err(ReadFault::Malformed(task.record.id.clone())),
+        Some(fault) => Ok(shown::odd(shown::task(task, &links, now), fault, earlier)),
+        None => Ok(shown::task(task, &links, now)),
+    }
+}
+
+fn absent(earlier: u32) -> Response<Body> {
+    match earlier % 3 {
+        0 => reply(200, "application/json", ""),
+        1 => reply(200, "application/json", "null"),
+        _ => reply(204, "text/plain", ""),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Condition {
+    ids: Option<Vec<String>>,
+}
+
+/// `POST /mj/task/list-by-condition`. Unknown ids are left out.
+pub(crate) fn list(provider: &Provider, account: usize, body: Value) -> HandlerResult {
+    let condition: Condition = match serde_json::from_value(body) {
+        Ok(condition) => condition,
+        Err(error) => return Ok(Refusal::binding(&error.to_string()).response()),
+    };
+    let ids = condition.ids.unwrap_or_default();
+    let now = provider.now();
+    let mut tasks = provider.tasks();
+    tasks.count_list(ListRead { account, ids: ids.len(), at: now });
+    let mut found = Vec::new();
+    for id in &ids {
+        let Some(task) = tasks.task(account, id) else { continue };
+        task.record.listed = task.record.listed.saturating_add(1);
+        match read(provider, task, now) {
+            Ok(shown) => found.push(shown),
+            Err(ReadFault::Absent(_)) => {}
+            Err(fault) => return Ok(fault.response()),
+        }
+    }
+    Ok(server::json(200, &Value::Array(found)))
+}
