@@ -11,6 +11,8 @@ pub(crate) mod control;
 pub(crate) mod data;
 pub mod faults;
 pub(crate) mod files;
+pub(crate) mod ids;
+pub(crate) mod link;
 pub(crate) mod media;
 pub(crate) mod provider;
 pub mod record;

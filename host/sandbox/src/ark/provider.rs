@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ark::control::library::Library;
 use crate::ark::data::tasks::TaskTable;
-use crate::ark::files::LinkKey;
+use crate::ark::link::LinkKey;
 use crate::ark::record::ArkRecord;
 use crate::common::picture::PictureCache;
 use crate::common::settings::Settings;
@@ -74,19 +74,4 @@ impl Provider {
         let calls = state.library.calls();
         ArkRecord { submits, declined, groups, assets, calls }
     }
-}
-
-/// Random lower-case letters and digits, as ids end in.
-pub(crate) fn random_word(length: usize) -> String {
-    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-    let mut bytes = vec![0; length];
-    if getrandom::fill(&mut bytes).is_err() {
-        tracing::error!("no randomness, ids of the sandbox may repeat");
-    }
-    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
-}
-
-/// `20260101000000`, as ids begin with.
-pub(crate) fn digits_of_time(now: u64) -> String {
-    crate::common::clock::iso(now).chars().filter(char::is_ascii_digit).collect()
 }

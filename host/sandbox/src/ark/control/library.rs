@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ark::faults::{Faults, Marker, Target};
-use crate::ark::provider::{digits_of_time, random_word};
+use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkAsset, ArkGroup};
 use crate::common::markers::Counts;
 

@@ -4,7 +4,7 @@ use http::Response;
 use serde_json::json;
 
 use crate::ark::faults::Marker;
-use crate::ark::provider::random_word;
+use crate::ark::ids::random_word;
 use crate::common::schema::{Dialect, Kind, Violation, quoted};
 use crate::common::server::{self, Body};
 

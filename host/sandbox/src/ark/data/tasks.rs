@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::errors::Refusal;
 use crate::ark::faults::{Faults, Marker, Target};
-use crate::ark::provider::{digits_of_time, random_word};
+use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkDeclined, ArkSubmit};
 use crate::common::film::Film;
 use crate::common::markers::Counts;

@@ -113,8 +113,7 @@ async fn what_the_real_one_refuses_is_refused() {
     }
     assert!(test.sandbox.ark_record().assets.is_empty());
     let url = format!("{}/?Action=ListAssets&Version=2024-01-01", test.sandbox.ark().control);
-    let unsigned = call("POST", &url, &[JSON], "{}");
-    assert_eq!(unsigned.await.expect("a reply").status, 401);
+    assert_eq!(call("POST", &url, &[JSON], "{}").await.expect("a reply").status, 401);
     assert_eq!(act(&test, "foreign-key", "ListAssets", json!({})).await.status, 401);
 }
 
