@@ -9,7 +9,6 @@ mod fields;
 mod follow_ups;
 mod kill;
 mod money;
-mod parents;
 mod pictures;
 mod readme;
 mod scene;

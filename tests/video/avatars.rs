@@ -255,8 +255,11 @@ fn each_asset_shows_its_result_while_others_are_under_review() {
     });
 }
 
+/// A marker, and the outcome: nothing wrong, or the code and the words of the failure.
+type FaultRow = (&'static str, Result<(), (&'static str, &'static str)>);
+
 /// The marker in an asset's name; completed, or failed with this `error.type` and these words.
-const FAULTS: &[(&str, Result<(), (&str, &str)>)] = &[
+const FAULTS: &[FaultRow] = &[
     ("[[401]]", Err(("upstream_error", "No available upstream, please retry later"))),
     ("[[403-overdue]]", Err(("upstream_error", "No available upstream, please retry later"))),
     ("[[no-plan]]", Err(("upstream_error", "No available upstream, please retry later"))),

@@ -86,9 +86,8 @@ async fn film_of(task: &Value) -> FilmFacts {
     assert_eq!((answer.status, answer.header("content-type")), (200, "video/mp4"));
     let mut rest: &[u8] = &answer.body;
     let moov: Moov = loop {
-        match mp4_atom::Any::read_from(&mut rest).expect("whole boxes") {
-            mp4_atom::Any::Moov(moov) => break moov,
-            _ => {}
+        if let mp4_atom::Any::Moov(moov) = mp4_atom::Any::read_from(&mut rest).expect("whole boxes") {
+            break moov;
         }
     };
     let is = |trak: &&mp4_atom::Trak, name: &[u8; 4]| trak.mdia.hdlr.handler == mp4_atom::FourCC::new(name);

@@ -1,5 +1,7 @@
 //! Follow-ups: the button that is pressed, indexes, custom ids, and the fields of each route.
 
+mod parents;
+
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
