@@ -5,7 +5,7 @@ use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Step};
 use crate::job::{Job, ModalRequest};
 use crate::record::Status;
 use crate::request::source;
-use crate::steps::state::{State, cancelled, shown, unexpected};
+use crate::steps::state::{State, Waiting, cancelled, shown, unexpected};
 use crate::steps::{dialog, poll, send};
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
@@ -18,7 +18,7 @@ pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
                 let modal = ModalRequest { speed: job.speed, ..ModalRequest::default() };
                 send::confirm(cx, job, id, modal, progress)
             }
-            poll::Next::Ask(job, id, progress) => dialog::ask(cx, job, id, progress),
+            poll::Next::Ask(job, id, progress) => Waiting::ask(cx, job, id, progress),
         },
         State::Modal(waiting) => dialog::step(cx, waiting, event),
     }

@@ -2,17 +2,10 @@
 
 use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Stage, Step};
 
-use crate::job::{Job, ModalRequest};
-use crate::record::Status;
+use crate::job::ModalRequest;
 use crate::request::{modal, source};
 use crate::steps::send;
-use crate::steps::state::{State, Waiting, cancelled, shown, unexpected};
-
-/// Shows MODAL and waits.
-pub(crate) fn ask(cx: &Context, job: Job, id: String, progress: u8) -> Step<State> {
-    let record = job.record(Status::Modal, Some(&id), None);
-    shown(Waiting { job, id, progress, joined: None }.wait(cx), &record)
-}
+use crate::steps::state::{State, Waiting, cancelled, unexpected};
 
 pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<State> {
     match event {
@@ -41,11 +34,6 @@ pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<Sta
 }
 
 impl Waiting {
-    fn wait(self, cx: &Context) -> Step<State> {
-        let (until, progress) = (cx.deadline.max(cx.now), self.progress);
-        Step::wait(State::Modal(self), until).stage(Stage::Processing).progress(progress)
-    }
-
     fn send(self, cx: &Context, modal: ModalRequest) -> Step<State> {
         send::confirm(cx, self.job, self.id, modal, self.progress)
     }

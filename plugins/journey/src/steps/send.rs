@@ -6,9 +6,8 @@ use crate::job::{Body, Job, ModalRequest};
 use crate::provider::submitted::{Submitted, submitted};
 use crate::provider::{calls, failure};
 use crate::record::Status;
-use crate::steps::dialog;
 use crate::steps::poll;
-use crate::steps::state::{Dialog, Sending, State, cancelled, shown, too_late, unexpected};
+use crate::steps::state::{Dialog, Sending, State, Waiting, cancelled, shown, too_late, unexpected};
 
 /// Tries after a full queue or without a connection: for a minute at the usual pace.
 const MAX_RESTS: u32 = 5;
@@ -94,7 +93,7 @@ fn answered(cx: &Context, sending: Sending, reply: &Reply) -> Step<State> {
             run(cx, sending.job, id, true, progress)
         }
         Submitted::Accepted(id) => run(cx, sending.job, id, false, 0),
-        Submitted::Modal(id) if sending.job.waits_for_client() => dialog::ask(cx, sending.job, id, 0),
+        Submitted::Modal(id) if sending.job.waits_for_client() => Waiting::ask(cx, sending.job, id, 0),
         // A dialog that nobody asked for, or the one of a remix: finished at once.
         Submitted::Modal(id) => {
             let prompt = match &sending.job.body {

@@ -1,6 +1,6 @@
 //! The state of a task, kept as JSON between its steps.
 
-use gatehouse_sdk::{Event, Failure, Stage, Step, UnixMs, View, log};
+use gatehouse_sdk::{Context, Event, Failure, Stage, Step, UnixMs, View, log};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,6 +69,20 @@ pub struct Waiting {
     pub(crate) progress: u8,
     /// The request that joined, while its file is probed.
     pub(crate) joined: Option<ModalRequest>,
+}
+
+impl Waiting {
+    /// Shows MODAL and waits.
+    pub(crate) fn ask(cx: &Context, job: Job, id: String, progress: u8) -> Step<State> {
+        let record = job.record(Status::Modal, Some(&id), None);
+        shown(Self { job, id, progress, joined: None }.wait(cx), &record)
+    }
+
+    /// Waits for the host's deadline.
+    pub(crate) fn wait(self, cx: &Context) -> Step<State> {
+        let (until, progress) = (cx.deadline.max(cx.now), self.progress);
+        Step::wait(State::Modal(self), until).stage(Stage::Processing).progress(progress)
+    }
 }
 
 /// Shows a task that goes on: to its own route, and to follow-ups.
