@@ -120,7 +120,12 @@ impl DriverState {
                 run.task.phase = Phase::Save(outcome);
                 self.commit_then(run, StepOutcome::Continue).await
             }
-            Action::Fail(ending) if ending.products.is_empty() => self.fail(run, ending, Vec::new()).await,
+            // The end itself changes no progress, so a step that raises it is committed before, as one with products is.
+            Action::Fail(ending)
+                if ending.products.is_empty() && run.task.progress == run.durable.progress =>
+            {
+                self.fail(run, ending, Vec::new()).await
+            }
             Action::Fail(ending) => {
                 run.task.phase = Phase::SaveFailed(ending);
                 self.commit_then(run, StepOutcome::Continue).await
