@@ -72,11 +72,7 @@ fn each_failure_has_its_reason_and_costs_nothing() {
     run(async {
         let scene = Scene::start().await;
         let looks = FAILING.iter().map(async |(marker, reason)| {
-            let prompt = if marker.starts_with("[[") {
-                format!("a kite {marker}")
-            } else {
-                format!("a kite {marker}")
-            };
+            let prompt = format!("a kite {marker}");
             let task = scene.end("imagine", &json!({"prompt": prompt})).await;
             let view = scene.view(task["id"].as_str().expect("an id")).await;
             let message = task["error"]["message"].as_str().unwrap_or_default();

@@ -150,7 +150,7 @@ async fn a_text_is_spliced_as_text() {
     let json = format!(r#"{{"text":"blob:{id}:text","n":1.50}}"#);
     call(&upstream, &post(&json), &memory).await.unwrap();
     let seen = server.only();
-    let read: serde_json::Value = serde_json::from_str(&seen.text()).unwrap();
+    let read: serde_json::Value = serde_json::from_str(seen.text()).unwrap();
     assert_eq!(read, serde_json::json!({"text": text, "n": 1.5}));
     assert_eq!(seen.header("content-length"), Some(seen.text().len().to_string().as_str()));
 }
