@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::{IMAGES, start};
 
 /// The plugin of a new family, as another build for each mark.
-fn motion(self_test: &str, mark: u8) -> Vec<u8> {
-    let body = json!({"script": {"submit": {"model": "motion-1", "keys": ["motion-1"]}}});
+fn surf(self_test: &str, mark: u8) -> Vec<u8> {
+    let body = json!({"script": {"submit": {"model": "surf-1", "keys": ["surf-1"]}}});
     let mut wasm = puppet_claiming(&json!({
-        "family": "motion",
-        "models": [{"id": "motion-1", "aliases": ["motion-latest"], "surfaces": ["images.generate"]}],
+        "family": "surf",
+        "models": [{"id": "surf-1", "aliases": ["surf-latest"], "surfaces": ["images.generate"]}],
         "providers": ["kling"],
-        "price-keys": ["motion-1"],
+        "price-keys": ["surf-1"],
         "self-tests": [{"surface": "images.generate", "body": body, "expect": self_test}],
     }));
     wasm.extend([0, 3, 1, b'b', mark]);
@@ -35,9 +35,9 @@ impl Author {
 
 /// A task of the new family that calls its provider once.
 async fn play(caller: &Caller) -> Value {
-    let script = json!({"submit": {"model": "motion-1", "keys": ["motion-1"]},
+    let script = json!({"submit": {"model": "surf-1", "keys": ["surf-1"]},
         "steps": [{"call": {"provider": "kling", "path": "/v1/hello", "json": {}}}]});
-    let body = json!({"model": "motion-latest", "prompt": "a wave", "script": script});
+    let body = json!({"model": "surf-latest", "prompt": "a wave", "script": script});
     let answer = caller.post(IMAGES, &body).await;
     assert_eq!(answer.status, 200, "{}", answer.json());
     let task = answer.json()["data"][0]["task_id"].as_str().expect("a receipt").to_owned();
@@ -47,12 +47,12 @@ async fn play(caller: &Caller) -> Value {
 }
 
 fn kept(gateway: &Gateway) -> PathBuf {
-    gateway.folder().join("data/defaults/motion.toml")
+    gateway.folder().join("data/defaults/surf.toml")
 }
 
 /// Where they stand until the version is active.
 fn staged(gateway: &Gateway, digest: &str) -> PathBuf {
-    kept(gateway).with_file_name(format!("motion.{digest}.staged"))
+    kept(gateway).with_file_name(format!("surf.{digest}.staged"))
 }
 
 fn add_to(config: &Path, text: &str) {
@@ -68,12 +68,12 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let (config, author) =
             (gateway.folder().join("gatehouse.toml"), Author(tempfile::tempdir().expect("a folder")));
         let defaults = format!(
-            "[prices]\n\"motion-1\" = \"3\"\n\n[providers.kling]\nbase_url = \"{}\"\nauth = \"bearer\"\n\n\
-             [plugins.settings.motion]\ngreeting = \"hello\"\n",
+            "[prices]\n\"surf-1\" = \"3\"\n\n[providers.kling]\nbase_url = \"{}\"\nauth = \"bearer\"\n\n\
+             [plugins.settings.surf]\ngreeting = \"hello\"\n",
             provider.url()
         );
-        let good = author.file("motion.wasm", motion("accepted", 1));
-        let bad = author.file("bad.wasm", motion("refused", 2));
+        let good = author.file("surf.wasm", surf("accepted", 1));
+        let bad = author.file("bad.wasm", surf("refused", 2));
         let family = author.file("family.toml", &defaults);
         let refused = async |arguments: &[&str], code: i32| {
             let output = gateway.try_command(&[&["plugin", "install"], arguments].concat()).await;
@@ -95,7 +95,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         add_to(&config, &account);
 
         let text = refused(&[&good, "--defaults", &family], 1).await;
-        assert!(text.contains("  + prices.motion-1 = \"3\"") && text.contains("with --yes"), "{text}");
+        assert!(text.contains("  + prices.surf-1 = \"3\"") && text.contains("with --yes"), "{text}");
         let text = refused(&[&bad, "--defaults", &family, "--yes"], 1).await;
         assert!(text.contains("self-test"), "{text}");
         let leaky = author
@@ -103,7 +103,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let text = refused(&[&good, "--defaults", &leaky, "--yes"], 2).await;
         assert!(text.contains("leaky.toml:10:") && text.contains("remedy: remove them here"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
-        let unknown = caller.post(IMAGES, &json!({"model": "motion-1", "prompt": "x"})).await;
+        let unknown = caller.post(IMAGES, &json!({"model": "surf-1", "prompt": "x"})).await;
         assert!(unknown.status >= 400, "{}", unknown.json());
 
         let installed =
@@ -125,7 +125,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let active =
             std::fs::read_to_string(gateway.folder().join("data/plugins/active.json")).expect("a list");
         let active: Value = serde_json::from_str(&active).expect("a list as JSON");
-        let digest = active["motion"]["digest"].as_str().expect("a digest");
+        let digest = active["surf"]["digest"].as_str().expect("a digest");
         std::fs::rename(kept(&gateway), staged(&gateway, digest)).expect("a staged file");
         let other = staged(&gateway, &"0".repeat(64));
         std::fs::write(&other, defaults.replace("\"3\"", "\"9\"")).expect("a staged file");
@@ -134,20 +134,20 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let caller = caller.at(gateway.public);
         assert_eq!(play(&caller).await["cost"], 3);
         // The operator's own value wins.
-        add_to(&config, "\n[prices]\n\"motion-1\" = \"2\"\n");
+        add_to(&config, "\n[prices]\n\"surf-1\" = \"2\"\n");
         gateway.command(&["reload"]).await;
         assert_eq!(play(&caller).await["cost"], 2);
 
         // Without a running gateway, and in place of the earlier ones.
         gateway.terminate().await;
-        let newer = author.file("newer.wasm", motion("accepted", 3));
+        let newer = author.file("newer.wasm", surf("accepted", 3));
         let family =
             author.file("family.toml", defaults.replace("hello", "bonjour").replace("\"3\"", "\"5\""));
         let text = gateway.command(&["plugin", "install", &newer, "--defaults", &family, "--yes"]).await;
         let own = std::fs::read_to_string(&config).expect("text").lines().count();
         for line in [
-            format!("  ! prices.motion-1 = \"5\" is not used: {}:{own} sets \"2\"", config.display()),
-            "  ~ plugins.settings.motion = { greeting = \"bonjour\" } (was { greeting = \"hello\" })"
+            format!("  ! prices.surf-1 = \"5\" is not used: {}:{own} sets \"2\"", config.display()),
+            "  ~ plugins.settings.surf = { greeting = \"bonjour\" } (was { greeting = \"hello\" })"
                 .to_owned(),
             "  = providers.kling.auth = \"bearer\"".to_owned(),
         ] {
