@@ -186,7 +186,7 @@ fn requests_in_a_row() {
         row(
             "one behind chunks",
             submit("Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n") + hidden,
-            [Ours(400, "model")],
+            [Ours(400, "prompt")],
             Closed,
         ),
         row(
