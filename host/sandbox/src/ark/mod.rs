@@ -2,7 +2,7 @@
 //!
 //! Owns both wire protocols and one library: an asset made on the control plane is what `asset://` means on the data plane,
 //! for the same account and once its review is over. Four origins: tasks (bearer key), assets (signed requests), the files
-//! results link to, and the record. Never checks a signature with the gateway's code: [`control`] has its own.
+//! results link to, and the record. Never checks a signature with the gateway's code: `control` has its own.
 //!
 //! Account number n is the n-th of the settings' keys: the key itself is the bearer key and the secret of the access key,
 //! whose id is `AK` and the key.
