@@ -7,8 +7,7 @@
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
 //! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`messages`] (Anthropic's Messages API)
-//! and [`chat`]
-//! (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
+//! and [`chat`] (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod ark;
 pub mod chat;

@@ -197,6 +197,19 @@ async fn groups_of_one_key_are_a_second_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_task_alone_makes_no_rest() {
+    let test = PuppetTest::start().await;
+    let alone = test.submit_all("poll", items(1)).await;
+    test.close_window(1).await;
+    assert!(test.seen_by(alone[0].0).await.contains("own /own/item0"));
+    let next = test.submit_all("poll", items(2)).await;
+    test.close_window(2).await;
+    for (task, item) in next {
+        assert!(test.seen_by(task).await.contains(&format!("answer to {item}")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_whose_time_is_over_leaves_its_group() {
     let test = PuppetTest::start().await;
     let tasks = test.submit_all("poll", items(2)).await;

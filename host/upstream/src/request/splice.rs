@@ -1,8 +1,9 @@
 //! Where a JSON body asks for blobs. Pure.
 //!
 //! A string value that is exactly `blob:<id>` becomes a `data:` URI, one that is exactly `blob:<id>:base64` bare
-//! base64, and one that is exactly `blob:<id>:text` the blob's text. The scan never parses: it looks for an unescaped quote before `blob:`, which in valid JSON can only
-//! open a string, and takes the string only when the id and the closing quote follow at once.
+//! base64, and one that is exactly `blob:<id>:text` the blob's text. The scan never parses: it looks for an unescaped
+//! quote before `blob:`, which in valid JSON can only open a string, and takes the string only when the id and the
+//! closing quote follow at once.
 
 use gatehouse_model::BlobId;
 use memchr::memmem;

@@ -9,7 +9,7 @@ use gatehouse_model::{Context, Outage, Reply, UnixMs};
 use gatehouse_runtime::{Fault, Version};
 
 use crate::state::{DriverState, ShutdownState};
-use crate::step::bulk::groups::{GroupKey, Member, MemberReply, OpenGroup};
+use crate::step::bulk::groups::{GroupKey, Member, MemberReply, OpenGroup, SPACING};
 
 /// How long the first call of a group waits for others.
 const WINDOW: Duration = Duration::from_millis(100);
@@ -19,11 +19,13 @@ impl DriverState {
     pub(super) async fn call_merged(self: Arc<Self>, mut group: OpenGroup, version: Arc<Version>) {
         let end = self.window(group.not_before());
         let members = group.close(end).await;
-        let now = self.now();
-        group.rest(now);
+        if members.len() > 1 {
+            group.rest(self.now());
+        }
         let (key, mut waiting) = (group.key().clone(), vec![members]);
         drop(group);
         while let Some(mut members) = waiting.pop() {
+            let now = self.now();
             members.retain(|member| !member.answer.is_closed() && member.deadline > now);
             if members.len() < 2 {
                 continue;
@@ -42,7 +44,8 @@ impl DriverState {
     /// Ends with the window, and not before the key's rest is over. A shutdown waits for no others.
     async fn window(&self, not_before: Option<UnixMs>) {
         let mut shutdown = self.shutdown.subscribe();
-        let rest = not_before.map_or(Duration::ZERO, |until| until.since(self.now()));
+        // A clock that was set back must not make the rest longer.
+        let rest = not_before.map_or(Duration::ZERO, |until| until.since(self.now()).min(SPACING));
         tokio::select! {
             biased;
             _ = shutdown.wait_for(|state| *state >= ShutdownState::Draining) => {}
