@@ -85,12 +85,6 @@ impl Faults {
         })
     }
 
-    /// The fault of a target, the last in the text, and its number.
-    pub(crate) fn at(&self, target: Target) -> Option<(Marker, u64)> {
-        let found = self.found.iter().rfind(|(row, _)| row.group == target);
-        found.map(|(row, number)| (row.marker, number.unwrap_or_default()))
-    }
-
     /// The fault of a creation, after `earlier` others of this text.
     pub(crate) fn submit_fault(&self, earlier: u32) -> Option<Marker> {
         self.after(earlier, |row| row.group == Target::Submit)
@@ -103,8 +97,6 @@ impl Faults {
 
     /// The fault of the file, after `earlier` downloads.
     pub(crate) fn file_fault(&self, earlier: u32) -> Option<Marker> {
-        let (fault, times) = self.at(Target::File)?;
-        let is_over = times != u64::from(EVER) && u64::from(earlier) >= times;
-        (fault != Marker::FileUnavailable || !is_over).then_some(fault)
+        self.at_after(Target::File, earlier)
     }
 }

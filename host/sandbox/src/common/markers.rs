@@ -105,6 +105,22 @@ impl<M: Copy + PartialEq, G> Faults<M, G> {
     }
 }
 
+impl<M: Copy, G: PartialEq> Faults<M, G> {
+    /// The fault of a group that one fault strikes, the last in the text, and its number.
+    pub(crate) fn at(&self, group: G) -> Option<(M, u64)> {
+        let (row, number) = self.found.iter().rfind(|(row, _)| row.group == group)?;
+        Some((row.marker, number.unwrap_or_default()))
+    }
+
+    /// The same fault after `earlier` others: one that is counted comes so many times.
+    pub(crate) fn at_after(&self, group: G, earlier: u32) -> Option<M> {
+        let (row, number) = self.found.iter().rfind(|(row, _)| row.group == group)?;
+        let times =
+            number.filter(|times| matches!(row.argument, Argument::Times(_)) && *times != u64::from(EVER));
+        times.is_none_or(|times| u64::from(earlier) < times).then_some(row.marker)
+    }
+}
+
 /// The row of the text between brackets and its argument, unless it is no marker.
 fn row<M, G>(
     table: &'static [MarkerInfo<M, G>],

@@ -72,12 +72,6 @@ impl Faults {
         faults
     }
 
-    /// The fault of a target that one fault strikes, the last in the prompt, and its number.
-    pub(crate) fn at(&self, target: Target) -> Option<(Marker, u64)> {
-        let found = self.found.iter().rfind(|(row, _)| row.group == target);
-        found.map(|(row, number)| (row.marker, number.unwrap_or_default()))
-    }
-
     /// Whether submits of this prompt have to be counted.
     pub(crate) fn refuses(&self) -> bool {
         self.at(Target::Submit).is_some()
@@ -95,9 +89,7 @@ impl Faults {
 
     /// The fault of the file, after `earlier` downloads.
     pub(crate) fn file_fault(&self, earlier: u32) -> Option<Marker> {
-        let (fault, times) = self.at(Target::File)?;
-        let is_over = times != u64::from(EVER) && u64::from(earlier) >= times;
-        (fault != Marker::FileUnavailable || !is_over).then_some(fault)
+        self.at_after(Target::File, earlier)
     }
 }
 

@@ -82,7 +82,7 @@ impl Faults {
 
     /// The fault of the links, the last in the prompt.
     pub(super) fn link(&self) -> Option<Marker> {
-        self.found.iter().rfind(|(row, _)| row.group == Target::Link).map(|(row, _)| row.marker)
+        self.at(Target::Link).map(|(marker, _)| marker)
     }
 
     /// How many of `n` images moderation takes out: the first ones.
@@ -95,10 +95,7 @@ impl Faults {
 
     /// The fault of a file, after `earlier` downloads of it.
     pub(super) fn file(&self, earlier: u32) -> Option<Marker> {
-        let (row, times) = self.found.iter().rfind(|(row, _)| row.group == Target::File)?;
-        let is_over = row.marker == Marker::FileUnavailable
-            && times.is_some_and(|times| times != u64::from(EVER) && u64::from(earlier) >= times);
-        (!is_over).then_some(row.marker)
+        self.at_after(Target::File, earlier)
     }
 }
 
