@@ -46,6 +46,12 @@ pub enum SubmitError {
     /// Something the request names does not exist (for this caller).
     #[error("{0}")]
     NotFound(String),
+    /// The request goes on from a response that does not exist (for this caller).
+    #[error("Previous response with id '{0}' not found.")]
+    UnknownResponse(String),
+    /// The request names an item that does not exist (for this caller).
+    #[error("Item with id '{0}' not found. Items are not persisted when `store` is set to false.")]
+    UnknownItem(String),
     /// Something the request names may not be used.
     #[error("{0}")]
     Forbidden(String),

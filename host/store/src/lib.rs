@@ -16,6 +16,7 @@ mod layout;
 mod listing;
 mod open;
 mod read;
+mod responses;
 mod row;
 mod store;
 mod tables;

@@ -73,6 +73,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             upstream: route.upstream.clone(),
             translated: !is_chat,
             counted: request.counted,
+            response: None,
         },
     })
 }

@@ -1,4 +1,4 @@
-//! Housekeeping: expired idempotency rows and holds, old history, expired media links, unused blobs.
+//! Housekeeping: expired idempotency rows, holds and responses, old history, expired media links, unused blobs.
 //!
 //! Nothing here is on a request's path, and every sweep is bounded.
 
@@ -27,6 +27,7 @@ impl DriverState {
             for command in [
                 Command::Sweep { now, limit: BATCH },
                 Command::SweepHolds { now, limit: BATCH },
+                Command::SweepResponses { now, limit: BATCH },
                 Command::DropHistory { before_day },
             ] {
                 match self.store.execute(command).await {

@@ -122,6 +122,10 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         },
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),
+        SubmitError::UnknownResponse(_) => {
+            Refusal::new(Kind::UnknownResponse, message).with_param("previous_response_id")
+        }
+        SubmitError::UnknownItem(_) => Refusal::new(Kind::NotFound, message).with_param("input"),
         SubmitError::ParentOver { .. } => Refusal::new(Kind::Conflict, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),

@@ -9,6 +9,7 @@ mod handle;
 mod joined;
 mod listing;
 mod old_rows;
+mod responses;
 mod same;
 mod schema;
 mod task_index;

@@ -99,7 +99,12 @@ impl Oracle {
                 self.tasks.retain(|id, _| id.timestamp().day() >= oldest.min(*before_day));
                 true
             }
-            Command::Audit { .. } | Command::Sweep { .. } => true,
+            // No sequence of the sample keeps responses; none of them moves money.
+            Command::Audit { .. }
+            | Command::ForgetResponse { .. }
+            | Command::KeepResponse { .. }
+            | Command::Sweep { .. }
+            | Command::SweepResponses { .. } => true,
         }
     }
 

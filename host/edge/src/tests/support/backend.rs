@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
+    CancelError, CompletionRequest, CompletionResponse, KeptResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
     StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
 };
 use gatehouse_model::{
@@ -156,6 +156,8 @@ fn refusal(word: &str) -> SubmitError {
         "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
         "model" => SubmitError::UnknownModel("unknown".to_owned()),
         "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
+        "response" => SubmitError::UnknownResponse("resp_2".to_owned()),
+        "item" => SubmitError::UnknownItem("rs_2".to_owned()),
         "missing" => SubmitError::NotFound("unknown video".to_owned()),
         "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
         "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
@@ -233,6 +235,17 @@ impl ScriptedBackend {
             self.streams.lock().unwrap().push(sender);
         }
         Ok(CompletionResponse::Stream(receiver.into()))
+    }
+    pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
+        let input = br#"[{"role":"user","content":"a"},{"type":"message","id":"msg_b","role":"user","content":"b"}]"#;
+        let kept = KeptResponse {
+            response: Bytes::from_static(br#"{"id":"resp_1"}"#),
+            input: Bytes::from_static(input),
+        };
+        Ok((id == "resp_1").then_some(kept))
+    }
+    pub(crate) async fn forget_response(&self, _: &Key, id: &str) -> Result<bool, SubmitError> {
+        Ok(id == "resp_1")
     }
     pub(crate) fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.working(self.tasks.borrow().get(&id).cloned())
