@@ -25,6 +25,10 @@ fn openai(set: Set, version: &'static str) -> Script {
     Script { set, package: "openai", version, file: "openai_sdk", side: Side::Openai }
 }
 
+fn responses(set: Set, version: &'static str) -> Script {
+    Script { set, package: "openai", version, file: "openai_responses", side: Side::Responses }
+}
+
 fn anthropic(set: Set, version: &'static str) -> Script {
     Script { set, package: "anthropic", version, file: "anthropic_sdk", side: Side::Anthropic }
 }
@@ -45,6 +49,11 @@ scripts! {
     openai_node_current: openai(CURRENT_NODE, "7.55.0"),
     openai_node_middle: openai(MIDDLE_NODE, "6.49.0"),
     openai_node_older: openai(OLDER_NODE, "4.104.0"),
+    responses_python_current: responses(CURRENT_PYTHON, "3.52.0"),
+    responses_python_older: responses(OLDER_PYTHON, "1.109.1"),
+    responses_node_current: responses(CURRENT_NODE, "7.55.0"),
+    responses_node_middle: responses(MIDDLE_NODE, "6.49.0"),
+    responses_node_older: responses(OLDER_NODE, "4.104.0"),
     anthropic_python_current: anthropic(CURRENT_PYTHON, "2.11.0"),
     anthropic_python_older: anthropic(OLDER_PYTHON, "0.125.0"),
     anthropic_node_current: anthropic(CURRENT_NODE, "1.11.0"),
@@ -54,5 +63,5 @@ scripts! {
 #[test]
 fn every_row_has_its_number() {
     let numbers: Vec<u8> = ROWS.iter().map(|(row, ..)| *row).collect();
-    assert_eq!(numbers, (1..=19).collect::<Vec<u8>>());
+    assert_eq!(numbers, (1..=20).collect::<Vec<u8>>());
 }

@@ -6,6 +6,8 @@ pub(crate) enum Side {
     Openai,
     Anthropic,
     Both,
+    /// Responses through the same packages: scripts of their own.
+    Responses,
     /// Not visible through an SDK: `wire.rs` checks it.
     Wire,
 }
@@ -31,4 +33,5 @@ pub(crate) const ROWS: &[(u8, Side, &str)] = &[
     (17, Side::Both, "clients of one protocol with models of the other"),
     (18, Side::Both, "two hundred calls on one client"),
     (19, Side::Anthropic, "a refused key is told so in the messages shape"),
+    (20, Side::Responses, "responses: create, stream, tools, structured output, thinking, conversations"),
 ];

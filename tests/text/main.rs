@@ -3,6 +3,7 @@
 
 mod large;
 mod one_body_streams;
+mod responses;
 mod scene;
 mod slow_providers;
 mod thousand_streams;

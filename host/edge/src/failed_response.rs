@@ -53,7 +53,8 @@ impl ToldResponse {
         let mut response = began.clone();
         response["status"] = "failed".into();
         response["error"] = error.clone();
-        response["output"] = self.items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or_default()).collect();
+        response["output"] =
+            self.items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or_default()).collect();
         let kind = "response.failed";
         (kind, json!({"type": kind, "sequence_number": self.events, "response": response}))
     }
@@ -70,11 +71,13 @@ mod tests {
         let (kind, data) = told.failed(&error);
         assert_eq!((kind, &data["sequence_number"], &data["error"]), ("error", &json!(0), &error));
         let event = |kind: &str, data: Value| Sse { event: Some(kind.to_owned()), data: data.to_string() };
-        let created = json!({"response": {"id": "resp_1", "status": "in_progress", "error": null, "output": []}});
+        let created =
+            json!({"response": {"id": "resp_1", "status": "in_progress", "error": null, "output": []}});
         told.told(&[event("response.created", created), event("response.in_progress", json!({}))]);
         told.told(&[event("response.output_item.done", json!({"item": {"id": "msg_1"}}))]);
         let (kind, data) = told.failed(&error);
-        let response = json!({"id": "resp_1", "status": "failed", "error": error, "output": [{"id": "msg_1"}]});
+        let response =
+            json!({"id": "resp_1", "status": "failed", "error": error, "output": [{"id": "msg_1"}]});
         assert_eq!(kind, "response.failed");
         assert_eq!(data, json!({"type": kind, "sequence_number": 3, "response": response}));
     }

@@ -81,7 +81,10 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
     let choices = completion.items("choices").unwrap_or_default();
     let choice = choices.first().and_then(|raw| Object::parse(raw.get())).unwrap_or_default();
     let message = choice.object("message").unwrap_or_default();
-    let blocks: Vec<Object<'_>> = message.items("thinking_blocks").unwrap_or_default().into_iter()
+    let blocks: Vec<Object<'_>> = message
+        .items("thinking_blocks")
+        .unwrap_or_default()
+        .into_iter()
         .filter_map(|raw| Object::parse(raw.get()))
         .collect();
     if blocks.is_empty() {
@@ -96,9 +99,9 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
                 reader.ladder.thought(block, &mut out);
             }
         }
-        let rest = message.iter().filter(|(name, _)| {
-            !matches!(*name, "thinking_blocks" | "reasoning_content" | "reasoning")
-        });
+        let rest = message
+            .iter()
+            .filter(|(name, _)| !matches!(*name, "thinking_blocks" | "reasoning_content" | "reasoning"));
         let rest: crate::json::Writer = rest.map(|(name, raw)| (name, raw.get())).collect();
         let rest = rest.done();
         reader.delta(&Object::parse(&rest).unwrap_or_default(), &mut out);

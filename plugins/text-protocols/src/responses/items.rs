@@ -19,10 +19,21 @@ pub(super) enum Item {
     User(Parts),
     Assistant(Parts),
     /// A call, as JSON of a chat message's `tool_calls`; one that was cut short is dropped where it has no output.
-    Call { id: String, json: String, is_cut: bool },
+    Call {
+        id: String,
+        json: String,
+        is_cut: bool,
+    },
     /// An output: the text for a tool message, JSON, and media for a message behind it.
-    Output { call: Option<String>, text: String, media: Vec<String> },
-    Reasoning { sealed: Option<String>, text: String },
+    Output {
+        call: Option<String>,
+        text: String,
+        media: Vec<String>,
+    },
+    Reasoning {
+        sealed: Option<String>,
+        text: String,
+    },
     /// Says nothing to a model here.
     Nothing,
 }
@@ -43,15 +54,25 @@ impl Item {
             "shell_call" | "local_shell_call" | "apply_patch_call" | "computer_call" | "tool_search_call" => {
                 Ok(client_call(entry, &kind))
             }
-            "shell_call_output" | "local_shell_call_output" | "apply_patch_call_output"
-            | "computer_call_output" | "tool_search_output" => {
+            "shell_call_output"
+            | "local_shell_call_output"
+            | "apply_patch_call_output"
+            | "computer_call_output"
+            | "tool_search_output" => {
                 let call = entry.text("call_id").or_else(|| entry.text("id"));
                 Ok(Self::Output { call, text: quoted(&whole(entry)), media: Vec::new() })
             }
             // What ran on OpenAI's servers; its result is in the answer's text.
-            "web_search_call" | "file_search_call" | "code_interpreter_call" | "image_generation_call"
-            | "mcp_call" | "mcp_list_tools" | "mcp_approval_request" | "mcp_approval_response"
-            | "additional_tools" | "configuration_update" => Ok(Self::Nothing),
+            "web_search_call"
+            | "file_search_call"
+            | "code_interpreter_call"
+            | "image_generation_call"
+            | "mcp_call"
+            | "mcp_list_tools"
+            | "mcp_approval_request"
+            | "mcp_approval_response"
+            | "additional_tools"
+            | "configuration_update" => Ok(Self::Nothing),
             _ => Err(entry.at(|path, item| {
                 let expected = "`message`, `function_call`, `function_call_output`, `custom_tool_call`, \
                                 `custom_tool_call_output`, `reasoning` or `item_reference`";

@@ -66,7 +66,8 @@ impl Ladder {
         }
         let at = self.open_text(kind, out);
         let item = &mut self.items[at];
-        let (Content::Text(text) | Content::Refusal(text) | Content::Reasoning { text, .. }) = &mut item.content
+        let (Content::Text(text) | Content::Refusal(text) | Content::Reasoning { text, .. }) =
+            &mut item.content
         else {
             return;
         };
@@ -206,7 +207,12 @@ impl Ladder {
             }
             Kind::Refusal => {
                 let part = r#"{"type":"refusal","refusal":""}"#;
-                self.send_of("response.content_part.added", at, &[("content_index", "0"), ("part", part)], out);
+                self.send_of(
+                    "response.content_part.added",
+                    at,
+                    &[("content_index", "0"), ("part", part)],
+                    out,
+                );
             }
             Kind::Reasoning => {
                 let members = [("summary_index", "0"), ("part", &*summary_part(""))];

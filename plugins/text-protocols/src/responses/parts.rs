@@ -51,7 +51,8 @@ impl Parts {
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'_>) -> Checked<()> {
-        const KINDS: &str = "`input_text`, `input_image`, `input_file`, `input_audio`, `output_text` or `refusal`";
+        const KINDS: &str =
+            "`input_text`, `input_image`, `input_file`, `input_audio`, `output_text` or `refusal`";
         let kind = required(path, part, "type", KINDS)?;
         let kind = string(&path.key("type"), kind)?.decoded();
         let media = match kind.as_ref() {
@@ -98,7 +99,8 @@ fn image(path: &Path<'_>, part: &Object<'_>) -> Checked<String> {
 fn file(path: &Path<'_>, part: &Object<'_>) -> Checked<String> {
     for name in ["file_id", "file_url"] {
         if let (Some(raw), None) = (part.get(name), part.get("file_data")) {
-            let expected = if name == "file_id" { FILES } else { "nothing, send the file itself as `file_data`" };
+            let expected =
+                if name == "file_id" { FILES } else { "nothing, send the file itself as `file_data`" };
             return Err(wrong(&path.key(name), expected, Some(raw)));
         }
     }

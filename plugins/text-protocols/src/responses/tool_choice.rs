@@ -38,7 +38,8 @@ impl ToolChoice {
                 let mode = choice(&path.key("mode"), mode, &["auto", "required"])?;
                 let child = path.key("tools");
                 let mut allowed = Vec::new();
-                for (at, raw) in array(&child, required(path, &named, "tools", "an array")?)?.iter().enumerate()
+                for (at, raw) in
+                    array(&child, required(path, &named, "tools", "an array")?)?.iter().enumerate()
                 {
                     let path = child.index(at);
                     allowed.push(tool_name(&path, &object(&path, raw)?, tools)?);

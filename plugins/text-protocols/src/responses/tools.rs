@@ -84,7 +84,9 @@ impl Tools {
         };
         function.member("parameters", parameters);
         let strict = tool.get("strict").map(|raw| boolean(&path.key("strict"), raw)).transpose()?;
-        if let Some(strict) = strict.filter(|strict| !strict || !self.is_strict_closed || is_closed(parameters)) {
+        if let Some(strict) =
+            strict.filter(|strict| !strict || !self.is_strict_closed || is_closed(parameters))
+        {
             function.member("strict", if strict { "true" } else { "false" });
         }
         self.push(path, name, &function.done())
@@ -149,7 +151,8 @@ fn is_closed(schema: &str) -> bool {
         let items: Option<Vec<Raw<'_>>> = serde_json::from_str(schema).ok();
         return items.is_none_or(|items| items.into_iter().all(|raw| is_closed(raw.get())));
     };
-    let is_object = object.text("type").is_some_and(|kind| kind == "object") || object.get("properties").is_some();
+    let is_object =
+        object.text("type").is_some_and(|kind| kind == "object") || object.get("properties").is_some();
     let is_own_closed = object.get("additionalProperties").is_some_and(|raw| raw.get() == "false");
     if is_object && !is_own_closed {
         return false;
@@ -169,7 +172,8 @@ pub(super) fn custom_input(arguments: &str) -> String {
     let object = Object::parse(arguments);
     let only = |object: &Object<'_>| {
         let mut members = object.iter();
-        let first = members.next().and_then(|(_, raw)| JsonString::of(raw).map(|text| text.decoded().into_owned()));
+        let first =
+            members.next().and_then(|(_, raw)| JsonString::of(raw).map(|text| text.decoded().into_owned()));
         first.filter(|_| members.next().is_none())
     };
     if let Some(object) = &object {
@@ -193,7 +197,10 @@ mod tests {
             (r#"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"object"}}}"#, false),
             (r#"{"type":"array","items":{"type":"object","additionalProperties":true}}"#, false),
             (r#"{"anyOf":[{"type":"string"},{"type":"object","additionalProperties":false}]}"#, true),
-            (r#"{"type":"object","additionalProperties":false,"properties":{"type":{"type":"string"}}}"#, true),
+            (
+                r#"{"type":"object","additionalProperties":false,"properties":{"type":{"type":"string"}}}"#,
+                true,
+            ),
         ] {
             assert_eq!(is_closed(schema), expected, "{schema}");
         }

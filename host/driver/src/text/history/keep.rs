@@ -69,7 +69,9 @@ impl DriverState {
                 tracing::warn!(problem, "a response is too large to be kept");
                 Ok(())
             }
-            Err(rejection) => Err(SubmitError::Internal(format!("a response was not kept: {rejection}")).into()),
+            Err(rejection) => {
+                Err(SubmitError::Internal(format!("a response was not kept: {rejection}")).into())
+            }
         }
     }
 }

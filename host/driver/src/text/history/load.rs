@@ -56,7 +56,8 @@ impl DriverState {
         }
         let limit = self.config.text.responses().bytes;
         let store = wanted.store && self.config.text.responses().count > 0 && json.len() as u64 <= limit;
-        let size = json.len() + chain.iter().map(|record| record.size() as usize).sum::<usize>();
+        let size = chain.iter().fold(json.len() as u64, |size, record| size.saturating_add(record.size()));
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
         let merged = off_worker(size, move || merge(&json, &items(&chain), &referenced, store)).await??;
         let kept = store.then(|| Kept {
             customer: customer.clone(),
@@ -82,6 +83,7 @@ fn items(chain: &[ResponseRecord]) -> String {
 /// An item of a response's output.
 fn item(record: &ResponseRecord, id: &str) -> Option<String> {
     let answer: Answer<'_> = serde_json::from_slice(&record.response).ok()?;
-    let is_it = |raw: &&RawValue| serde_json::from_str::<OutputItem>(raw.get()).is_ok_and(|item| item.id == id);
+    let is_it =
+        |raw: &&RawValue| serde_json::from_str::<OutputItem>(raw.get()).is_ok_and(|item| item.id == id);
     answer.output.into_iter().find(is_it).map(|raw| raw.get().to_owned())
 }

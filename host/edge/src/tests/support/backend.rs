@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, CompletionRequest, CompletionResponse, KeptResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
-    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
+    CancelError, CompletionRequest, CompletionResponse, KeptResponse, MediaFile, MediaRefusal, ModelListing,
+    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -237,7 +237,8 @@ impl ScriptedBackend {
         Ok(CompletionResponse::Stream(receiver.into()))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
-        let input = br#"[{"role":"user","content":"a"},{"type":"message","id":"msg_b","role":"user","content":"b"}]"#;
+        let input =
+            br#"[{"role":"user","content":"a"},{"type":"message","id":"msg_b","role":"user","content":"b"}]"#;
         let kept = KeptResponse {
             response: Bytes::from_static(br#"{"id":"resp_1"}"#),
             input: Bytes::from_static(input),
