@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// What the client has of a response.
 #[derive(Debug, Default)]
-pub(crate) struct ToldResponse {
+pub(crate) struct SentResponse {
     /// Events, and so the number of the next one.
     events: u64,
     /// The response as it began; `None` before the first event.
@@ -27,9 +27,9 @@ struct Done {
     item: Box<RawValue>,
 }
 
-impl ToldResponse {
+impl SentResponse {
     /// Takes note of events that go to the client.
-    pub(crate) fn told(&mut self, events: &[Sse]) {
+    pub(crate) fn add(&mut self, events: &[Sse]) {
         for event in events {
             self.events += 1;
             match event.event.as_deref() {
@@ -67,15 +67,15 @@ mod tests {
     #[test]
     fn the_last_event_has_what_was_told() {
         let error = json!({"code": "server_error", "message": "no", "type": "bad_gateway", "param": null});
-        let mut told = ToldResponse::default();
-        let (kind, data) = told.failed(&error);
+        let mut sent = SentResponse::default();
+        let (kind, data) = sent.failed(&error);
         assert_eq!((kind, &data["sequence_number"], &data["error"]), ("error", &json!(0), &error));
         let event = |kind: &str, data: Value| Sse { event: Some(kind.to_owned()), data: data.to_string() };
         let created =
             json!({"response": {"id": "resp_1", "status": "in_progress", "error": null, "output": []}});
-        told.told(&[event("response.created", created), event("response.in_progress", json!({}))]);
-        told.told(&[event("response.output_item.done", json!({"item": {"id": "msg_1"}}))]);
-        let (kind, data) = told.failed(&error);
+        sent.add(&[event("response.created", created), event("response.in_progress", json!({}))]);
+        sent.add(&[event("response.output_item.done", json!({"item": {"id": "msg_1"}}))]);
+        let (kind, data) = sent.failed(&error);
         let response =
             json!({"id": "resp_1", "status": "failed", "error": error, "output": [{"id": "msg_1"}]});
         assert_eq!(kind, "response.failed");

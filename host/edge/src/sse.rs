@@ -15,7 +15,7 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
 
 use crate::errors::{Form, Refusal};
-use crate::failed_response::ToldResponse;
+use crate::failed_response::SentResponse;
 use crate::http::response::ResponseBody;
 
 /// A comment line: every client skips it, none takes it for an event.
@@ -34,7 +34,7 @@ pub(crate) struct EventBody {
     started: bool,
     ended: bool,
     /// What the client has of a response, which a failure repeats.
-    told: Option<ToldResponse>,
+    sent: Option<SentResponse>,
     explain: fn(TextError) -> Refusal,
 }
 
@@ -49,8 +49,8 @@ impl EventBody {
         explain: fn(TextError) -> Refusal,
     ) -> Self {
         let keep_alive = clock.pause(interval);
-        let told = (form == Form::Responses).then(ToldResponse::default);
-        Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, told, explain }
+        let sent = (form == Form::Responses).then(SentResponse::default);
+        Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, sent, explain }
     }
 
     /// The response with this body.
@@ -70,8 +70,8 @@ impl EventBody {
         if let Some(cause) = refusal.cause() {
             tracing::error!(request = %self.id, cause, "a stream failed");
         }
-        if let Some(told) = &self.told {
-            let (name, data) = told.failed(&refusal.in_response());
+        if let Some(sent) = &self.sent {
+            let (name, data) = sent.failed(&refusal.in_response());
             return frame(&[Sse { event: Some(name.to_owned()), data: data.to_string() }]);
         }
         let name: &[u8] = if self.form == Form::Messages { b"event: error\n" } else { b"" };
@@ -90,8 +90,8 @@ impl Body for EventBody {
         let piece = match self.stream.poll_next(cx) {
             Poll::Ready(Some(Ok(events))) => {
                 self.started = true;
-                if let Some(told) = &mut self.told {
-                    told.told(&events);
+                if let Some(sent) = &mut self.sent {
+                    sent.add(&events);
                 }
                 frame(&events)
             }

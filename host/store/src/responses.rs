@@ -105,7 +105,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn response_chain(
+    pub async fn conversation(
         &self,
         customer: &CustomerId,
         id: &str,
@@ -113,7 +113,7 @@ impl Store {
         limit: usize,
     ) -> Result<Option<Vec<ResponseRecord>>, StoreError> {
         let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
-        self.off_worker(move || store.read(|txn| chain(txn, &customer, id, now, limit))).await
+        self.off_worker(move || store.read(|txn| conversation_in(txn, &customer, id, now, limit))).await
     }
 
     /// A customer's kept response; `None` once it has expired at `now`.
@@ -168,7 +168,7 @@ fn live(
     Ok(record.filter(|record| record.expires > now))
 }
 
-fn chain(
+fn conversation_in(
     txn: &ReadTransaction,
     customer: &CustomerId,
     id: String,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! request -> Translated { body, echo }   body -> the chat family, over either protocol -> completion or chunks
-//!                                        echo -> Ladder <- completion or chunks -> response or events
+//!                                        echo -> EventBuilder <- completion or chunks -> response or events
 //! ```
 //! So a model is reached, limited and billed exactly as by `/v1/chat/completions`. Earlier items come in the member
 //! `history`, which the host writes; a client's own is overwritten there. Never loads or keeps anything.
@@ -12,9 +12,9 @@ mod chunks;
 mod conversation;
 mod echo;
 mod entry;
+mod event_builder;
 mod item;
 mod items;
-mod ladder;
 mod options;
 mod parts;
 mod request;

@@ -91,7 +91,7 @@ async fn an_owner_finds_a_conversation_whole_or_not_at_all() {
         store.execute(keep(record)).await.unwrap().unwrap();
     }
     let ids = async |owner: &str, id: &str, seconds: u64, limit: usize| {
-        let chain = store.response_chain(&customer(owner), id, at(seconds), limit).await.unwrap();
+        let chain = store.conversation(&customer(owner), id, at(seconds), limit).await.unwrap();
         chain.map(|chain| chain.into_iter().map(|record| record.id).collect::<Vec<_>>().join(" "))
     };
     assert_eq!(ids("a", "two", 20, 9).await.as_deref(), Some("one two"));

@@ -5,12 +5,12 @@ use gatehouse_sdk::{Chunk, Usage};
 use crate::json::Object;
 
 use super::echo::Echo;
-use super::ladder::{Kind, Ladder};
+use super::event_builder::{EventBuilder, Kind};
 
 /// A stream of chunks as events of a response.
 #[derive(Debug)]
 pub struct Reader {
-    ladder: Ladder,
+    builder: EventBuilder,
     finish: String,
     reasoning: u64,
 }
@@ -19,18 +19,18 @@ impl Reader {
     /// Before the first chunk.
     #[must_use]
     pub fn new(echo: Echo) -> Self {
-        Self { ladder: Ladder::new(echo), finish: String::new(), reasoning: 0 }
+        Self { builder: EventBuilder::new(echo), finish: String::new(), reasoning: 0 }
     }
 
     /// One chunk, or the `[DONE]` at the end; `usage` is what the provider has counted so far.
     pub fn chunk(&mut self, data: &str, usage: Option<Usage>, out: &mut Chunk) {
         if data == "[DONE]" {
             let usage = usage.map(|usage| (usage, self.reasoning));
-            self.ladder.finish(&self.finish, usage, out);
+            self.builder.finish(&self.finish, usage, out);
             return;
         }
         let Some(chunk) = Object::parse(data) else { return };
-        self.ladder.begin(out);
+        self.builder.begin(out);
         self.reasoning = reasoning_tokens(&chunk).unwrap_or(self.reasoning);
         for raw in chunk.items("choices").unwrap_or_default() {
             let Some(choice) = Object::parse(raw.get()) else { continue };
@@ -55,17 +55,17 @@ impl Reader {
             (Kind::Refusal, delta.string("refusal")),
         ] {
             if let Some(piece) = piece {
-                self.ladder.text(kind, piece, out);
+                self.builder.text(kind, piece, out);
             }
         }
         for raw in delta.items("thinking_blocks").unwrap_or_default() {
             if let Some(block) = Object::parse(raw.get()) {
-                self.ladder.thought(&block, out);
+                self.builder.thought(&block, out);
             }
         }
         for (at, raw) in (0..).zip(delta.items("tool_calls").unwrap_or_default()) {
             if let Some(piece) = Object::parse(raw.get()) {
-                self.ladder.call(piece.unsigned("index").unwrap_or(at), &piece, out);
+                self.builder.call(piece.unsigned("index").unwrap_or(at), &piece, out);
             }
         }
     }
@@ -92,11 +92,11 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
     } else {
         for block in &blocks {
             if let Some(thought) = block.string("thinking") {
-                reader.ladder.text(Kind::Reasoning, thought, &mut out);
+                reader.builder.text(Kind::Reasoning, thought, &mut out);
             }
             let is_signed = block.string("signature").is_none_or(|signature| !signature.is_empty());
             if is_signed {
-                reader.ladder.thought(block, &mut out);
+                reader.builder.thought(block, &mut out);
             }
         }
         let rest = message
@@ -108,7 +108,7 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
     }
     let reason = choice.text("finish_reason").unwrap_or_default();
     let usage = usage.map(|usage| (usage, reasoning_tokens(&completion).unwrap_or(0)));
-    reader.ladder.finish(&reason, usage, &mut out)
+    reader.builder.finish(&reason, usage, &mut out)
 }
 
 fn reasoning_tokens(completion: &Object<'_>) -> Option<u64> {

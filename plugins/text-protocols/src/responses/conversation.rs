@@ -41,7 +41,7 @@ struct Output {
 
 /// A message of the model under way.
 #[derive(Default)]
-struct Turn {
+struct ModelMessage {
     origin: String,
     texts: Vec<String>,
     blocks: Vec<String>,
@@ -49,7 +49,7 @@ struct Turn {
     calls: Vec<(String, String, bool)>,
 }
 
-impl Turn {
+impl ModelMessage {
     fn has_answered(&self) -> bool {
         !self.texts.is_empty() || !self.calls.is_empty()
     }
@@ -76,33 +76,33 @@ impl Conversation {
             }
         }
         let mut outputs_seen = 0;
-        let mut turn = Turn::default();
+        let mut message = ModelMessage::default();
         for (entry, item) in entries.iter().zip(items) {
             match item {
                 Item::Nothing => {}
                 Item::Assistant(parts) => {
-                    turn.origin_of(entry);
-                    turn.texts.extend(parts.all);
+                    message.origin_of(entry);
+                    message.texts.extend(parts.all);
                 }
                 Item::Call { id, json, is_cut } => {
-                    turn.origin_of(entry);
-                    turn.calls.push((id, json, is_cut));
+                    message.origin_of(entry);
+                    message.calls.push((id, json, is_cut));
                 }
                 Item::Reasoning { sealed, text } => {
-                    if turn.has_answered() {
-                        conversation.end(&mut turn, &mut outputs)?;
+                    if message.has_answered() {
+                        conversation.end(&mut message, &mut outputs)?;
                     }
-                    turn.origin_of(entry);
+                    message.origin_of(entry);
                     match thinking {
                         Thinking::Blocks => {
-                            turn.blocks.extend(sealed.and_then(|sealed| sealed::open(owner, &sealed)));
+                            message.blocks.extend(sealed.and_then(|sealed| sealed::open(owner, &sealed)));
                         }
-                        Thinking::Text => turn.reasoning.push_str(&text),
+                        Thinking::Text => message.reasoning.push_str(&text),
                         Thinking::Nothing => {}
                     }
                 }
                 Item::Output { call, text, media } => {
-                    conversation.end(&mut turn, &mut outputs)?;
+                    conversation.end(&mut message, &mut outputs)?;
                     match call {
                         Some(call) if !outputs[outputs_seen].is_taken => return Err(no_call(&call)),
                         Some(_) => outputs_seen += 1,
@@ -111,16 +111,16 @@ impl Conversation {
                     }
                 }
                 Item::System(parts) => {
-                    conversation.end(&mut turn, &mut outputs)?;
+                    conversation.end(&mut message, &mut outputs)?;
                     conversation.parts(entry, "system", &parts);
                 }
                 Item::User(parts) => {
-                    conversation.end(&mut turn, &mut outputs)?;
+                    conversation.end(&mut message, &mut outputs)?;
                     conversation.parts(entry, "user", &parts);
                 }
             }
         }
-        conversation.end(&mut turn, &mut outputs)?;
+        conversation.end(&mut message, &mut outputs)?;
         Ok(conversation)
     }
 
@@ -156,9 +156,9 @@ impl Conversation {
     }
 
     /// Writes the model's message, and the outputs of its calls behind it.
-    fn end(&mut self, turn: &mut Turn, outputs: &mut [Output]) -> Checked<()> {
-        let turn = std::mem::take(turn);
-        let Turn { origin, texts, blocks, reasoning, calls } = turn;
+    fn end(&mut self, message: &mut ModelMessage, outputs: &mut [Output]) -> Checked<()> {
+        let message = std::mem::take(message);
+        let ModelMessage { origin, texts, blocks, reasoning, calls } = message;
         let mut taken = Vec::new();
         let mut written = Vec::new();
         for (id, json, is_cut) in calls {
@@ -211,7 +211,7 @@ impl Conversation {
     }
 }
 
-impl Turn {
+impl ModelMessage {
     fn origin_of(&mut self, entry: &Entry<'_>) {
         if self.origin.is_empty() {
             self.origin = entry.name();

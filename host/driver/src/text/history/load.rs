@@ -13,7 +13,7 @@ use crate::text::history::keep::Kept;
 use crate::text::history::merge::{Wanted, inner, merge};
 
 /// Responses one conversation may go through.
-const MAX_CHAIN: usize = 1000;
+const MAX_RESPONSES: usize = 1000;
 
 /// What of a kept response goes into a later request.
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ impl DriverState {
         let chain = match &wanted.previous {
             None => Vec::new(),
             Some(id) => {
-                let chain = self.store.response_chain(customer, id, now, MAX_CHAIN).await?;
+                let chain = self.store.conversation(customer, id, now, MAX_RESPONSES).await?;
                 chain.ok_or_else(|| unknown(id))?
             }
         };

@@ -17,7 +17,7 @@ use super::echo::{Echo, Ending};
 use super::item::{Content, OutputItem, summary_part, text_part};
 
 #[derive(Debug)]
-pub(super) struct Ladder {
+pub(super) struct EventBuilder {
     echo: Echo,
     sequence: u64,
     begun: bool,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     Reasoning,
 }
 
-impl Ladder {
+impl EventBuilder {
     pub(super) fn new(echo: Echo) -> Self {
         Self { echo, sequence: 0, begun: false, items: Vec::new(), calls: Vec::new() }
     }
