@@ -53,8 +53,8 @@ impl SentResponse {
         let mut response = began.clone();
         response["status"] = "failed".into();
         response["error"] = error.clone();
-        response["output"] =
-            self.items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or_default()).collect();
+        let items = self.items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or(Value::Null));
+        response["output"] = items.collect::<Vec<Value>>().into();
         let kind = "response.failed";
         (kind, json!({"type": kind, "sequence_number": self.events, "response": response}))
     }

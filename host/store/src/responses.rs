@@ -3,7 +3,7 @@
 
 use gatehouse_model::{CustomerId, UnixMs};
 use gatehouse_tasks::{ResponseRecord, ResponseTotals};
-use redb::{ReadTransaction, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable as _, WriteTransaction};
 
 use crate::error::StoreError;
 use crate::layout;
