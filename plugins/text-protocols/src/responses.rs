@@ -8,22 +8,17 @@
 //! So a model is reached, limited and billed exactly as by `/v1/chat/completions`. Earlier items come in the member
 //! `history`, which the host writes; a client's own is overwritten there. Never loads or keeps anything.
 
-mod chunks;
-mod conversation;
 mod echo;
-mod entry;
-mod event_builder;
-mod item;
-mod items;
+mod input;
 mod options;
-mod parts;
+mod output;
 mod request;
 mod sealed;
 mod target;
 mod tool_choice;
 mod tools;
 
-pub use chunks::{Reader, whole};
 pub use echo::Echo;
+pub use output::{Reader, whole};
 pub use request::{Translated, translate};
 pub use target::Target;

@@ -7,9 +7,8 @@ use crate::json::{JsonString, Object, Writer, quote};
 use crate::path::Path;
 use crate::rules::MaxTokensField;
 
-use super::conversation::{Conversation, Thinking, in_own_fields};
 use super::echo::Echo;
-use super::entry::{Entry, HISTORY, INPUT};
+use super::input::{Conversation, Entry, HISTORY, INPUT, Thinking, in_own_fields};
 use super::options::Options;
 use super::sealed::Owner;
 use super::target::Target;

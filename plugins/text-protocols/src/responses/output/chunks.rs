@@ -4,8 +4,8 @@ use gatehouse_sdk::{Chunk, Usage};
 
 use crate::json::Object;
 
-use super::echo::Echo;
 use super::event_builder::{EventBuilder, Kind};
+use crate::responses::echo::Echo;
 
 /// A stream of chunks as events of a response.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use gatehouse_tasks::{Command, LedgerStorage as _, MemoryLedgerStorage, Response
 use proptest::prelude::*;
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
-use super::{customer, memory_store, remember};
 use crate::layout;
 use crate::tables::rows;
+use crate::tests::{customer, memory_store, remember};
 use crate::writer::commit;
 
 const LIMITS: ResponseLimits = ResponseLimits { count: 4, bytes: 60 };
