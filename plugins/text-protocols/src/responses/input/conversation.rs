@@ -15,7 +15,7 @@ use crate::responses::sealed::{self, Owner};
 
 /// What a provider takes back of earlier thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thinking {
+pub(in crate::responses) enum Thinking {
     /// Signed blocks of the Messages protocol.
     Blocks,
     /// `reasoning_content`.
@@ -25,10 +25,10 @@ pub(crate) enum Thinking {
 
 /// The messages, and where each came from.
 #[derive(Debug, Default)]
-pub(crate) struct Conversation {
+pub(in crate::responses) struct Conversation {
     messages: Vec<String>,
     /// The path of the item that each message begins with.
-    pub(crate) origins: Vec<String>,
+    pub(in crate::responses) origins: Vec<String>,
 }
 
 /// An output, until its call takes it.
@@ -57,7 +57,7 @@ impl ModelMessage {
 
 impl Conversation {
     /// `instructions` is JSON of a text.
-    pub(crate) fn write(
+    pub(in crate::responses) fn write(
         instructions: Option<&str>,
         entries: &[Entry<'_>],
         owner: Owner<'_>,
@@ -125,12 +125,12 @@ impl Conversation {
     }
 
     /// The array.
-    pub(crate) fn json(&self) -> String {
+    pub(in crate::responses) fn json(&self) -> String {
         format!("[{}]", self.messages.join(","))
     }
 
     /// Whether a message of someone else than the operator is in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(in crate::responses) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
@@ -220,7 +220,7 @@ impl ModelMessage {
 }
 
 /// A refusal of the chat completion, in the fields of the request it was made from.
-pub(crate) fn in_own_fields(refusal: Refusal, origins: &[String]) -> Refusal {
+pub(in crate::responses) fn in_own_fields(refusal: Refusal, origins: &[String]) -> Refusal {
     let Refusal::Invalid { field: Some(field), message } = refusal else { return refusal };
     let own = own_field(&field, origins);
     let message = if own == field { message } else { message.replace(&field, &own) };
