@@ -1,6 +1,7 @@
 //! The family as the host meets it: every script runs natively and as the built component.
 
 mod billing;
+mod bulk_script;
 mod checks;
 mod codes;
 mod follow_ups;
@@ -8,6 +9,7 @@ mod modal;
 mod polling;
 mod refusals;
 mod results;
+mod states;
 mod submissions;
 mod support;
 mod views;
