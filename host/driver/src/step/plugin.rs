@@ -11,6 +11,7 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
+use crate::step::commit::is_same_view;
 use crate::step::run::BUSY_PAUSE;
 use crate::step::run_context::{RunContext, StepOutcome};
 
@@ -120,12 +121,7 @@ impl DriverState {
                 run.task.phase = Phase::Save(outcome);
                 self.commit_then(run, StepOutcome::Continue).await
             }
-            // The end itself changes no progress, so a step that raises it is committed before, as one with products is.
-            Action::Fail(ending)
-                if ending.products.is_empty() && run.task.progress == run.durable.progress =>
-            {
-                self.fail(run, ending, Vec::new()).await
-            }
+            Action::Fail(ending) if ending.products.is_empty() => self.fail(run, ending, Vec::new()).await,
             Action::Fail(ending) => {
                 run.task.phase = Phase::SaveFailed(ending);
                 self.commit_then(run, StepOutcome::Continue).await
@@ -146,7 +142,8 @@ impl DriverState {
         }
     }
 
-    /// Ends the task badly, with the copies of its products.
+    /// Ends the task badly, with the copies of its products. What the last step changed goes with the end: its progress,
+    /// and its view where the ending has no result of its own.
     pub(super) async fn fail(
         &self,
         run: &mut RunContext,
@@ -155,12 +152,14 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         let FailedOutcome { failure, public, private, claims, products: _ } = ending;
         let task = &run.task;
-        let result = (public.is_some() || private.is_some()).then(|| ResultRecord {
+        let has_result = public.is_some() || private.is_some() || !is_same_view(task, &run.durable);
+        let result = has_result.then(|| ResultRecord {
             media: if public.is_some() { media } else { task.media.clone() },
             public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
             private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),
         });
-        self.finish(run, Ending::Failed { failure: failure.into(), result, claims }, None).await
+        let (failure, progress) = (failure.into(), task.progress);
+        self.finish(run, Ending::Failed { failure, progress, result, claims }, None).await
     }
 
     /// Up to a quarter of the wait more, so that tasks accepted together do not poll together.
