@@ -147,8 +147,7 @@ fn is_same(run: &RunContext) -> bool {
         && is_same_view(new, old)
 }
 
-/// Whether clients and follow-ups see the same of both.
-pub(super) fn is_same_view(new: &Task, old: &Task) -> bool {
+fn is_same_view(new: &Task, old: &Task) -> bool {
     new.public == old.public && new.private == old.private && new.media == old.media
 }
 

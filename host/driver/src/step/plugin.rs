@@ -11,7 +11,6 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
-use crate::step::commit::is_same_view;
 use crate::step::run::BUSY_PAUSE;
 use crate::step::run_context::{RunContext, StepOutcome};
 
@@ -142,8 +141,7 @@ impl DriverState {
         }
     }
 
-    /// Ends the task badly, with the copies of its products. What the last step changed goes with the end: its progress,
-    /// and its view where the ending has no result of its own.
+    /// Ends the task badly, with the copies of its products. The progress of the last step goes with the end.
     pub(super) async fn fail(
         &self,
         run: &mut RunContext,
@@ -152,8 +150,7 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         let FailedOutcome { failure, public, private, claims, products: _ } = ending;
         let task = &run.task;
-        let has_result = public.is_some() || private.is_some() || !is_same_view(task, &run.durable);
-        let result = has_result.then(|| ResultRecord {
+        let result = (public.is_some() || private.is_some()).then(|| ResultRecord {
             media: if public.is_some() { media } else { task.media.clone() },
             public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
             private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),

@@ -54,6 +54,6 @@ fn a_wrong_expectation_says_where() {
         let script = LIST.replacen(line, wrong, 1);
         assert_ne!(script, LIST, "{line}");
         let problem = played(&script).expect_err(wrong);
-        assert!(problem.starts_with("list.play:") && problem.contains(expected), "{wrong}: {problem}");
+        assert!(problem.contains("at list.play:") && problem.contains(expected), "{wrong}: {problem}");
     }
 }
