@@ -60,6 +60,15 @@ fn a_request_that_joins_survives_every_crash() {
     );
 }
 
+/// Both are judged before either is seen by the quilt. Two patches of one text would end it.
+#[test]
+fn of_two_requests_that_a_task_takes_once_one_joins() {
+    let plan = quilt(100, success())
+        .with_rival_patches(600, [KEY, SECOND_KEY], "patch 2", "quilt", success())
+        .with_rival_patches(700, [SECOND_KEY, KEY], "patch 3", "quilt", success());
+    every_point_since("rivals join", &plan, 600, &[MADE, "of two rivals one joined"]);
+}
+
 #[test]
 fn a_request_that_joins_at_the_end_survives_every_crash() {
     // The job is polled at 2 s; one of these joins while its picture is copied, which fails at first.
