@@ -9,39 +9,23 @@
 //! ```
 //! A family keeps [`Attempts`] and [`Polls`] in its state, as fields of its own structs (with `#[serde(flatten)]`, if
 //! it likes), and says two things about its provider: the call, and what an answer means ([`Submitted`], [`Polled`]).
-//! The functions here turn an event into what follows: an [`Action`] to be returned with the new state, or an
-//! [`Answer`](Next::Answer) that only the family understands. Limits, and the sentences clients read, are its
+//! The functions here turn an event into what follows: an [`Action`](crate::Action) to be returned with the new state,
+//! or an [`Answer`](Next::Answer) that only the family understands. Limits, and the sentences clients read, are its
 //! [`Policy`].
 //!
 //! Pure as the families are, and nothing here is obligatory: a family with another way of working writes its own steps.
 
 mod attempts;
+mod next;
 mod policy;
 mod polls;
 mod size;
 
 pub use attempts::{Attempts, Submitted};
+pub use next::Next;
 pub use policy::Policy;
 pub use polls::{Polled, Polls};
 pub use size::{REQUEST_BYTES, check_size};
-
-use crate::contract::failure::Failure;
-use crate::contract::step::Action;
-
-/// What follows from an event.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Next<T> {
-    /// The next action; the family adds its state, stage and progress.
-    Action(Action),
-    /// A clear answer, for the family.
-    Answer(T),
-}
-
-impl<T> Next<T> {
-    fn fail(failure: Failure) -> Self {
-        Self::Action(Action::Fail(failure.into()))
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Next, Policy};
+use super::next::Next;
+use super::policy::Policy;
 use crate::contract::call::Call;
 use crate::contract::context::{Context, UnixMs};
 use crate::contract::failure::Failure;

@@ -8,7 +8,9 @@ use super::*;
 use crate::contract::accepted::Stage;
 use crate::contract::call::Call;
 use crate::contract::context::{Context, UnixMs};
+use crate::contract::failure::Failure;
 use crate::contract::reply::{Outage, Reply};
+use crate::contract::step::Action;
 use crate::contract::submission::{Cause, Event};
 
 const START: UnixMs = UnixMs(1_000_000);

@@ -1,0 +1,19 @@
+//! What a machine answers to an event.
+
+use crate::contract::failure::Failure;
+use crate::contract::step::Action;
+
+/// What follows from an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next<T> {
+    /// The next action; the family adds its state, stage and progress.
+    Action(Action),
+    /// A clear answer, for the family.
+    Answer(T),
+}
+
+impl<T> Next<T> {
+    pub(super) fn fail(failure: Failure) -> Self {
+        Self::Action(Action::Fail(failure.into()))
+    }
+}
