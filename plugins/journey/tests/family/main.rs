@@ -1,7 +1,6 @@
 //! The family as the host meets it: every script runs natively and as the built component.
 
 mod billing;
-mod bulk_script;
 mod checks;
 mod codes;
 mod follow_ups;
@@ -9,7 +8,7 @@ mod modal;
 mod polling;
 mod refusals;
 mod results;
-mod states;
+mod scripts;
 mod submissions;
 mod support;
 mod views;
