@@ -137,7 +137,10 @@ mod tests {
         assert!(close(|| (), &*clock).await);
         assert!(!close(|| panic!("a bug"), &*clock).await);
         let (end, hangs) = std::sync::mpsc::channel::<()>();
-        let closing = close(move || drop(hangs.recv()), &*clock);
+        let hang = move || {
+            let _ = hangs.recv();
+        };
+        let closing = close(hang, &*clock);
         let ended = async {
             clock.armed_times(CLOSE_TIMEOUT, 1).await;
             clock.advance(CLOSE_TIMEOUT);
