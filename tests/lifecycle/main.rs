@@ -1,10 +1,12 @@
 //! Starts, stops and crashes of the real binary: acknowledged work survives, failed work costs
 //! nothing, and the provider is never called twice for the same job.
 
+mod admin;
 mod ambiguous;
 mod full;
 mod kill;
 mod kill_joins;
+mod privacy;
 mod reload;
 mod restarts;
 mod stop;

@@ -5,9 +5,13 @@
 //! folder). Every file it writes is readable by its owner alone. Never decides what is written or where; calls
 //! block, so an async caller runs them on a blocking thread.
 
+mod private;
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+
+pub use private::{close_to_others, private_folder};
 
 /// The end of a temporary file's name.
 const TEMPORARY: &str = ".tmp";

@@ -21,7 +21,7 @@ use crate::plugins::built_in::PLUGINS;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
 use crate::terminal::{print as print_text, print_error};
-use crate::{environment, sandbox_mode};
+use crate::{environment, privacy, sandbox_mode};
 
 /// Runs the program; the whole of `main`.
 #[must_use]
@@ -148,6 +148,7 @@ fn operate(command: Command, location: &Location) -> Exit {
             return Exit::Misconfigured;
         }
     };
+    privacy::close_process(&print_error);
     let Some(runtime) = runtime() else { return Exit::Broken };
     let perform = |operation| perform(&runtime, location, operation, output);
     if let Some(preview) = confirm::preview(&operation).filter(|_| !is_confirmed) {

@@ -68,9 +68,11 @@ pub(super) async fn listen_for_operators(
     probes: Probes,
 ) -> Result<(AdminServer, AdminEndpoint), ServeError> {
     let (address, token) = (config.admin.listen, Token::mint(services.seed.as_ref()));
-    let server = AdminServer::start(address, token.clone(), service, probes, services.clock.clone())
-        .await
-        .map_err(|source| ServeError::Admin { address, source })?;
+    let limits = config.server.limits.of_connections();
+    let server =
+        AdminServer::start(&config.admin, limits, token.clone(), service, probes, services.clock.clone())
+            .await
+            .map_err(|source| ServeError::Admin { address, source })?;
     let endpoint = AdminEndpoint { address: server.address(), token };
     let (file, data) = (endpoint.clone(), services.folder.root().to_owned());
     tokio::task::spawn_blocking(move || file.write(&data)).await?.map_err(ServeError::EndpointFile)?;

@@ -36,7 +36,7 @@ impl Services {
     /// Opens the data folder, its store and its plugins.
     pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
-        let folder = DataFolder::open(root)?;
+        let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
         let store = open_store(&folder, config, clock.as_ref()).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let pepper = folder.pepper(seed.as_ref())?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, BoxStream, StreamExt};
+use gatehouse_files::private_folder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
@@ -18,6 +19,9 @@ use url::Url;
 
 /// Bytes of one piece when an object is read.
 const PIECE: usize = 256 * 1024;
+
+/// What a media folder holds.
+const OWN: &[&str] = &["blobs", "media"];
 
 /// The media store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +67,9 @@ impl Objects {
             Some(text) => folder(text).ok_or_else(|| Error::UnknownUrl(text.to_owned()))?,
         };
         let broken = |source| Error::Folder { folder: root.clone(), source };
-        std::fs::create_dir_all(&root).map_err(broken)?;
+        if let Some(mode) = private_folder(&root, OWN).map_err(broken)? {
+            tracing::warn!(folder = %root.display(), "others could use the media folder (mode {mode:04o}); now its mode is 0700");
+        }
         // Receipts promise that what they refer to survives a crash, hence fsync.
         let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true).with_automatic_cleanup(true);
         Ok(Self { store: Arc::new(store), root: Some(root) })
