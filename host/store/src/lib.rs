@@ -16,6 +16,7 @@ mod layout;
 mod listing;
 mod open;
 mod read;
+mod room;
 mod row;
 mod store;
 mod tables;

@@ -5,6 +5,7 @@ mod broken;
 mod crash;
 mod creation;
 mod deferred;
+mod full;
 mod handle;
 mod joined;
 mod listing;
