@@ -2,11 +2,13 @@
 //! nothing, and the provider is never called twice for the same job.
 
 mod ambiguous;
+mod disk;
 mod full;
 mod kill;
 mod kill_joins;
 mod reload;
 mod restarts;
+mod small_disk;
 mod stop;
 mod tls;
 
