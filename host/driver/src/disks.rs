@@ -5,24 +5,17 @@
 //! room by itself. Never deletes anything.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use gatehouse_model::metric;
 
-use crate::errors::SubmitError;
-use crate::state::DriverState;
-
-/// Between two looks at the disks.
-const INTERVAL: Duration = Duration::from_secs(1);
 /// The mark of a disk without a configured one: this many bytes, or the share of a small disk.
 const USUAL_MARK: u64 = 256 * MIB;
 /// The most of a disk that the usual mark takes, as its part.
 const USUAL_PART: u64 = 10;
 const MIB: u64 = 1024 * 1024;
 
-/// The room on a disk, in bytes.
+/// The free space of a disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskSpace {
     /// What may still be written.
@@ -31,7 +24,7 @@ pub struct DiskSpace {
     pub size: u64,
 }
 
-/// One disk: what is kept there, and how its room is read.
+/// One disk: what is kept there, and how its free space is read.
 pub struct Disk {
     name: &'static str,
     mark_mib: Option<u32>,
@@ -50,8 +43,18 @@ impl Disk {
         Self { name, mark_mib, read: Box::new(read), is_low: AtomicBool::new(false) }
     }
 
-    /// Reads the room and acts on it: the state, the metrics, and a log line where it changes.
-    fn look(&self) {
+    /// What is kept there.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether it takes no new task.
+    pub(crate) fn is_low(&self) -> bool {
+        self.is_low.load(Ordering::Relaxed)
+    }
+
+    /// Reads the free space and acts on it: the state, the metrics, and a log line where it changes.
+    pub(crate) fn look(&self) {
         let space = match (self.read)() {
             Ok(space) => space,
             Err(error) => {
@@ -87,34 +90,6 @@ fn mark(configured_mib: Option<u32>, size: u64) -> u64 {
 /// A disk that was low is so until a quarter more than its mark is free: otherwise it would change with every file.
 fn is_low(free: u64, mark: u64, was_low: bool) -> bool {
     free < if was_low { mark.saturating_add(mark / 4) } else { mark }
-}
-
-impl DriverState {
-    /// Refuses what would write while a disk is low or full.
-    pub(crate) fn check_disks(&self) -> Result<(), SubmitError> {
-        if self.store.waits_for_room() {
-            return Err(SubmitError::DiskFull("store"));
-        }
-        let low = self.disks.iter().find(|disk| disk.is_low.load(Ordering::Relaxed));
-        low.map_or(Ok(()), |disk| Err(SubmitError::DiskFull(disk.name)))
-    }
-
-    /// Reads the room of every disk, on a blocking thread.
-    pub(crate) async fn look_at_disks(self: &Arc<Self>) {
-        if self.disks.is_empty() {
-            return;
-        }
-        let state = Arc::clone(self);
-        // A failed join means that the runtime is going down.
-        let _ = tokio::task::spawn_blocking(move || state.disks.iter().for_each(Disk::look)).await;
-    }
-
-    pub(crate) async fn watch_disks(self: Arc<Self>) {
-        while !self.disks.is_empty() {
-            self.clock.pause(INTERVAL).await;
-            self.look_at_disks().await;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -263,7 +263,7 @@ fn default_retry_after(kind: Kind) -> Option<Duration> {
     match kind {
         Kind::Busy | Kind::RateLimited => Some(Duration::from_secs(1)),
         Kind::Draining => Some(Duration::from_secs(5)),
-        // Whoever makes room takes a while.
+        // Space is made by an operator, not within a second.
         Kind::DiskFull => Some(Duration::from_secs(30)),
         _ => None,
     }

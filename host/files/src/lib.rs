@@ -2,8 +2,8 @@
 //! new one, never a part.
 //!
 //! Owns the one order of steps that promises it (temporary file in the same folder, fsync, rename, fsync of the
-//! folder), and the look at the room that a disk has left. Every file it writes is readable by its owner alone. Never decides what is written or where; calls
-//! block, so an async caller runs them on a blocking thread.
+//! folder), and the look at the free space of a disk. Every file it writes is readable by its owner
+//! alone. Never decides what is written or where; calls block, so an async caller runs them on a blocking thread.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -65,7 +65,7 @@ pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// The room on a disk, in bytes.
+/// The free space of a disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// What this process may still write there.
@@ -74,7 +74,7 @@ pub struct Space {
     pub size: u64,
 }
 
-/// The room on the disk that `folder` is on.
+/// The free space of the disk that `folder` is on.
 ///
 /// # Errors
 /// The file system's.

@@ -7,6 +7,7 @@
 
 mod batch;
 mod config;
+mod disk_full;
 mod durability;
 mod error;
 mod examine;
@@ -16,7 +17,6 @@ mod layout;
 mod listing;
 mod open;
 mod read;
-mod room;
 mod row;
 mod store;
 mod tables;

@@ -13,10 +13,10 @@ use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::config::Config;
+use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
-use crate::room::{Room, WaitingBackend};
 use crate::writer::{Claim, Failure, Job, Writer};
 
 /// Reads of many rows at the same time; others wait.
@@ -31,7 +31,7 @@ pub struct Store {
 struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
-    room: Arc<Room>,
+    disk_wait: Arc<DiskWait>,
     /// Permits for reads of many rows; `None` where the caller runs the writer and expects one thread.
     long_reads: Option<Semaphore>,
 }
@@ -50,9 +50,9 @@ impl Store {
     /// [`OpenError`]; [`OpenError::Locked`] while another process has the file.
     pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
         let storage = |reason: String| OpenError::Storage { path: path.to_owned(), reason };
-        let room = Arc::new(Room::default());
-        let database = match open_file(path, config, &room) {
-            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => open_file(path, config, &room),
+        let disk_wait = Arc::new(DiskWait::default());
+        let database = match open_file(path, config, &disk_wait) {
+            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => open_file(path, config, &disk_wait),
             outcome => outcome,
         };
         let database = database.map_err(|error| match error {
@@ -60,7 +60,7 @@ impl Store {
             other => storage(other.to_string()),
         })?;
         creation::keep_name(path).map_err(|error| storage(error.to_string()))?;
-        Self::start(database, path, config, room)
+        Self::start(database, path, config, disk_wait)
     }
 
     /// Opens the store on any backend: in memory, or one that replays power cuts.
@@ -68,9 +68,9 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
-        let room = Arc::new(Room::default());
-        let backend = WaitingBackend::new(backend, Arc::clone(&room));
-        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config, room)
+        let disk_wait = Arc::new(DiskWait::default());
+        let backend = WaitingBackend::new(backend, Arc::clone(&disk_wait));
+        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config, disk_wait)
     }
 
     /// The same without a thread: the caller runs the writer with [`Writer::run_batch`]. For simulations, where
@@ -84,13 +84,13 @@ impl Store {
         Ok((Self::of(open, failure, Arc::default(), None), writer))
     }
 
-    fn start(database: Database, path: &Path, config: &Config, room: Arc<Room>) -> Result<Self, OpenError> {
+    fn start(database: Database, path: &Path, config: &Config, disk_wait: Arc<DiskWait>) -> Result<Self, OpenError> {
         let (mut open, failure, writer) = Self::joined(database, path, config)?;
         let clock =
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure, room, Some(Semaphore::new(MAX_LONG_READS))))
+        Ok(Self::of(open, failure, disk_wait, Some(Semaphore::new(MAX_LONG_READS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -108,8 +108,8 @@ impl Store {
         Ok((Open { database, queue, writer: None }, failure, writer))
     }
 
-    fn of(open: Open, failure: Failure, room: Arc<Room>, long_reads: Option<Semaphore>) -> Self {
-        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, room, long_reads }) }
+    fn of(open: Open, failure: Failure, disk_wait: Arc<DiskWait>, long_reads: Option<Semaphore>) -> Self {
+        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, disk_wait, long_reads }) }
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
@@ -217,12 +217,12 @@ impl Store {
     /// Whether the disk is full: a commit waits for room, and no further command is taken that could be refused.
     #[must_use]
     pub fn waits_for_room(&self) -> bool {
-        self.shared.room.waits()
+        self.shared.disk_wait.waits()
     }
 
     /// Ends when [`Store::waits_for_room`] is true.
     pub async fn until_waiting_for_room(&self) {
-        self.shared.room.until_waiting().await;
+        self.shared.disk_wait.until_waiting().await;
     }
 
     /// Whether the store has failed.
@@ -265,7 +265,7 @@ impl Store {
 
 impl Shared {
     fn close(&self) {
-        self.room.close();
+        self.disk_wait.close();
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Open { database, queue, writer }) = open {
             drop((database, queue));
@@ -287,9 +287,9 @@ type Outcome = oneshot::Receiver<Result<Result<Applied, Rejection>, StoreError>>
 const BACKEND: &str = "(backend)";
 
 /// As [`redb::Builder::create`], with a file that waits for room.
-fn open_file(path: &Path, config: &Config, room: &Arc<Room>) -> Result<Database, DatabaseError> {
+fn open_file(path: &Path, config: &Config, disk_wait: &Arc<DiskWait>) -> Result<Database, DatabaseError> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    let backend = WaitingBackend::new(FileBackend::new(file)?, Arc::clone(room));
+    let backend = WaitingBackend::new(FileBackend::new(file)?, Arc::clone(disk_wait));
     builder(config).create_with_backend(backend)
 }
 

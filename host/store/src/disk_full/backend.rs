@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use redb::{BackendError, StorageBackend};
 
-use crate::room::wait::Room;
+use crate::disk_full::wait::DiskWait;
 
-/// See [`Room`].
+/// See [`DiskWait`].
 #[derive(Debug)]
 pub(crate) struct WaitingBackend<B> {
     inner: B,
-    room: Arc<Room>,
+    wait: Arc<DiskWait>,
 }
 
 impl<B> WaitingBackend<B> {
-    pub(crate) fn new(inner: B, room: Arc<Room>) -> Self {
-        Self { inner, room }
+    pub(crate) fn new(inner: B, wait: Arc<DiskWait>) -> Self {
+        Self { inner, wait }
     }
 }
 
@@ -31,7 +31,7 @@ impl<B: StorageBackend> StorageBackend for WaitingBackend<B> {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.room.change(|| self.inner.set_len(len))
+        self.wait.change(|| self.inner.set_len(len))
     }
 
     // A failed sync may have dropped what it was to make sure, so it is never tried again.
@@ -41,7 +41,7 @@ impl<B: StorageBackend> StorageBackend for WaitingBackend<B> {
 
     // Half of a write that found no room may have arrived; the same bytes are written over it.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.room.change(|| self.inner.write(offset, data))
+        self.wait.change(|| self.inner.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

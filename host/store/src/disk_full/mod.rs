@@ -4,4 +4,4 @@ mod backend;
 mod wait;
 
 pub(crate) use backend::WaitingBackend;
-pub(crate) use wait::Room;
+pub(crate) use wait::DiskWait;

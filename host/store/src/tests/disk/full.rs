@@ -5,12 +5,12 @@ use gatehouse_tasks::Command;
 use gatehouse_tasks::sample::START;
 use redb::StorageBackend as _;
 
-use super::begin;
 use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::fault_injection::{Disk, DiskFault};
 use crate::store::Store;
+use crate::tests::{Dump, begin};
 
 fn audit(text: &str) -> Command {
     Command::Audit { task: None, text: text.into(), at: START }
@@ -59,7 +59,7 @@ async fn a_commit_waits_for_room_and_reads_go_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_on_a_full_disk_closes_and_opens_again_there() {
     let (disk, store, writing) = on_full_disk().await;
-    let before = super::Dump::of_store(&store);
+    let before = Dump::of_store(&store);
     tokio::task::spawn_blocking(move || store.close()).await.unwrap();
     assert!(matches!(writing.await.unwrap(), Err(StoreError::Failed { .. })), "it was never acknowledged");
 
@@ -69,7 +69,7 @@ async fn a_store_on_a_full_disk_closes_and_opens_again_there() {
     let opened = again.clone();
     let store = tokio::task::spawn_blocking(move || Store::with_backend(opened, &Config::default()));
     let store = store.await.unwrap().unwrap();
-    assert_eq!(super::Dump::of_store(&store), before);
+    assert_eq!(Dump::of_store(&store), before);
     assert!(!store.waits_for_room());
     again.break_by(DiskFault::None);
     store.execute(large("a")).await.unwrap().unwrap();

@@ -2,7 +2,7 @@
 //!
 //! redb is of no more use after one failed write: nothing can be read from it either, until the file is opened again.
 //! So a write for which the disk has no room is no failure here: it is tried again until there is room, and the commit
-//! it belongs to is late, not lost. Reads go on meanwhile. Only [`Room::close`] ends the wait with the disk's error.
+//! it belongs to is late, not lost. Reads go on meanwhile. Only [`DiskWait::close`] ends the wait with the disk's error.
 
 use std::io::{self, ErrorKind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,19 +16,19 @@ const RETRY: Duration = Duration::from_millis(250);
 
 /// Whether the disk of one store has room.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct DiskWait {
     closing: Mutex<bool>,
     closed: Condvar,
     waits: watch::Sender<bool>,
 }
 
-impl Default for Room {
+impl Default for DiskWait {
     fn default() -> Self {
         Self { closing: Mutex::default(), closed: Condvar::new(), waits: watch::Sender::new(false) }
     }
 }
 
-impl Room {
+impl DiskWait {
     /// Makes a change of the file, as often as it takes; blocks meanwhile.
     ///
     /// # Errors
