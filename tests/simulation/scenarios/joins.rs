@@ -98,8 +98,9 @@ fn a_request_that_joins_at_a_cancel_survives_every_crash() {
 fn a_request_that_joins_at_the_deadline_survives_every_crash() {
     let plan = quilt(100, ending(JobEnd::Never))
         .with_patch(5_000, KEY, "patch 2", "quilt", success())
-        .with_patch(6_099, KEY, "patch 4", "quilt", success())
-        .with_patch(6_101, KEY, "patch 6", "quilt", success());
+        // Each that joins has six seconds of its own.
+        .with_patch(10_999, KEY, "patch 4", "quilt", success())
+        .with_patch(17_001, KEY, "patch 6", "quilt", success());
     every_point_since(
         "join against the deadline",
         &Plan { limit_s: 6, ..plan },

@@ -71,6 +71,7 @@ impl DriverState {
             charge: accepted.charge,
             unit_price: quote.unit,
             held: quote.total,
+            deadline: now.plus(self.time_limit(&accepted.model)),
         };
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
         match self.execute(command).await? {

@@ -281,7 +281,7 @@ impl DriverState {
         Digest(self.pepper.sign(&[b"customer", customer.0.as_bytes()])).prefix(PSEUDONYM_BYTES)
     }
 
-    fn time_limit(&self, model: &str) -> Duration {
+    pub(crate) fn time_limit(&self, model: &str) -> Duration {
         let config = &self.config;
         let seconds = config.time_limit_s_by_model.get(model).copied().unwrap_or(config.time_limit_s);
         Duration::from_secs(u64::from(seconds))

@@ -53,4 +53,6 @@ pub struct JoinRequest {
     pub unit_price: Credits,
     /// Quantity times unit price; added to the task's hold.
     pub held: Credits,
+    /// Its time limit. The task's deadline moves there, unless it is later already.
+    pub deadline: UnixMs,
 }

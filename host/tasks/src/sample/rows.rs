@@ -168,5 +168,6 @@ pub fn join_request(key: u8, price: i64, at: UnixMs) -> JoinRequest {
         charge: Charge { keys: vec!["join".into()], quantity: 1 },
         unit_price: Credits(price),
         held: Credits(price),
+        deadline: at.plus(Duration::from_secs(1800)),
     }
 }

@@ -251,6 +251,22 @@ fn a_request_joins_the_task_it_was_judged_by() {
 }
 
 #[test]
+fn what_joins_has_a_time_limit_of_its_own() {
+    let mut storage = funded();
+    run(&mut storage, submit(1, 0, 1)).unwrap();
+    let first = live(&storage).deadline;
+    let until = |deadline| JoinRequest { deadline, ..request(0, 5, deadline.0) };
+    let later = UnixMs(first.0 + 1);
+    for (deadline, expected) in [(UnixMs(first.0 - 1), first), (later, later), (first, later)] {
+        joined(&mut storage, 1, until(deadline)).unwrap();
+        assert_eq!(live(&storage).deadline, expected);
+        assert_eq!(storage.holds().next().unwrap().expires, expected);
+    }
+    run(&mut storage, advance(1, 0, delivery(Status::Processing, 1))).unwrap();
+    assert_eq!(live(&storage).deadline, later, "no change of the task takes it back");
+}
+
+#[test]
 fn no_more_join_than_a_task_can_take_in() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
