@@ -84,7 +84,12 @@ impl Store {
         Ok((Self::of(open, failure, Arc::default(), None), writer))
     }
 
-    fn start(database: Database, path: &Path, config: &Config, disk_wait: Arc<DiskWait>) -> Result<Self, OpenError> {
+    fn start(
+        database: Database,
+        path: &Path,
+        config: &Config,
+        disk_wait: Arc<DiskWait>,
+    ) -> Result<Self, OpenError> {
         let (mut open, failure, writer) = Self::joined(database, path, config)?;
         let clock =
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
