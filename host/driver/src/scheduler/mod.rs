@@ -2,9 +2,9 @@
 //!
 //! `due_heap` is the pure order of due times, `live_tasks` the soft state of every live task around it, `run_loop`
 //! starts due steps, `recovery` fills the schedule at a start, `housekeeping` deletes what has expired,
-//! `disk_watch` looks at the disks. What a step does is decided in `step`.
+//! `disk_check` looks at the disks. What a step does is decided in `step`.
 
-mod disk_watch;
+mod disk_check;
 pub(crate) mod due_heap;
 mod housekeeping;
 pub(crate) mod live_tasks;

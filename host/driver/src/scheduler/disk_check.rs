@@ -1,4 +1,4 @@
-//! The watch over the disks: a look each second, and the refusal of new work while one is low or full.
+//! The check of the disks: a look each second, and the refusal of new work while one is low or full.
 
 use std::sync::Arc;
 use std::time::Duration;
