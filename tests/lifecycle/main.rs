@@ -3,12 +3,14 @@
 
 mod admin;
 mod ambiguous;
+mod disk;
 mod full;
 mod kill;
 mod kill_joins;
 mod privacy;
 mod reload;
 mod restarts;
+mod small_disk;
 mod stop;
 mod tls;
 

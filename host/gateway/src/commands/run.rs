@@ -92,7 +92,13 @@ fn check_config(location: &Location) -> Exit {
     let Some(runtime) = runtime() else { return Exit::Broken };
     let _inside = runtime.enter();
     match server::check(&loaded.config, false) {
-        Ok(_) => print_text(&loaded.effective()),
+        Ok(_) => {
+            for warning in server::warnings(&loaded.config) {
+                let at = loaded.error_at(&warning.key, &warning.problem);
+                print_error(&format!("warning: {at}"));
+            }
+            print_text(&loaded.effective())
+        }
         Err(error) => print_serve_error(&loaded, &error),
     }
 }
@@ -103,6 +109,11 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
         ServeError::Config(wrong) => {
             let errors: Vec<_> = wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect();
             ConfigErrors::from(errors).to_string()
+        }
+        ServeError::Plugins(wrong @ gatehouse_runtime::OpenError::TooManyStreams { .. }) => {
+            let problem = wrong.to_string();
+            let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
+            loaded.error_at("plugins.streams", problem).to_string()
         }
         ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
             loaded.error_at("server.tls", &wrong.to_string()).to_string()

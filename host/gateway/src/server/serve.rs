@@ -14,7 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::banner::Banner;
-use super::checks::check;
+use super::checks::{check, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::services::Services;
@@ -116,6 +116,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     }
     // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
     let upstream = check(&config, options.self_signed)?;
+    warnings(&config).iter().for_each(|warning| tracing::warn!("{warning}"));
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
@@ -162,7 +163,6 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         driver,
         admin,
         endpoint,
-        data: services.folder.root().to_owned(),
         upkeep,
         watcher,
         store: services.store,

@@ -1,11 +1,10 @@
 //! The signals that stop the process, and the order in which its services stop.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminEndpoint, AdminServer};
+use gatehouse_admin::AdminServer;
 use gatehouse_driver::Driver;
 use gatehouse_edge::Edge;
 use gatehouse_model::Clock;
@@ -14,6 +13,7 @@ use gatehouse_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
+use super::listeners::EndpointFile;
 use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
 
@@ -60,8 +60,7 @@ pub(super) struct Gateway {
     pub(super) edge: Edge,
     pub(super) driver: Driver,
     pub(super) admin: AdminServer,
-    pub(super) endpoint: AdminEndpoint,
-    pub(super) data: PathBuf,
+    pub(super) endpoint: EndpointFile,
     pub(super) upkeep: JoinHandle<()>,
     pub(super) watcher: Option<JoinHandle<()>>,
     pub(super) store: Store,
@@ -81,9 +80,7 @@ impl Gateway {
         self.driver.drain();
         self.edge.drain(REQUEST_TIMEOUT).await;
         self.driver.stop(STEP_TIMEOUT, CALL_TIMEOUT).await;
-        if let Err(error) = self.endpoint.remove(&self.data) {
-            tracing::warn!(%error, "admin.json could not be removed");
-        }
+        self.endpoint.remove();
         self.admin.stop(OPERATION_TIMEOUT).await;
         self.upkeep.abort();
         if let Some(watcher) = self.watcher {

@@ -1,6 +1,7 @@
 //! Where the bytes are: an object store, for now a local folder. Whole objects are written, read, listed and deleted
 //! here; what comes in pieces is written by `writer`.
 
+use std::error::Error as StdError;
 use std::io::{self, SeekFrom};
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
@@ -44,6 +45,26 @@ pub enum Error {
     /// Reading or writing failed.
     #[error("the media store failed: {0}")]
     Io(#[from] io::Error),
+}
+
+impl Error {
+    /// Whether the disk, or the owner's quota on it, has no room: another try may go well once it has.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        let mut source: Option<&(dyn StdError + 'static)> = Some(self);
+        while let Some(error) = source {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                    return true;
+                }
+                // Its own source is what lies below the error that it wraps.
+                source = error.get_ref().map(|inner| inner as &(dyn StdError + 'static));
+            } else {
+                source = error.source();
+            }
+        }
+        false
+    }
 }
 
 /// The object store and, when it is local, its folder.

@@ -164,6 +164,8 @@ fn refusal(word: &str) -> SubmitError {
         "key" => SubmitError::KeyGone,
         "busy" => SubmitError::Busy,
         "drain" => SubmitError::Draining,
+        "disk" => SubmitError::DiskFull("media"),
+        "store-full" => SubmitError::Store(StoreError::NoRoom),
         "store-busy" => SubmitError::Store(StoreError::Busy),
         "store-closed" => SubmitError::Store(StoreError::Closed),
         "store" => {
