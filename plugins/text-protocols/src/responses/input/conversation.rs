@@ -15,7 +15,7 @@ use crate::responses::sealed::{self, Owner};
 
 /// What a provider takes back of earlier thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::responses) enum Thinking {
+pub(crate) enum Thinking {
     /// Signed blocks of the Messages protocol.
     Blocks,
     /// `reasoning_content`.
@@ -25,10 +25,10 @@ pub(in crate::responses) enum Thinking {
 
 /// The messages, and where each came from.
 #[derive(Debug, Default)]
-pub(in crate::responses) struct Conversation {
+pub(crate) struct Conversation {
     messages: Vec<String>,
     /// The path of the item that each message begins with.
-    pub(in crate::responses) origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
 }
 
 /// An output, until its call takes it.
@@ -57,7 +57,7 @@ impl ModelMessage {
 
 impl Conversation {
     /// `instructions` is JSON of a text.
-    pub(in crate::responses) fn write(
+    pub(crate) fn write(
         instructions: Option<&str>,
         entries: &[Entry<'_>],
         owner: Owner<'_>,
@@ -125,12 +125,12 @@ impl Conversation {
     }
 
     /// The array.
-    pub(in crate::responses) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         format!("[{}]", self.messages.join(","))
     }
 
     /// Whether a message of someone else than the operator is in it.
-    pub(in crate::responses) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
@@ -220,7 +220,7 @@ impl ModelMessage {
 }
 
 /// A refusal of the chat completion, in the fields of the request it was made from.
-pub(in crate::responses) fn in_own_fields(refusal: Refusal, origins: &[String]) -> Refusal {
+pub(crate) fn in_own_fields(refusal: Refusal, origins: &[String]) -> Refusal {
     let Refusal::Invalid { field: Some(field), message } = refusal else { return refusal };
     let own = own_field(&field, origins);
     let message = if own == field { message } else { message.replace(&field, &own) };

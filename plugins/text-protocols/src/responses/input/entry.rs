@@ -5,37 +5,37 @@ use crate::json::{Object, Raw};
 use crate::path::Path;
 
 /// The member in which the host writes the items before `input`.
-pub(in crate::responses) const HISTORY: &str = "history";
-pub(in crate::responses) const INPUT: &str = "input";
+pub(crate) const HISTORY: &str = "history";
+pub(crate) const INPUT: &str = "input";
 
 /// An item that has not been read yet.
 #[derive(Debug)]
-pub(in crate::responses) struct Entry<'a> {
-    pub(in crate::responses) list: &'static str,
-    pub(in crate::responses) at: usize,
-    pub(in crate::responses) item: Object<'a>,
+pub(crate) struct Entry<'a> {
+    pub(crate) list: &'static str,
+    pub(crate) at: usize,
+    pub(crate) item: Object<'a>,
 }
 
 impl<'a> Entry<'a> {
     /// The items of a list.
-    pub(in crate::responses) fn list(list: &'static str, raw: Raw<'a>) -> Checked<Vec<Self>> {
+    pub(crate) fn list(list: &'static str, raw: Raw<'a>) -> Checked<Vec<Self>> {
         let all = objects(&Path::BRACKETED.key(list), raw)?;
         Ok(all.into_iter().enumerate().map(|(at, item)| Self { list, at, item }).collect())
     }
 
     /// Its path, as a client reads it.
-    pub(in crate::responses) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}[{}]", self.list, self.at)
     }
 
     /// Reads a part of it under its path.
-    pub(in crate::responses) fn at<T>(&self, read: impl FnOnce(&Path<'_>, &Object<'a>) -> T) -> T {
+    pub(crate) fn at<T>(&self, read: impl FnOnce(&Path<'_>, &Object<'a>) -> T) -> T {
         let list = Path::BRACKETED.key(self.list);
         read(&list.index(self.at), &self.item)
     }
 
     /// Its kind: the `type`, or what an item without one is.
-    pub(in crate::responses) fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> String {
         match self.item.text("type") {
             Some(kind) => kind.into_owned(),
             None if self.item.get("role").is_some() => "message".to_owned(),
@@ -45,7 +45,7 @@ impl<'a> Entry<'a> {
     }
 
     /// A text of it that is not empty; some clients write an empty one for none.
-    pub(in crate::responses) fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.item.text(name).filter(|text| !text.is_empty()).map(|text| text.into_owned())
     }
 }

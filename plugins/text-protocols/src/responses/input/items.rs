@@ -13,7 +13,7 @@ use crate::responses::tools::flat_name;
 
 /// An item as a conversation reads it.
 #[derive(Debug)]
-pub(in crate::responses) enum Item {
+pub(crate) enum Item {
     /// `system` or `developer`.
     System(Parts),
     User(Parts),
@@ -39,7 +39,7 @@ pub(in crate::responses) enum Item {
 }
 
 impl Item {
-    pub(in crate::responses) fn read(entry: &Entry<'_>) -> Checked<Self> {
+    pub(crate) fn read(entry: &Entry<'_>) -> Checked<Self> {
         let kind = entry.kind();
         match kind.as_str() {
             "message" => message(entry),
@@ -188,11 +188,11 @@ fn whole(entry: &Entry<'_>) -> String {
 }
 
 /// An output whose call is not in the conversation.
-pub(in crate::responses) fn no_call(id: &str) -> Refusal {
+pub(crate) fn no_call(id: &str) -> Refusal {
     in_provider_words(INPUT, format!("No tool call found for function call output with call_id {id}."))
 }
 
 /// A call whose output is not in the conversation.
-pub(in crate::responses) fn no_output(id: &str) -> Refusal {
+pub(crate) fn no_output(id: &str) -> Refusal {
     in_provider_words(INPUT, format!("No tool output found for function call {id}."))
 }

@@ -8,18 +8,18 @@ const FILES: &str = "nothing, there is no Files API here; send the data itself";
 
 /// A content as chat parts.
 #[derive(Debug, Default)]
-pub(in crate::responses) struct Parts {
+pub(crate) struct Parts {
     /// Text parts, JSON each.
-    pub(in crate::responses) texts: Vec<String>,
+    pub(crate) texts: Vec<String>,
     /// All parts in their order, JSON each.
-    pub(in crate::responses) all: Vec<String>,
+    pub(crate) all: Vec<String>,
     /// Whether one of them is no text.
-    pub(in crate::responses) has_media: bool,
+    pub(crate) has_media: bool,
 }
 
 impl Parts {
     /// Reads a content: a text, or parts.
-    pub(in crate::responses) fn read(path: &Path<'_>, raw: Raw<'_>) -> Checked<Self> {
+    pub(crate) fn read(path: &Path<'_>, raw: Raw<'_>) -> Checked<Self> {
         let mut parts = Self::default();
         if let Some(text) = JsonString::of(raw) {
             parts.text(text);
@@ -36,7 +36,7 @@ impl Parts {
     }
 
     /// The content of a chat message: the one text, or all parts.
-    pub(in crate::responses) fn content(&self) -> String {
+    pub(crate) fn content(&self) -> String {
         format!("[{}]", self.all.join(","))
     }
 
@@ -114,7 +114,7 @@ fn file(path: &Path<'_>, part: &Object<'_>) -> Checked<String> {
 }
 
 /// The output of a tool, as the text for its message and the media for the message behind it.
-pub(in crate::responses) fn output(path: &Path<'_>, item: &Object<'_>) -> Checked<(String, Vec<String>)> {
+pub(crate) fn output(path: &Path<'_>, item: &Object<'_>) -> Checked<(String, Vec<String>)> {
     let raw = required(path, item, "output", "a string or an array of parts")?;
     let child = path.key("output");
     if raw.get().starts_with('{') {

@@ -17,7 +17,7 @@ use super::item::{Content, OutputItem, summary_part, text_part};
 use crate::responses::echo::{Echo, Ending};
 
 #[derive(Debug)]
-pub(in crate::responses) struct EventBuilder {
+pub(crate) struct EventBuilder {
     echo: Echo,
     sequence: u64,
     begun: bool,
@@ -37,19 +37,19 @@ struct Call {
 
 /// A kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::responses) enum Kind {
+pub(crate) enum Kind {
     Text,
     Refusal,
     Reasoning,
 }
 
 impl EventBuilder {
-    pub(in crate::responses) fn new(echo: Echo) -> Self {
+    pub(crate) fn new(echo: Echo) -> Self {
         Self { echo, sequence: 0, begun: false, items: Vec::new(), calls: Vec::new() }
     }
 
     /// The first two events, once.
-    pub(in crate::responses) fn begin(&mut self, out: &mut Chunk) {
+    pub(crate) fn begin(&mut self, out: &mut Chunk) {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
@@ -60,7 +60,7 @@ impl EventBuilder {
     }
 
     /// A piece of text.
-    pub(in crate::responses) fn text(&mut self, kind: Kind, piece: JsonString<'_>, out: &mut Chunk) {
+    pub(crate) fn text(&mut self, kind: Kind, piece: JsonString<'_>, out: &mut Chunk) {
         if piece.is_empty() {
             return;
         }
@@ -89,7 +89,7 @@ impl EventBuilder {
     }
 
     /// The end of a thought: its signed block, JSON. A thought without text is an item too: it must come back.
-    pub(in crate::responses) fn thought(&mut self, block: &Object<'_>, out: &mut Chunk) {
+    pub(crate) fn thought(&mut self, block: &Object<'_>, out: &mut Chunk) {
         let mut json = Writer::new(256);
         // `index` is the chat family's.
         for (name, raw) in block.iter().filter(|(name, _)| *name != "index") {
@@ -111,7 +111,7 @@ impl EventBuilder {
     }
 
     /// A piece of a call.
-    pub(in crate::responses) fn call(&mut self, number: u64, piece: &Object<'_>, out: &mut Chunk) {
+    pub(crate) fn call(&mut self, number: u64, piece: &Object<'_>, out: &mut Chunk) {
         let at = self.calls.iter().position(|call| call.number == number).unwrap_or_else(|| {
             self.calls.push(Call { number, id: String::new(), item: None, early: String::new() });
             self.calls.len() - 1
@@ -156,12 +156,7 @@ impl EventBuilder {
     }
 
     /// The end, by the provider's `finish_reason`; the response object.
-    pub(in crate::responses) fn finish(
-        &mut self,
-        reason: &str,
-        usage: Option<(Usage, u64)>,
-        out: &mut Chunk,
-    ) -> String {
+    pub(crate) fn finish(&mut self, reason: &str, usage: Option<(Usage, u64)>, out: &mut Chunk) -> String {
         self.begin(out);
         let ending = match reason {
             "length" => Ending::Incomplete("max_output_tokens"),

@@ -7,16 +7,16 @@ use crate::responses::tools::custom_input;
 
 /// An item; what it has of the model's text is JSON without quotes.
 #[derive(Debug)]
-pub(in crate::responses) struct OutputItem {
-    pub(in crate::responses) id: String,
-    pub(in crate::responses) content: Content,
-    pub(in crate::responses) is_open: bool,
+pub(crate) struct OutputItem {
+    pub(crate) id: String,
+    pub(crate) content: Content,
+    pub(crate) is_open: bool,
     /// The answer was cut short in it.
-    pub(in crate::responses) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 #[derive(Debug)]
-pub(in crate::responses) enum Content {
+pub(crate) enum Content {
     Text(String),
     Refusal(String),
     Reasoning { text: String, sealed: Option<String> },
@@ -24,7 +24,7 @@ pub(in crate::responses) enum Content {
 }
 
 impl OutputItem {
-    pub(in crate::responses) fn status(&self) -> &'static str {
+    pub(crate) fn status(&self) -> &'static str {
         match (self.is_open, self.is_cut) {
             (_, true) => "incomplete",
             (true, false) => "in_progress",
@@ -33,7 +33,7 @@ impl OutputItem {
     }
 
     /// The one part of a message.
-    pub(in crate::responses) fn part(&self) -> String {
+    pub(crate) fn part(&self) -> String {
         match &self.content {
             Content::Refusal(text) => format!("{{\"type\":\"refusal\",\"refusal\":\"{text}\"}}"),
             Content::Text(text) => text_part(text),
@@ -43,7 +43,7 @@ impl OutputItem {
     }
 
     /// The arguments as JSON of a text.
-    pub(in crate::responses) fn arguments(&self) -> String {
+    pub(crate) fn arguments(&self) -> String {
         match &self.content {
             Content::Call { arguments, is_custom: true, .. } => {
                 let decoded: String = serde_json::from_str(&format!("\"{arguments}\"")).unwrap_or_default();
@@ -55,7 +55,7 @@ impl OutputItem {
     }
 
     /// The item; `is_new` leaves out what will be told piece by piece.
-    pub(in crate::responses) fn json(&self, echo: &Echo, is_new: bool) -> String {
+    pub(crate) fn json(&self, echo: &Echo, is_new: bool) -> String {
         let mut out = Writer::new(256);
         quote(&self.id, out.name("id"));
         match &self.content {
@@ -96,10 +96,10 @@ impl OutputItem {
     }
 }
 
-pub(in crate::responses) fn text_part(text: &str) -> String {
+pub(crate) fn text_part(text: &str) -> String {
     format!("{{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":\"{text}\"}}")
 }
 
-pub(in crate::responses) fn summary_part(text: &str) -> String {
+pub(crate) fn summary_part(text: &str) -> String {
     format!("{{\"type\":\"summary_text\",\"text\":\"{text}\"}}")
 }
