@@ -168,9 +168,11 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
     for (id, upstream, rules) in CLAUDES {
         setup = model(setup, id, "anthropic-plain", "messages", upstream, rules);
     }
-    for (id, rules) in
-        [("gpt-sim", ""), ("gpt-sim-reasoning", ""), ("clone-sim", "max_tokens_field = \"max_tokens\"")]
-    {
+    for (id, rules) in [
+        ("gpt-sim", ""),
+        ("gpt-sim-reasoning", "thinking = [\"enabled\", \"adaptive\"]"),
+        ("clone-sim", "max_tokens_field = \"max_tokens\""),
+    ] {
         setup = model(setup, id, "openai-plain", "chat", id, rules);
     }
     for (name, _) in &PROVIDERS[1..] {

@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     HeadTooLarge,
     Internal,
     BadGateway,
+    /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
+    UpstreamAccount,
     UpstreamTimeout,
     Busy,
     Draining,
@@ -68,7 +70,7 @@ const fn row(
     reason: &'static str,
     messages_code: &'static str,
 ) -> ErrorRow {
-    let retry = matches!(status, 408 | 429 | 500..);
+    let retry = matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount);
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
@@ -77,7 +79,7 @@ const INVALID: &str = "invalid_request_error";
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 26] = [
+static TABLE: [ErrorRow; 27] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
@@ -101,6 +103,7 @@ static TABLE: [ErrorRow; 26] = [
     row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large", "request_too_large"),
     row(Kind::Internal,            500, "server_error",         "internal_error", "internal_error"),
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
+    row(Kind::UpstreamAccount,     502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),

@@ -34,7 +34,7 @@ pub(crate) async fn respond(
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
-        (Endpoint::ListModels, Some(key)) => Ok(models::list(context, &key)),
+        (Endpoint::ListModels, Some(key)) => models::list(context, &request, &key),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
         (Endpoint::Text, Some(key)) => text::respond(context, request, key).await,
         (Endpoint::CountTokens, Some(_)) => Err(text::no_counting()),

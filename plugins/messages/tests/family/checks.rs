@@ -29,7 +29,7 @@ fn every_field_has_its_rule() {
         (json!({"messages": [{"role": "user"}]}), "messages.0.content: Field required"),
         (
             json!({"messages": [{"role": "system", "content": "hi"}]}),
-            "`messages.0.role`: expected `user` or `assistant`, got the string \"system\"",
+            "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input message role.",
         ),
         (turn(json!(7)), "`messages.0.content`: expected a string or an array of blocks, got 7"),
         (
