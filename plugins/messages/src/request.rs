@@ -92,6 +92,7 @@ impl<'a> Request<'a> {
         let situation = Situation {
             alias,
             max_tokens,
+            requested: fields.unsigned("max_tokens").unwrap_or_default(),
             is_chat,
             excludes_budget: choice.as_ref().is_some_and(ToolChoice::forces)
                 || blocks::tool_loop_lacks_thinking(&messages),

@@ -73,6 +73,8 @@ pub(crate) struct Situation {
     /// The model is named by its `-thinking` alias.
     pub(crate) alias: bool,
     pub(crate) max_tokens: u32,
+    /// The client's own limit, which may be above the model's.
+    pub(crate) requested: u64,
     /// The provider speaks chat completions.
     pub(crate) is_chat: bool,
     /// The provider refuses thinking with a budget: a tool is forced, or a tool loop began without thinking.
@@ -99,6 +101,12 @@ pub(crate) fn plan<'a>(
     match given {
         None if alias => by_alias(off, rules),
         None => Ok(off),
+        Some(ThinkingField::Enabled { budget, .. }) if *budget >= situation.requested => {
+            Err(in_provider_words(
+                "thinking.budget_tokens",
+                "`max_tokens` must be greater than `thinking.budget_tokens`.",
+            ))
+        }
         // Thinking is a wish that a chat provider has no field for, unless its model is known to take an effort.
         Some(field) if is_chat && (rules.thinks() || !rules.strict) => {
             Ok(at_chat_provider(field, off, rules))
@@ -115,12 +123,6 @@ pub(crate) fn plan<'a>(
             Ok(by_budget(*display, off, situation))
         }
         Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
-        Some(ThinkingField::Enabled { budget, .. }) if *budget >= u64::from(max_tokens) => {
-            Err(in_provider_words(
-                "thinking.budget_tokens",
-                "`max_tokens` must be greater than `thinking.budget_tokens`.",
-            ))
-        }
         Some(ThinkingField::Enabled { budget, raw, .. }) if rules.knows(ThinkingKind::Enabled) => {
             Ok(ThinkingPlan {
                 thinking: Some(raw.get().into()),
