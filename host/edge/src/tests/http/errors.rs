@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-const EVERY: [Kind; 26] = [
+const EVERY: [Kind; 27] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::Unauthenticated,
@@ -31,6 +31,7 @@ const EVERY: [Kind; 26] = [
     Kind::HeadTooLarge,
     Kind::Internal,
     Kind::BadGateway,
+    Kind::UpstreamAccount,
     Kind::UpstreamTimeout,
     Kind::Busy,
     Kind::Draining,
