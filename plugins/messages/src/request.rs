@@ -1,6 +1,7 @@
 //! A request, checked: every field of the specification, by the rules of the model. Borrows from the body.
 
 pub(crate) mod blocks;
+pub(crate) mod conversation;
 pub(crate) mod extras;
 pub(crate) mod fields;
 pub(crate) mod findings;
@@ -95,7 +96,7 @@ impl<'a> Request<'a> {
             requested: fields.unsigned("max_tokens").unwrap_or_default(),
             is_chat,
             excludes_budget: choice.as_ref().is_some_and(ToolChoice::forces)
-                || blocks::tool_loop_lacks_thinking(&messages),
+                || conversation::tool_loop_lacks_thinking(&messages),
             share: thinking::share(effort.as_deref()),
         };
         let plan = thinking::plan(thinking.as_ref(), situation, rules)?;
@@ -116,7 +117,7 @@ impl<'a> Request<'a> {
         }
         let mut request = Self {
             system,
-            order: if findings.folds_system { blocks::order(&messages) } else { None },
+            order: if findings.folds_system { conversation::order(&messages) } else { None },
             messages,
             temperature: number(&fields, "temperature")?,
             top_p: number(&fields, "top_p")?,

@@ -4,7 +4,6 @@
 mod answers;
 mod checks;
 mod chunks;
-mod echoes;
 mod errors;
 mod events;
 mod manifest;
