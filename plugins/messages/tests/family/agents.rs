@@ -77,7 +77,12 @@ fn a_field_that_needs_a_beta_comes_with_it() {
         let request = text_request(&body(agent(json!({}))).to_string(), Protocol::Messages, rules);
         let headers = vec![("anthropic-beta".to_owned(), "claude-code-20250219".to_owned())];
         let prepared = both().prepare::<Messages>(&TextRequest { headers, ..request }).expect("good");
-        prepared.call.headers.into_iter().find(|(name, _)| name == "anthropic-beta").map(|(_, value)| value)
+        prepared
+            .call
+            .headers
+            .into_iter()
+            .find(|header| header.name == "anthropic-beta")
+            .map(|header| header.value)
     };
     let passing = json!({"pass": ["context_management", "output_config"]});
     assert_eq!(beta(passing).as_deref(), Some("context-management-2025-06-27"));
