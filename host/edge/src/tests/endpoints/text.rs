@@ -60,7 +60,7 @@ async fn the_cause_of_a_failure_decides_the_status() {
         let found = reply.json();
         assert_eq!((reply.status, &found["error"]["code"]), (status, &json!(code)), "{word}: {reply:?}");
         assert_eq!(reply.header("retry-after"), after, "{word}");
-        // Refused credentials stay refused, whoever's they are.
+        // Refused credentials stay refused, the client's and the operator's.
         let is_final = status < 429 || word == "account";
         assert_eq!(reply.header("x-should-retry"), if is_final { "false" } else { "" }, "{word}");
         assert!(reply.message().contains(expected_message), "{word}: {reply:?}");
