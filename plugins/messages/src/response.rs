@@ -20,8 +20,8 @@ use crate::state::{State, Wire};
 use completion::{Completion, Content, ToolCall};
 use message::{ContentBlock, Message, StopReason, UsageForm};
 
-/// A field of a text block; the documentation of the protocol has it as a list or absent.
-const NO_CITATIONS: &str = "citations";
+/// A field of a text block: a list, or absent. As `null` it is left out.
+pub(crate) const NO_CITATIONS: &str = "citations";
 
 /// Reads an answer.
 ///
