@@ -185,9 +185,10 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
         return Err(format!("I10, I14: it had ended: {} -> {}", brief(old), brief(new)));
     }
     if new.revision == old.revision {
-        // A request that joins leaves the rest of the task as it is.
-        let (joined, held, joined_held) = (old.joined.clone(), old.held, old.joined_held);
-        let is_join = new.held > held && Task { joined, held, joined_held, ..new.clone() } == *old;
+        // A request that joins leaves the rest of the task as it is, but for its time.
+        let (joined, held, joined_held, deadline) =
+            (old.joined.clone(), old.held, old.joined_held, old.deadline);
+        let is_join = new.held > held && Task { joined, held, joined_held, deadline, ..new.clone() } == *old;
         let same = || format!("changed at one revision: {} -> {}", brief(old), brief(new));
         return if is_join { Ok(()) } else { Err(same()) };
     }
