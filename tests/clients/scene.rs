@@ -175,6 +175,8 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
     ] {
         setup = model(setup, id, "openai-plain", "chat", id, rules);
     }
+    // A model whose operator knows its limit: agents ask for more than small models write.
+    setup = model(setup, "gpt-agent", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
     for (name, _) in &PROVIDERS[1..] {
         let (claude, rules) = (format!("lm-{name}"), "thinking = [\"enabled\"]");
         setup = model(setup, &claude, &format!("anthropic-{name}"), "messages", "claude-sonnet-4-6", rules);
