@@ -60,7 +60,7 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
     edits.replace(model, quoted(&state.model));
     for (raw, block) in content.and_then(items).unwrap_or_default().into_iter().zip(&blocks) {
         // A client's schema may know no `null` here, and it says nothing.
-        if block.iter().any(|(name, value)| name == NO_CITATIONS && is_null(&value)) {
+        if block.iter().any(|(name, value)| name == NO_CITATIONS && is_null(value)) {
             edits.replace(raw, without_null_citations(block));
         }
     }
