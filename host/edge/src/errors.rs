@@ -45,6 +45,7 @@ pub(crate) enum Kind {
     UpstreamTimeout,
     Busy,
     Draining,
+    DiskFull,
 }
 
 /// One line of the error table.
@@ -107,6 +108,7 @@ static TABLE: [ErrorRow; 27] = [
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
+    row(Kind::DiskFull,            503, "service_unavailable",  "disk_full", "upstream_unavailable"),
 ];
 
 /// Every error a client can get, for documentation and tests.
@@ -264,6 +266,8 @@ fn default_retry_after(kind: Kind) -> Option<Duration> {
     match kind {
         Kind::Busy | Kind::RateLimited => Some(Duration::from_secs(1)),
         Kind::Draining => Some(Duration::from_secs(5)),
+        // Space is made by an operator, not within a second.
+        Kind::DiskFull => Some(Duration::from_secs(30)),
         _ => None,
     }
 }

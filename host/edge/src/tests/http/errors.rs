@@ -35,6 +35,7 @@ const EVERY: [Kind; 27] = [
     Kind::UpstreamTimeout,
     Kind::Busy,
     Kind::Draining,
+    Kind::DiskFull,
 ];
 
 async fn render(refusal: Refusal, form: Form) -> String {
