@@ -1,10 +1,11 @@
 //! The official SDKs of `OpenAI` and Anthropic as clients: Python and Node, a current and an older major version
-//! of each, against the real binary and strict simulated providers.
+//! of each; the Vercel AI SDK; and Claude Code. Against the real binary and strict simulated providers.
 //!
 //! [`rows::ROWS`] lists what must hold. A script prints a line for every check with the number of its row. A failed check fails
 //! the test, and so does a missing row. The packages are installed once under the target folder (`kit.rs`); after that
 //! nothing leaves the machine.
 
+mod claude_code;
 mod kit;
 mod rows;
 mod scene;
@@ -20,6 +21,7 @@ const OLDER_PYTHON: Set = Set { tool: Tool::Python, name: "python-older" };
 const CURRENT_NODE: Set = Set { tool: Tool::Node, name: "node-current" };
 const MIDDLE_NODE: Set = Set { tool: Tool::Node, name: "node-middle" };
 const OLDER_NODE: Set = Set { tool: Tool::Node, name: "node-older" };
+const VERCEL: Set = Set { tool: Tool::Node, name: "vercel" };
 
 fn openai(set: Set, version: &'static str) -> Script {
     Script { set, package: "openai", version, file: "openai_sdk", side: Side::Openai }
@@ -58,10 +60,11 @@ scripts! {
     anthropic_python_older: anthropic(OLDER_PYTHON, "0.125.0"),
     anthropic_node_current: anthropic(CURRENT_NODE, "1.11.0"),
     anthropic_node_older: anthropic(OLDER_NODE, "0.71.2"),
+    vercel_ai: Script { set: VERCEL, package: "ai", version: "7.0.173", file: "vercel_ai", side: Side::Vercel },
 }
 
 #[test]
 fn every_row_has_its_number() {
     let numbers: Vec<u8> = ROWS.iter().map(|(row, ..)| *row).collect();
-    assert_eq!(numbers, (1..=20).collect::<Vec<u8>>());
+    assert_eq!(numbers, (1..=23).collect::<Vec<u8>>());
 }

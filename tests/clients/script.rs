@@ -55,7 +55,8 @@ impl Script {
         let owed: BTreeSet<u8> = ROWS
             .iter()
             .filter(|(_, side, _)| {
-                *side == self.side || (*side == Side::Both && self.side != Side::Responses)
+                let is_plain = matches!(self.side, Side::Openai | Side::Anthropic);
+                *side == self.side || (*side == Side::Both && is_plain)
             })
             .map(|(row, ..)| *row)
             .collect();

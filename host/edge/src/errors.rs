@@ -42,6 +42,8 @@ pub(crate) enum Kind {
     HeadTooLarge,
     Internal,
     BadGateway,
+    /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
+    UpstreamAccount,
     UpstreamTimeout,
     Busy,
     Draining,
@@ -71,7 +73,7 @@ const fn row(
     reason: &'static str,
     messages_code: &'static str,
 ) -> ErrorRow {
-    let retry = matches!(status, 408 | 429 | 500..);
+    let retry = matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount);
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
@@ -105,6 +107,7 @@ static TABLE: [ErrorRow; 27] = [
     row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large", "request_too_large"),
     row(Kind::Internal,            500, "server_error",         "internal_error", "internal_error"),
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
+    row(Kind::UpstreamAccount,     502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),

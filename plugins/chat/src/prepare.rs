@@ -2,6 +2,7 @@
 //! route's provider.
 
 mod conversation;
+mod echoes;
 mod pass_through;
 mod plan;
 mod thinking;

@@ -26,7 +26,7 @@ const client = make();
 
 const create = (asked) => client.responses.create({ model: "gpt-sim", ...asked });
 
-check(20, "create", async () => {
+check(23, "create", async () => {
   for (const [model, wire] of Object.entries(MODELS)) {
     const bill = await Bill.open();
     const response = await create({ model, input: QUESTION, instructions: "Be brief." });
@@ -36,7 +36,7 @@ check(20, "create", async () => {
   }
 });
 
-check(20, "stream, and its helper", async () => {
+check(23, "stream, and its helper", async () => {
   for (const [model, wire] of Object.entries(MODELS)) {
     const bill = await Bill.open();
     const whole = await create({ model, input: QUESTION });
@@ -51,7 +51,7 @@ check(20, "stream, and its helper", async () => {
   }
 });
 
-check(20, "tools, echoed and by the id of the response", async () => {
+check(23, "tools, echoed and by the id of the response", async () => {
   for (const model of Object.keys(MODELS)) {
     for (const streaming of [false, true]) {
       const tools = [WEATHER, HARBOUR];
@@ -70,7 +70,7 @@ check(20, "tools, echoed and by the id of the response", async () => {
   }
 });
 
-check(20, "structured output", async () => {
+check(23, "structured output", async () => {
   for (const model of Object.keys(MODELS)) {
     const format = { type: "json_schema", name: "weather", strict: true, schema: WEATHER.parameters };
     const parsed = await client.responses.parse({ model, input: "a ship", text: { format } });
@@ -78,14 +78,14 @@ check(20, "structured output", async () => {
   }
 });
 
-check(20, "thinking", async () => {
+check(23, "thinking", async () => {
   const asked = { model: "lm-opus-4-8", input: "[[tool]] look", tools: [WEATHER], reasoning: { effort: "low", summary: "auto" } };
   const final = await client.responses.stream(asked).finalResponse();
   equal(final.output.map((item) => item.type).filter((type) => type !== "message"), ["reasoning", "function_call"]);
   holds(final.output[0].encrypted_content, final.output[0]);
 });
 
-check(20, "conversations", async () => {
+check(23, "conversations", async () => {
   const first = await create({ input: "my name is Ada" });
   const second = await create({ input: "who am I?", previous_response_id: first.id });
   equal((await client.responses.retrieve(second.id)).output_text, second.output_text);
@@ -97,7 +97,7 @@ check(20, "conversations", async () => {
   await raises(OpenAI.NotFoundError, () => client.responses.retrieve(first.id));
 });
 
-check(20, "errors", async () => {
+check(23, "errors", async () => {
   const error = await raises(OpenAI.BadRequestError, () => create({ input: "x", background: true }));
   equal([error.param, error.type], ["background", "invalid_request_error"]);
   const events = await all(create({ input: "[[cut:3]] one two three four five", stream: true }));

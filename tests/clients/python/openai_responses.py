@@ -36,7 +36,7 @@ def make(kind=OpenAI, key="main"):
 client = make()
 
 
-@check(20, "create")
+@check(23, "create")
 def create():
     for model, wire in MODELS.items():
         bill = Bill()
@@ -50,7 +50,7 @@ def create():
         bill.expect(wire)
 
 
-@check(20, "stream")
+@check(23, "stream")
 def stream():
     for model, wire in MODELS.items():
         bill = Bill()
@@ -68,7 +68,7 @@ def stream():
         bill.expect(wire, 3)
 
 
-@check(20, "tools, echoed and by the id of the response")
+@check(23, "tools, echoed and by the id of the response")
 def tools():
     for model in MODELS:
         for streaming in (False, True):
@@ -93,14 +93,14 @@ def tools():
             equal(chained.previous_response_id, first.id)
 
 
-@check(20, "structured output")
+@check(23, "structured output")
 def structured():
     for model in MODELS:
         parsed = client.responses.parse(model=model, input="a ship", text_format=Ship)
         holds(isinstance(parsed.output_parsed, Ship), parsed)
 
 
-@check(20, "thinking through a tool loop")
+@check(23, "thinking through a tool loop")
 def thinking():
     asked = {
         "model": "lm-opus-4-8",
@@ -127,7 +127,7 @@ def thinking():
     equal(error.status_code, 404)
 
 
-@check(20, "conversations")
+@check(23, "conversations")
 def conversations():
     first = client.responses.create(model="gpt-sim", input="my name is Ada")
     second = client.responses.create(model="gpt-sim", input="who am I?", previous_response_id=first.id)
@@ -148,7 +148,7 @@ def conversations():
     raises(openai.NotFoundError, client.responses.retrieve, first.id)
 
 
-@check(20, "errors")
+@check(23, "errors")
 def errors():
     error = raises(openai.BadRequestError, client.responses.create, model="gpt-sim", input="x", background=True)
     equal((error.param, error.type), ("background", "invalid_request_error"))
@@ -162,7 +162,7 @@ def errors():
     equal((events[-1].response.status, events[-1].response.error.code), ("failed", "server_error"))
 
 
-@check(20, "a limit, and a picture")
+@check(23, "a limit, and a picture")
 def limit():
     for model in MODELS:
         response = client.responses.create(model=model, input="[[words:40]] on and on", max_output_tokens=16)
@@ -175,7 +175,7 @@ def limit():
         holds(response.output_text, response)
 
 
-@check(20, "asynchronously")
+@check(23, "asynchronously")
 async def asynchronous():
     async with make(AsyncOpenAI) as api:
         whole = await api.responses.create(model="gpt-sim", input=QUESTION)

@@ -35,7 +35,7 @@ pub(crate) async fn respond(
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
-        (Endpoint::ListModels, Some(key)) => Ok(models::list(context, &key)),
+        (Endpoint::ListModels, Some(key)) => models::list(context, &request, &key),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
         (Endpoint::ReadResponse, Some(key)) => responses::read(context, &request, &key).await,
         (Endpoint::DeleteResponse, Some(key)) => responses::delete(context, &request, &key).await,

@@ -183,10 +183,11 @@ pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
 }
 
 /// The path a client probably meant by an unknown one: its base URL had no `/v1`, or more than `/v1`, so that
-/// the path repeats itself or begins with foreign segments. The longest known ending wins.
+/// the path repeats itself or begins with foreign segments, or it ends with slashes. The longest known ending wins.
 pub(crate) fn probable_path(path: &str) -> Option<String> {
-    path.match_indices('/').find_map(|(at, _)| {
-        let mut rest = &path[at..];
+    let bare = path.trim_end_matches('/');
+    bare.match_indices('/').find_map(|(at, _)| {
+        let mut rest = &bare[at..];
         while let Some(shorter) = rest.strip_prefix("/v1") {
             rest = shorter;
         }
@@ -276,7 +277,11 @@ mod tests {
             ("/v1/messages/v1/messages", Some("/v1/messages")),
             ("/openai/v1/chat/completions", Some("/v1/chat/completions")),
             ("/anthropic/v1/messages/count_tokens", Some("/v1/messages/count_tokens")),
-            ("/v1/models/", None),
+            ("/v1/models/", Some("/v1/models")),
+            ("/v1/chat/completions//", Some("/v1/chat/completions")),
+            ("/v1/tasks/task_1/", Some("/v1/tasks/task_1")),
+            ("/messages/", Some("/v1/messages")),
+            ("/v1/nothing/", None),
             ("/v1/videos//remix", None),
             ("/v1/nothing", None),
             ("/v1/models", None),

@@ -45,7 +45,7 @@ provider = "openai"
 protocol = "chat"
 upstream = "gpt-sim-reasoning"
 prices = { input = "2", output = "8", cached = "0.2" }
-rules = { max_output = 128000, sampling = "none" }
+rules = { max_output = 128000, sampling = "none", thinking = ["enabled", "adaptive"] }
 
 [sim-clone]
 provider = "openai"

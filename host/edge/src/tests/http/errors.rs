@@ -32,6 +32,7 @@ const EVERY: [Kind; 27] = [
     Kind::HeadTooLarge,
     Kind::Internal,
     Kind::BadGateway,
+    Kind::UpstreamAccount,
     Kind::UpstreamTimeout,
     Kind::Busy,
     Kind::Draining,
