@@ -2,7 +2,7 @@
 
 use gatehouse_model::{CustomerId, UnixMs};
 use gatehouse_tasks::ResponseRecord;
-use redb::{ReadTransaction, ReadableTable as _};
+use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
