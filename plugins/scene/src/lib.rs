@@ -16,8 +16,8 @@ mod submit;
 mod words;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Facts, Family, Jobs, MediaKind, Model as ModelInfo, Parent, Refusal, Step,
-    Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Facts, Family, Jobs, MediaKind, Model as ModelInfo, Parent, Refusal,
+    Step, Submission, Surface, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -75,7 +75,9 @@ fn original(model: Model) -> Parent {
     let record = Record {
         model,
         dialect: Dialect::Gemini,
-        uri: Some("https://generativelanguage.googleapis.com/v1beta/files/kite:download?alt=media".to_owned()),
+        uri: Some(
+            "https://generativelanguage.googleapis.com/v1beta/files/kite:download?alt=media".to_owned(),
+        ),
         milliseconds: 8000,
         ..Record::default()
     };

@@ -15,7 +15,11 @@ pub(crate) enum Model {
     #[default]
     #[serde(rename = "scene-3.1-fast-official", alias = "scene-3.1-fast", alias = "scene-3.1-fast-ext")]
     Fast,
-    #[serde(rename = "scene-3.1-quality-official", alias = "scene-3.1-quality", alias = "scene-3.1-quality-ext")]
+    #[serde(
+        rename = "scene-3.1-quality-official",
+        alias = "scene-3.1-quality",
+        alias = "scene-3.1-quality-ext"
+    )]
     Quality,
 }
 

@@ -57,7 +57,8 @@ pub(super) async fn submit(
         ParentIn::Nowhere => None,
         ParentIn::Path => {
             let kind = parent_kind(request.route.surface);
-            let unknown = || Refusal::new(Kind::NotFound, format!("unknown {kind} {}", quoted(request.param)));
+            let unknown =
+                || Refusal::new(Kind::NotFound, format!("unknown {kind} {}", quoted(request.param)));
             Some(request.param.parse().map_err(|_| unknown())?)
         }
     };

@@ -76,7 +76,8 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
         let Some(provider) = config.providers.get_mut(name) else { continue };
         (provider.base_url, provider.origins, provider.media_origins) = (base, origins, media);
         // A service account's secret is its key file, and its tokens come from the sandbox too.
-        let tokens = || ServiceAccountAuth { token_url: Some(sandbox.veo().token.clone()), ..Default::default() };
+        let tokens =
+            || ServiceAccountAuth { token_url: Some(sandbox.veo().token.clone()), ..Default::default() };
         let auth = matches!(provider.auth, Auth::ServiceAccount(_)).then(|| Auth::ServiceAccount(tokens()));
         let secret = if auth.is_some() { KEY_FILES[0] } else { PROVIDER_KEY };
         let secret = Some(SecretRef::Given(Secret::new(secret.to_owned())));

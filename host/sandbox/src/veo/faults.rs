@@ -105,7 +105,8 @@ impl Faults {
 
 /// The error of a marker, of an answer or of an operation.
 pub(super) fn error(fault: Marker) -> Refusal {
-    let exhausted = || Refusal::new(429, "RESOURCE_EXHAUSTED", "Quota exceeded for online prediction requests.");
+    let exhausted =
+        || Refusal::new(429, "RESOURCE_EXHAUSTED", "Quota exceeded for online prediction requests.");
     match fault {
         Marker::Invalid | Marker::InvalidInList | Marker::LateInvalid => {
             Refusal::argument("parameters.seed is not acceptable")

@@ -143,7 +143,13 @@ impl Operations {
     }
 
     /// A video that may be continued, by the name of its file.
-    pub(super) fn stored(&mut self, file: &str, dialect: Dialect, account: usize, now: u64) -> Option<Stored> {
+    pub(super) fn stored(
+        &mut self,
+        file: &str,
+        dialect: Dialect,
+        account: usize,
+        now: u64,
+    ) -> Option<Stored> {
         let (_, operation) = self.of_file(file, dialect, account, now)?;
         let film = operation.film;
         Some(Stored { milliseconds: film.milliseconds, is_tall: film.height > film.width })

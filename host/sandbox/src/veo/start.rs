@@ -9,10 +9,10 @@ use crate::common::records::{RecordsEndpoint, record};
 use crate::common::server::Listener;
 use crate::common::settings::Settings;
 use crate::veo::api::gemini::{self, GeminiEndpoint};
-use crate::veo::provider::{Provider, VeoAddresses};
 use crate::veo::api::storage::StorageEndpoint;
 use crate::veo::api::token::TokenEndpoint;
 use crate::veo::api::vertex::{self, VertexEndpoint};
+use crate::veo::provider::{Provider, VeoAddresses};
 
 /// Starts the provider.
 pub(crate) async fn start(settings: &Settings, listeners: &mut JoinSet<()>) -> io::Result<Arc<Provider>> {

@@ -132,8 +132,7 @@ mod tests {
         let file: KeyFile = serde_json::from_str(KEY_FILES[0]).expect("a key file");
         let key = private_key(&file.private_key).expect("a key");
         let seconds = NOW / 1000;
-        let mut claims =
-            json!({"iss": file.client_email, "aud": AUDIENCE, "scope": SCOPE, "iat": seconds, "exp": seconds + HOUR_S});
+        let mut claims = json!({"iss": file.client_email, "aud": AUDIENCE, "scope": SCOPE, "iat": seconds, "exp": seconds + HOUR_S});
         for (name, value) in more.as_object().expect("an object") {
             claims[name] = value.clone();
         }

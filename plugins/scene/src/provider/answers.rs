@@ -98,7 +98,10 @@ impl Operation {
                 Ok(ready) if ready.videos.is_empty() => Polled::Failed(without_video(&ready)),
                 Ok(ready) => {
                     if ready.filtered > 0 {
-                        log::info("the provider's filters took some videos", &[("reasons", &ready.reasons.join("; "))]);
+                        log::info(
+                            "the provider's filters took some videos",
+                            &[("reasons", &ready.reasons.join("; "))],
+                        );
                     }
                     Polled::Ready(ready)
                 }

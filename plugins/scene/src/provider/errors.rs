@@ -27,7 +27,8 @@ const FIELDS: &[(&str, &str)] = &[
     ("parameters.", ""),
 ];
 /// Words that a client does not read: the message is then about the operator's side.
-const PRIVATE: &[&str] = &["project", "veo", "publisher", "google", "gs://", "http", "account", "api key", "billing"];
+const PRIVATE: &[&str] =
+    &["project", "veo", "publisher", "google", "gs://", "http", "account", "api key", "billing"];
 
 /// The operator's account was refused, as a client reads it.
 pub(crate) fn unavailable() -> Failure {
@@ -193,7 +194,8 @@ mod tests {
         ] {
             assert_eq!(of(name, "x").meaning(status), Meaning::Account, "{status}");
         }
-        for (status, name) in [(500, "INTERNAL"), (503, "UNAVAILABLE"), (504, "DEADLINE_EXCEEDED"), (302, "")] {
+        for (status, name) in [(500, "INTERNAL"), (503, "UNAVAILABLE"), (504, "DEADLINE_EXCEEDED"), (302, "")]
+        {
             assert_eq!(of(name, "x").meaning(status), Meaning::Other, "{status}");
         }
         let invalid = |message| blame(of("INVALID_ARGUMENT", message).meaning(400));
@@ -202,7 +204,9 @@ mod tests {
         let key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
             "details": [{"reason": "API_KEY_INVALID"}]}});
         assert_eq!(error(key).meaning(400), Meaning::Account);
-        for (code, expected) in [(7, Meaning::Account), (16, Meaning::Account), (8, Meaning::Other), (13, Meaning::Other)] {
+        for (code, expected) in
+            [(7, Meaning::Account), (16, Meaning::Account), (8, Meaning::Other), (13, Meaning::Other)]
+        {
             let status = ErrorStatus { code, ..ErrorStatus::default() };
             assert_eq!(status.of_operation(), expected, "{code}");
         }

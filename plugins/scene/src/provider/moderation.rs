@@ -24,7 +24,8 @@ pub(super) fn is_by_filter(text: &str) -> bool {
 pub(super) fn explanation<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut found: Vec<&str> = Vec::new();
     for text in texts {
-        for number in text.split(|letter: char| !letter.is_ascii_digit()).filter_map(|word| word.parse().ok()) {
+        for number in text.split(|letter: char| !letter.is_ascii_digit()).filter_map(|word| word.parse().ok())
+        {
             let group = GROUPS.iter().find(|(_, codes)| codes.contains(&number)).map(|(group, _)| *group);
             found.extend(group.filter(|group| !found.contains(group)));
         }

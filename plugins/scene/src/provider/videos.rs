@@ -68,7 +68,8 @@ impl Video {
         }
         // The host has put a blob where long bytes were.
         let bytes = self.bytes_base64_encoded.or(self.encoded_video).filter(is_text)?;
-        let source = if bytes.starts_with("blob:") { bytes } else { format!("data:video/mp4;base64,{bytes}") };
+        let source =
+            if bytes.starts_with("blob:") { bytes } else { format!("data:video/mp4;base64,{bytes}") };
         Some(VideoSource::Inline(source))
     }
 }

@@ -93,7 +93,9 @@ fn video(
     // What the client has is what is continued; the first one, where there are several.
     let film = parent.media.first().filter(|_| parent.media.len() >= record.videos);
     let Some(Facts { blob: Some(blob), milliseconds, mime, .. }) = film else {
-        return Err(invalid("expected a video that is still kept, got one whose link has expired".to_owned()));
+        return Err(invalid(
+            "expected a video that is still kept, got one whose link has expired".to_owned(),
+        ));
     };
     let Some(milliseconds) = milliseconds else {
         return Err(invalid("expected a video of readable length, got one without".to_owned()));

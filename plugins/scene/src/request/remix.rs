@@ -8,11 +8,7 @@ use super::{Input, VideoKind, VideoRequest, common, unsupported};
 use crate::params::RemixParams;
 use crate::words::{Dialect, Resolution};
 
-pub(super) fn request(
-    cx: &Context,
-    dialect: Dialect,
-    request: &Submission,
-) -> Result<VideoRequest, Refusal> {
+pub(super) fn request(cx: &Context, dialect: Dialect, request: &Submission) -> Result<VideoRequest, Refusal> {
     let params: RemixParams = read(&request.body)?;
     let found = original::find(cx, dialect, params.model, request)?;
     let aspect = found.record.aspect;

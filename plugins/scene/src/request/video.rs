@@ -19,7 +19,8 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
     let input = input(&params, request)?;
     let resize = match (&input, params.resize_mode) {
         (Input::Text, Some(Resize::Crop)) => {
-            let problem = "not supported without an image, expected `pad` or nothing, got the string \"crop\"";
+            let problem =
+                "not supported without an image, expected `pad` or nothing, got the string \"crop\"";
             return Err(InvalidParam::at(Some("resize_mode"), problem.to_owned()));
         }
         (Input::Text, _) => None,

@@ -91,7 +91,10 @@ fn answered(cx: &Context, mut fetching: Fetching, reply: Reply) -> Step<State> {
 fn again(cx: &Context, mut fetching: Fetching, reason: &str) -> Step<State> {
     fetching.tries += 1;
     (fetching.redirect, fetching.hops) = (None, 0);
-    log::warn("a finished video could not be fetched", &[("operation", &fetching.job.operation), ("reason", reason)]);
+    log::warn(
+        "a finished video could not be fetched",
+        &[("operation", &fetching.job.operation), ("reason", reason)],
+    );
     if fetching.tries >= MAX_TRIES {
         return fetching.job.fail(finish::not_fetched());
     }

@@ -77,7 +77,10 @@ pub(super) fn step(cx: &Context, job: Job, event: Event) -> Step<State> {
         Event::Outage(Outage::Unreachable | Outage::Timeout | Outage::Broken) => job.rest(cx),
         Event::Outage(Outage::TooLarge) => faulty(cx, job, "the answer is too large"),
         Event::Outage(Outage::Refused) => {
-            log::error("the host refused to poll, see the provider's configuration", &[("operation", &job.operation)]);
+            log::error(
+                "the host refused to poll, see the provider's configuration",
+                &[("operation", &job.operation)],
+            );
             job.fail(provider::unavailable())
         }
         Event::Lost((_, reason)) => lost(cx, job, &reason),

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::common::film::Film;
 use crate::common::server::{self, Body};
+use crate::veo::api::files::{VideoFile, address};
+use crate::veo::faults::{Marker, Target, error};
+use crate::veo::operations::{Operation, file_name};
 use crate::veo::provider::Provider;
 use crate::veo::record::Dialect;
-use crate::veo::faults::{Marker, Target, error};
-use crate::veo::api::files::{VideoFile, address};
-use crate::veo::operations::{Operation, file_name};
 use crate::veo::refusal::html;
 
 /// Answers a poll of an account.
@@ -37,7 +37,12 @@ pub(super) async fn answer(
 enum State {
     Now(Response<Body>),
     /// Videos go inside.
-    Inline { body: Value, film: Film, file: VideoFile, samples: usize },
+    Inline {
+        body: Value,
+        film: Film,
+        file: VideoFile,
+        samples: usize,
+    },
 }
 
 fn state(provider: &Provider, dialect: Dialect, account: usize, name: &str) -> State {
@@ -50,7 +55,11 @@ fn state(provider: &Provider, dialect: Dialect, account: usize, name: &str) -> S
     operation.record.polls = earlier.saturating_add(1);
     match operation.faults.poll_fault(earlier) {
         Some(Marker::PollMalformed) => {
-            return State::Now(server::reply(200, "application/json", format!("{{\"name\":\"{name}\",\"don")));
+            return State::Now(server::reply(
+                200,
+                "application/json",
+                format!("{{\"name\":\"{name}\",\"don"),
+            ));
         }
         Some(Marker::PollUnavailable) => return State::Now(html()),
         Some(Marker::PollExplicit) => {
@@ -73,7 +82,9 @@ fn ended(provider: &Provider, operation: &Operation) -> State {
     let ending = operation.faults.at(Target::Ending);
     let filtered = match ending {
         Some((Marker::Filtered, _)) => operation.samples,
-        Some((Marker::SomeFiltered, some)) => usize::try_from(some).unwrap_or(usize::MAX).min(operation.samples),
+        Some((Marker::SomeFiltered, some)) => {
+            usize::try_from(some).unwrap_or(usize::MAX).min(operation.samples)
+        }
         Some((Marker::NoVideo, _)) | None => 0,
         Some((fault, _)) => {
             let body = json!({ "name": name, "done": true, "error": error(fault).in_operation() });

@@ -4,11 +4,11 @@ use http::Response;
 
 use crate::common::film::Film;
 use crate::common::server::{Body, HandlerResult, reply, truncated, with};
-use crate::veo::provider::Provider;
-use crate::veo::record::Dialect;
 use crate::veo::faults::{Faults, Marker, Target, error};
 use crate::veo::operations::Operation;
+use crate::veo::provider::Provider;
 use crate::veo::provider::VeoAddresses;
+use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 
 const HTML: &str = "<html><body>Sign in to continue</body></html>\n";

@@ -6,10 +6,10 @@ use http::{Method, Request};
 use hyper::body::Incoming;
 
 use crate::common::server::{Handler, HandlerResult, reply, with};
-use crate::veo::record::Dialect;
-use crate::veo::refusal::Refusal;
 use crate::veo::api::{answer, files, submit};
 use crate::veo::provider::Provider;
+use crate::veo::record::Dialect;
+use crate::veo::refusal::Refusal;
 
 /// The version, as in the address of the provider.
 pub(in crate::veo) const BASE: &str = "/v1beta";
@@ -34,13 +34,17 @@ impl Handler for GeminiEndpoint {
             Err(refusal) => return Ok(refusal.response()),
         };
         let is_media = head.uri.query() == Some("alt=media");
-        let file = |path: Option<&str>| path.and_then(|path| path.strip_suffix(":download")).map(str::to_owned);
-        if let (&Method::GET, Some(file), true) = (&head.method, file(inside.strip_prefix("/files/")), is_media) {
+        let file =
+            |path: Option<&str>| path.and_then(|path| path.strip_suffix(":download")).map(str::to_owned);
+        if let (&Method::GET, Some(file), true) =
+            (&head.method, file(inside.strip_prefix("/files/")), is_media)
+        {
             let origin = self.0.addresses.gemini.trim_end_matches(BASE);
             let location = format!("{origin}{DOWNLOAD}{file}:download?alt=media");
             return Ok(with(reply(302, "text/plain", ""), "location", &location));
         }
-        if let (&Method::GET, Some(file), true) = (&head.method, file(path.strip_prefix(DOWNLOAD)), is_media) {
+        if let (&Method::GET, Some(file), true) = (&head.method, file(path.strip_prefix(DOWNLOAD)), is_media)
+        {
             return files::send(&self.0, Dialect::Gemini, account, &file).await;
         }
         let name = inside.trim_start_matches('/');

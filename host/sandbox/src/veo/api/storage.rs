@@ -7,10 +7,10 @@ use hyper::body::Incoming;
 use url::form_urlencoded;
 
 use crate::common::server::{Handler, HandlerResult};
-use crate::veo::record::Dialect;
-use crate::veo::refusal::Refusal;
 use crate::veo::api::files;
 use crate::veo::provider::Provider;
+use crate::veo::record::Dialect;
+use crate::veo::refusal::Refusal;
 
 /// The storage listener.
 pub(in crate::veo) struct StorageEndpoint(pub(in crate::veo) Arc<Provider>);

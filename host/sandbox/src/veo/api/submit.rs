@@ -5,10 +5,10 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 use crate::common::server::{self, Body, HandlerResult, closed};
-use crate::veo::provider::Provider;
+use crate::veo::api::files::file_of;
 use crate::veo::check;
 use crate::veo::faults::{Marker, error};
-use crate::veo::api::files::file_of;
+use crate::veo::provider::Provider;
 use crate::veo::record::{BegunVideo, DeclinedVideo, Dialect};
 use crate::veo::refusal::{Refusal, html};
 
@@ -48,8 +48,13 @@ pub(super) async fn submit(
             return Ok(refusal.response());
         }
     };
-    let record =
-        BegunVideo { dialect, account, model: model.to_owned(), body: recorded.clone(), ..BegunVideo::default() };
+    let record = BegunVideo {
+        dialect,
+        account,
+        model: model.to_owned(),
+        body: recorded.clone(),
+        ..BegunVideo::default()
+    };
     let now = provider.now();
     // Bound first: the guard must be gone before `decline` locks again.
     let begun = provider.operations().begin(order, record, parent, now);

@@ -7,10 +7,10 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::common::server::{self, Handler, HandlerResult};
-use crate::veo::record::Dialect;
-use crate::veo::refusal::Refusal;
 use crate::veo::api::{answer, submit};
 use crate::veo::provider::Provider;
+use crate::veo::record::Dialect;
+use crate::veo::refusal::Refusal;
 
 /// Version, project and region, as in the address of the provider.
 pub(in crate::veo) const BASE: &str = "/v1/projects/sandbox/locations/us-central1";

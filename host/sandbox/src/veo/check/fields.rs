@@ -61,7 +61,9 @@ pub(super) fn check(dialect: Dialect, body: &Value) -> Result<&Value, Refusal> {
 
 pub(super) fn known(path: &str, fields: &Map<String, Value>, names: &[&str]) -> Result<(), Refusal> {
     match fields.keys().find(|name| !names.contains(&name.as_str())) {
-        Some(name) => Err(Refusal::argument(format!("Unknown name \"{name}\" at '{path}': Cannot find field."))),
+        Some(name) => {
+            Err(Refusal::argument(format!("Unknown name \"{name}\" at '{path}': Cannot find field.")))
+        }
         None => Ok(()),
     }
 }
@@ -110,7 +112,8 @@ mod tests {
         let body = |parameters: Value| json!({"instances": [{"prompt": "a kite"}], "parameters": parameters});
         let all = json!({"aspectRatio": "9:16", "resolution": "4k", "durationSeconds": 8, "sampleCount": 1,
             "negativePrompt": "rain", "enhancePrompt": true});
-        let image = json!({"instances": [{"prompt": "a", "image": {}}], "parameters": {"resizeMode": "crop"}});
+        let image =
+            json!({"instances": [{"prompt": "a", "image": {}}], "parameters": {"resizeMode": "crop"}});
         #[rustfmt::skip]
         let table = [
             (body(all), true, true),

@@ -44,7 +44,8 @@ pub(super) fn check(
         return Ok(None);
     }
     let video = &instance["video"];
-    let found = if dialect == Dialect::Vertex { of_vertex(video, stored)? } else { of_gemini(video, stored)? };
+    let found =
+        if dialect == Dialect::Vertex { of_vertex(video, stored)? } else { of_gemini(video, stored)? };
     let limits = if dialect == Dialect::Vertex { VERTEX_MILLISECONDS } else { GEMINI_MILLISECONDS };
     if !limits.contains(&found.milliseconds) {
         return Err(Refusal::argument("the video to extend is too long or too short"));
@@ -150,7 +151,11 @@ mod tests {
             (sent(64, 36, 30_001), &wide, None),
             (sent(36, 64, 8000), &wide, None),
             (sent(64, 64, 8000), &wide, None),
-            (json!({"prompt": "a", "video": {"gcsUri": "gs://b/a.mp4", "mimeType": "video/mp4"}}), &wide, None),
+            (
+                json!({"prompt": "a", "video": {"gcsUri": "gs://b/a.mp4", "mimeType": "video/mp4"}}),
+                &wide,
+                None,
+            ),
             (json!({"prompt": "a", "video": {"uri": "gs://b/a.mp4"}}), &wide, None),
             (json!({"prompt": "a", "lastFrame": {}}), &wide, None),
         ] {

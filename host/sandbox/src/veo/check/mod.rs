@@ -65,7 +65,10 @@ pub(super) fn check(
             sound: dialect == Dialect::Gemini || parameters["generateAudio"] != false,
             colour: [red, green, blue],
         },
-        samples: parameters["sampleCount"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(1),
+        samples: parameters["sampleCount"]
+            .as_u64()
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(1),
         storage: parameters["storageUri"].as_str().map(str::to_owned),
     })
 }
@@ -73,7 +76,9 @@ pub(super) fn check(
 /// A body with its bytes cut.
 pub(super) fn recorded(body: &Value) -> Value {
     match body {
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), recorded_field(name, value))).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), recorded_field(name, value))).collect()
+        }
         Value::Array(items) => items.iter().map(recorded).collect(),
         other => other.clone(),
     }
