@@ -36,6 +36,15 @@ fn a_video_is_continued_from_8_to_15_seconds_and_on() {
         });
         assert_eq!(sent["parameters"], parameters);
         assert_eq!(sent["instances"][0]["video"]["mimeType"], "video/mp4");
+        // Where the host cannot cut, the task fails with that reason.
+        let broken = remix(json!({"prompt": "[[truncated-file]]", "raw": true}));
+        let uncut = gateway.finish_remix(id(&second), &broken).await;
+        let message = uncut["error"]["message"].as_str().unwrap_or_default();
+        assert!(
+            message.starts_with("the new part cannot be had alone: the result cannot be cut: "),
+            "{uncut}"
+        );
+        assert!(uncut["status"] == "failed" && uncut["cost"] == 0.0, "{uncut}");
         // Only the new part, under another name of the model, and larger.
         let raw = remix(
             json!({"prompt": "third", "raw": true, "resolution": "1080p", "model": "scene-3.1-fast-ext"}),

@@ -1,6 +1,6 @@
 //! Continuations: which videos may be continued, what is sent, what the client gets of it.
 
-use gatehouse_sdk::{Accepted, Clip, Edit, Facts, MediaKind, Parent, Status, Submission, UnixMs};
+use gatehouse_sdk::{Accepted, Blame, Clip, Edit, Facts, MediaKind, Parent, Status, Submission, UnixMs};
 use gatehouse_testkit::Script;
 use scene::REMIX;
 use serde_json::{Value, json};
@@ -240,4 +240,22 @@ fn a_bucket_keeps_the_whole_of_a_raw_one() {
         Some(15_000),
         kept(22_000, 15_000),
     );
+}
+
+#[test]
+fn a_new_part_that_cannot_be_cut_fails_with_the_reason() {
+    let answer = json!({"videos": [{"bytesBase64Encoded": BLOB}]});
+    let script = asked(Script::new(), parent(record(json!({})), 8000), body(json!({"raw": true})))
+        .expect_accepted(|_| ())
+        .start()
+        .expect_call(|_| ())
+        .reply(200, json!({"name": OPERATION}))
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, done(answer))
+        .expect_done(|_| ())
+        .lost("the result cannot be cut: it is a fragmented file");
+    let message = "the new part cannot be had alone: the result cannot be cut: it is a fragmented file";
+    play(&script.expect_fail(Blame::Upstream, message));
 }
