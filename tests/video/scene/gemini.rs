@@ -18,10 +18,7 @@ pub(super) async fn start() -> TestGateway {
         setup.with(&format!(
             "[providers.veo]\nbase_url = \"{base}\"\nauth = {{ header = \"x-goog-api-key\" }}\n\n\
              [providers.veo.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
-             [plugins.settings.scene]\ndialect = \"gemini\"\n\n\
-             [plugins.settings.scene.upstream_models]\n\
-             \"scene-3.1-fast-official\" = \"veo-3.1-fast-generate-preview\"\n\
-             \"scene-3.1-quality-official\" = \"veo-3.1-generate-preview\"\n"
+             [plugins.settings.scene]\ndialect = \"gemini\"\n"
         ))
     })
     .await
