@@ -59,7 +59,7 @@ pub(super) async fn submit(
             let kind = parent_kind(request.route.surface);
             let unknown =
                 || Refusal::new(Kind::NotFound, format!("unknown {kind} {}", quoted(request.param)));
-            Some(request.param.parse().map_err(|_| unknown())?)
+            Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
         }
     };
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;

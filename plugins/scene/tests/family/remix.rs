@@ -51,7 +51,7 @@ fn shapes_and_values_are_refused() {
         refused(Script::new(), parent(record(json!({})), 8000), fields, field, problem);
     };
     no(json!({"prompt": null}), "prompt", "expected a string, got null");
-    no(json!({"prompt": ""}), "prompt", "expected a text that is not blank, got the string \"\"");
+    no(json!({"prompt": ""}), "prompt", "expected a text that is not blank, got an empty string");
     no(json!({"raw": 1}), "raw", "expected true or false, got 1");
     no(json!({"aspect_ratio": "1:1"}), "aspect_ratio", "expected `16:9` or `9:16`, got the string \"1:1\"");
     let other = "expected that of the original, `16:9`, or nothing, got the string \"9:16\"";
