@@ -14,16 +14,18 @@ fn remix(more: Value) -> Value {
     with(json!({"model": "scene-3.1-fast", "prompt": "it lands"}), more)
 }
 
+/// Width, height, milliseconds, and whether there is sound.
+async fn film(task: &Value) -> (u32, u32, u64, bool) {
+    let FilmFacts { width, height, milliseconds, has_sound } = film_of(task).await;
+    (width, height, milliseconds, has_sound)
+}
+
 #[test]
 fn a_video_is_continued_from_8_to_15_seconds_and_on() {
     run(async {
         let gateway = TestGateway::start().await;
         let tall = json!({"aspect_ratio": "9:16", "generate_audio": true, "person_generation": "disallow", "prompt": "first"});
         let first = gateway.finish(&text(tall)).await;
-        let film = |task| async move {
-            let FilmFacts { width, height, milliseconds, has_sound } = film_of(task).await;
-            (width, height, milliseconds, has_sound)
-        };
         assert_eq!(film(&first).await, (720, 1280, 8000, true));
         let second = gateway
             .finish_remix(id(&first), &remix(json!({"prompt": "second", "aspect_ratio": "9:16"})))
