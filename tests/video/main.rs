@@ -9,10 +9,13 @@ mod scene;
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to, with};
 use gatehouse_sandbox::{Sandbox, Settings};
 use mp4_atom::{Codec, Moov, ReadFrom};
 use serde_json::{Value, json};
+
+/// The route of the video families.
+const ROUTE: &str = "/v1/videos/generations";
 
 /// A gateway process with one customer, an unlimited key, and the simulated providers of all video families.
 struct TestGateway {
@@ -48,15 +51,12 @@ impl TestGateway {
     }
 
     async fn submit(&self, body: &Value) -> Response {
-        self.caller.post("/v1/videos/generations", body).await
+        self.caller.post(ROUTE, body).await
     }
 
     /// Submits, expects a receipt, and waits for the task's end.
     async fn finish(&self, body: &Value) -> Value {
-        let answer = self.submit(body).await;
-        assert_eq!(answer.status, 200, "{body}: {}", answer.json());
-        assert_eq!(answer.json()["data"][0]["status"], "submitted");
-        self.caller.end_of(&answer.task_id()).await
+        self.caller.finish(ROUTE, body).await
     }
 
     /// Submits and expects a 400 that names the field and has these words.
@@ -107,13 +107,4 @@ async fn film_of(task: &Value) -> FilmFacts {
         milliseconds: moov.mvhd.duration * 1000 / u64::from(moov.mvhd.timescale),
         has_sound: moov.trak.iter().any(|trak| is(&trak, b"soun")),
     }
-}
-
-/// An object with more fields.
-fn with(mut body: Value, more: Value) -> Value {
-    let Value::Object(more) = more else { panic!("expected an object") };
-    for (field, value) in more {
-        body[field] = value;
-    }
-    body
 }

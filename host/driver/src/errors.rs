@@ -82,6 +82,9 @@ pub enum SubmitError {
     /// Too much is going on; nothing was started.
     #[error("the gateway is busy, retry in a moment")]
     Busy,
+    /// The disk of this has no room for new work, which is the operator's to change. Nothing was started.
+    #[error("the gateway's {0} disk is full: it takes no new work until there is room; what runs goes on")]
+    DiskFull(&'static str),
     /// The process is shutting down.
     #[error("the gateway is restarting, retry in a moment")]
     Draining,

@@ -43,6 +43,7 @@ pub(crate) enum Kind {
     UpstreamTimeout,
     Busy,
     Draining,
+    DiskFull,
 }
 
 /// One line of the error table.
@@ -77,7 +78,7 @@ const INVALID: &str = "invalid_request_error";
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 26] = [
+static TABLE: [ErrorRow; 27] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
@@ -104,6 +105,7 @@ static TABLE: [ErrorRow; 26] = [
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
+    row(Kind::DiskFull,            503, "service_unavailable",  "disk_full", "upstream_unavailable"),
 ];
 
 /// Every error a client can get, for documentation and tests.
@@ -261,6 +263,8 @@ fn default_retry_after(kind: Kind) -> Option<Duration> {
     match kind {
         Kind::Busy | Kind::RateLimited => Some(Duration::from_secs(1)),
         Kind::Draining => Some(Duration::from_secs(5)),
+        // Space is made by an operator, not within a second.
+        Kind::DiskFull => Some(Duration::from_secs(30)),
         _ => None,
     }
 }

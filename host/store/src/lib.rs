@@ -7,6 +7,7 @@
 
 mod batch;
 mod config;
+mod disk_full;
 mod durability;
 mod error;
 mod examine;

@@ -84,6 +84,7 @@ impl System {
             clock: simulation.clock.clone(),
             seed: simulation.seed.clone(),
             pepper: pepper(),
+            disks: Vec::new(),
         };
         let driver = match Driver::start(parts).await {
             Ok(driver) => driver,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_store::StoreError;
 use gatehouse_tasks::Command;
 
 use crate::state::DriverState;
@@ -34,6 +35,8 @@ impl DriverState {
                     Ok(Err(rejection)) => {
                         tracing::error!(?rejection, "the store rejected a housekeeping command");
                     }
+                    // What was not swept now is swept later; on a full disk the media sweep below is what helps.
+                    Err(StoreError::Busy | StoreError::NoRoom) => {}
                     Err(error) => {
                         tracing::error!(%error, "housekeeping stopped");
                         return;

@@ -3,6 +3,8 @@
 mod accounts;
 mod bulk_calls;
 mod cancels;
+mod disks;
+mod failures;
 mod submissions;
 mod support;
 mod text_timeouts;

@@ -136,6 +136,7 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
+        SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),
         SubmitError::Store(error) => store_refusal(error),
         SubmitError::Plugin(_) => Refusal::new(Kind::Internal, message),
         // The cause is for the operator.

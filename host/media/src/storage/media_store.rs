@@ -84,6 +84,12 @@ impl MediaStore {
         Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed, edits }))
     }
 
+    /// The folder that media are kept in, where they are kept on a disk of this machine.
+    #[must_use]
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.0.objects.root.as_deref()
+    }
+
     /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
     ///
     /// # Errors

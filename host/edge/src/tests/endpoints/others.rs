@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
-use crate::tests::{TestEdge, ask};
+use crate::tests::{TestEdge, ask, secs};
 
 #[tokio::test]
 async fn models_are_listed_the_way_openai_clients_read_them() {
@@ -38,7 +38,8 @@ async fn links_need_their_signature_and_no_key() {
     let get = async |target: &str, lines: &str| {
         ask(&edge, format!("GET /v1/media/{target} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await
     };
-    let good = "m_1.png?expires=9&signature=good";
+    // A minute after the clock of these tests.
+    let good = "m_1.png?expires=1800000060&signature=good";
     let reply = get(good, "").await;
     assert_eq!((reply.status, reply.text().as_str()), (200, "0123456789"));
     for (name, value) in [
@@ -47,8 +48,9 @@ async fn links_need_their_signature_and_no_key() {
         ("accept-ranges", "bytes"),
         ("etag", "\"m_1.png\""),
         ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "sandbox"),
         ("content-disposition", "inline; filename=\"m_1.png\""),
-        ("cache-control", "private, max-age=86400, immutable"),
+        ("cache-control", "private, max-age=60, immutable"),
     ] {
         assert_eq!(reply.header(name), value, "{name}");
     }
@@ -63,6 +65,12 @@ async fn links_need_their_signature_and_no_key() {
     assert_eq!((reply.status, reply.header("content-range")), (416, "bytes */10"));
     let reply = get(good, "If-None-Match: \"x\", W/\"m_1.png\"\r\n").await;
     assert_eq!((reply.status, reply.header("content-length")), (304, ""));
+    assert_eq!(
+        (reply.header("content-security-policy"), reply.header("cache-control")),
+        ("sandbox", "private, max-age=60, immutable")
+    );
+    edge.clock.advance(secs(59));
+    assert_eq!(get(good, "").await.header("cache-control"), "private, max-age=1, immutable");
     for (target, status) in [
         ("m_1.png?expires=9&signature=bad", 404),
         ("m_1.png?expires=9", 404),

@@ -67,6 +67,8 @@ async fn a_refused_submission_says_why() {
         ("key", 401, "authentication_error", "invalid_api_key", None),
         ("busy", 503, "service_unavailable", "busy", None),
         ("drain", 503, "service_unavailable", "restarting", None),
+        ("disk", 503, "service_unavailable", "disk_full", None),
+        ("store-full", 503, "service_unavailable", "disk_full", None),
         ("store-busy", 503, "service_unavailable", "busy", None),
         ("store-closed", 503, "service_unavailable", "restarting", None),
         ("store", 500, "server_error", "internal_error", None),

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-const EVERY: [Kind; 26] = [
+const EVERY: [Kind; 27] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::Unauthenticated,
@@ -34,6 +34,7 @@ const EVERY: [Kind; 26] = [
     Kind::UpstreamTimeout,
     Kind::Busy,
     Kind::Draining,
+    Kind::DiskFull,
 ];
 
 async fn render(refusal: Refusal, form: Form) -> String {

@@ -164,6 +164,8 @@ fn refusal(word: &str) -> SubmitError {
         "key" => SubmitError::KeyGone,
         "busy" => SubmitError::Busy,
         "drain" => SubmitError::Draining,
+        "disk" => SubmitError::DiskFull("media"),
+        "store-full" => SubmitError::Store(StoreError::NoRoom),
         "store-busy" => SubmitError::Store(StoreError::Busy),
         "store-closed" => SubmitError::Store(StoreError::Closed),
         "store" => {
@@ -304,13 +306,21 @@ impl ScriptedBackend {
         if signature != "good" {
             return Err(MediaRefusal::NotFound);
         }
+        let end = UnixMs(expires.parse::<u64>().unwrap() * 1000);
         match (name, expires) {
             (_, "1") => Err(MediaRefusal::Expired),
             ("broken", _) => Err(MediaRefusal::Broken),
             ("big.mp4", _) => {
                 let piece = Bytes::from(vec![0; 1 << 20]);
                 let body = stream::repeat_with(move || Ok(piece.clone())).take(256).boxed();
-                Ok(MediaFile { mime: "video/mp4", length: BIG, range: 0..BIG, partial: false, body })
+                Ok(MediaFile {
+                    mime: "video/mp4",
+                    length: BIG,
+                    range: 0..BIG,
+                    partial: false,
+                    expires: end,
+                    body,
+                })
             }
             _ => {
                 let all = 0..PICTURE.len() as u64;
@@ -323,7 +333,7 @@ impl ScriptedBackend {
                 let bytes =
                     &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
                 let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
-                Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, body })
+                Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, expires: end, body })
             }
         }
     }

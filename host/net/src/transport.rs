@@ -2,7 +2,7 @@
 //! a client that never takes its response, and a lingering close.
 //!
 //! Never parses beyond [`Framing`], never closes a healthy connection. [`ConnectionFlags`] carries facts
-//! between the two sides of hyper: this stream below it, the request pipeline above it.
+//! between the two sides of hyper: this stream below it, the listener's service above it.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, Pause};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::net::framing::Framing;
+use crate::framing::Framing;
 
 /// Time and bytes for a client to finish writing and read the response that refused its request, and no more.
 /// Many clients read nothing before they have written a whole body, and a body that is too large is seldom
@@ -28,7 +28,7 @@ const LINGER_HTTP2_BYTES: usize = 1 << 20;
 
 /// Facts about one connection, shared by its byte stream and its service.
 #[derive(Debug, Default)]
-pub(crate) struct ConnectionFlags {
+pub struct ConnectionFlags {
     ambiguous: AtomicBool,
     untracked: AtomicBool,
     linger: AtomicBool,
@@ -37,22 +37,25 @@ pub(crate) struct ConnectionFlags {
 
 impl ConnectionFlags {
     /// The last head carried both a length and an encoding.
-    pub(crate) fn is_ambiguous(&self) -> bool {
+    #[must_use]
+    pub fn is_ambiguous(&self) -> bool {
         self.ambiguous.load(Ordering::Acquire)
     }
 
     /// The request under way must be the last of this HTTP/1 connection.
-    pub(crate) fn is_last(&self) -> bool {
+    #[must_use]
+    pub fn is_last(&self) -> bool {
         self.untracked.load(Ordering::Acquire)
     }
 
     /// Part of a head has come. hyper counts a request only from its head's end.
-    pub(crate) fn is_mid_head(&self) -> bool {
+    #[must_use]
+    pub fn is_mid_head(&self) -> bool {
         self.mid_head.load(Ordering::Acquire)
     }
 
     /// A response was sent before the request's body was read: closing at once would destroy the response.
-    pub(crate) fn linger(&self) {
+    pub fn linger(&self) {
         self.linger.store(true, Ordering::Release);
     }
 }

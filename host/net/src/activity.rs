@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// its peer takes none of the responses that are ready: HTTP/2 lets it close its window without the socket
 /// ever being full.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Activity(Arc<Counters>);
+pub struct Activity(Arc<Counters>);
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -18,18 +18,22 @@ struct Counters {
 }
 
 impl Activity {
-    pub(crate) fn is_idle(&self) -> bool {
+    /// No request is under way, or every one waits for nothing but its client.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
         self.0.under_way.load(Ordering::Acquire) == self.0.awaiting_client.load(Ordering::Acquire)
     }
 
     /// Requests begun and response pieces taken so far; two equal readings mean that neither happened in
     /// between.
-    pub(crate) fn progress(&self) -> usize {
+    #[must_use]
+    pub fn progress(&self) -> usize {
         self.0.progress.load(Ordering::Acquire)
     }
 
     /// Counts a request and, until it ends, whether it waits for nothing but its client.
-    pub(crate) fn begin_request(&self) -> RequestActivity {
+    #[must_use]
+    pub fn begin_request(&self) -> RequestActivity {
         self.0.under_way.fetch_add(1, Ordering::AcqRel);
         let request = RequestActivity { counters: Arc::clone(&self.0), awaits_client: false };
         request.record_progress();
@@ -39,19 +43,19 @@ impl Activity {
 
 /// One counted request; ends when dropped.
 #[derive(Debug)]
-pub(crate) struct RequestActivity {
+pub struct RequestActivity {
     counters: Arc<Counters>,
     awaits_client: bool,
 }
 
 impl RequestActivity {
     /// The request began, or a piece of its response was taken.
-    pub(crate) fn record_progress(&self) {
+    pub fn record_progress(&self) {
         self.counters.progress.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Whether the request waits for nothing but its client.
-    pub(crate) fn set_awaiting_client(&mut self, awaits: bool) {
+    pub fn set_awaiting_client(&mut self, awaits: bool) {
         match (self.awaits_client, awaits) {
             (false, true) => self.counters.awaiting_client.fetch_add(1, Ordering::AcqRel),
             (true, false) => self.counters.awaiting_client.fetch_sub(1, Ordering::AcqRel),

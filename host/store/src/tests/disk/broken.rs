@@ -8,12 +8,12 @@ use gatehouse_model::TaskId;
 use gatehouse_tasks::sample::START;
 use gatehouse_tasks::{Applied, Command};
 
-use super::crash::{Checkpoint, recover};
 use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::fault_injection::{Access, Disk, DiskFault, each_cut};
 use crate::store::Store;
+use crate::tests::crash::{Checkpoint, recover};
 
 const COMMANDS: usize = 10;
 /// Disks looked at after each fault, for the case that the power goes as well.
@@ -96,7 +96,7 @@ async fn break_change(number: usize, checkpoints: &[Checkpoint], commands: &[Com
     for command in &commands[found..] {
         restarted.execute(command.clone()).await.unwrap().unwrap_or(Applied::Done);
     }
-    assert_eq!(super::Dump::of_store(&restarted), checkpoints[checkpoints.len() - 1].dump);
+    assert_eq!(crate::tests::Dump::of_store(&restarted), checkpoints[checkpoints.len() - 1].dump);
     assert!(restarted.examine().unwrap().is_clean());
     Some(tripped)
 }

@@ -1,12 +1,16 @@
-//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself). Never accepts (see
-//! `listen`) and never looks into a request (see `http/pipeline`).
+//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself). Never accepts and never
+//! looks into a request (the listener's service does).
 
-use std::net::IpAddr;
+use std::convert::Infallible;
+use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::Clock;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -14,11 +18,9 @@ use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use crate::config::{Limits, count, kib, seconds};
-use crate::http::pipeline::{Peer, Pipeline};
-use crate::net::activity::Activity;
-use crate::net::shutdown::{ShutdownPhase, reached};
-use crate::net::transport::{ConnectionFlags, Transport};
+use crate::activity::Activity;
+use crate::shutdown::{ShutdownPhase, reached};
+use crate::transport::{ConnectionFlags, Transport};
 
 /// In a shutdown, how long a connection that has just been made, or was just used, may take to send a
 /// request.
@@ -26,47 +28,89 @@ const LAST_REQUEST: Duration = Duration::from_secs(1);
 /// Interval of keep-alive pings to a silent HTTP/2 peer.
 const PING: Duration = Duration::from_secs(20);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Protocol {
+/// Which versions of HTTP a connection may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1 and 1.0.
     Http1,
+    /// HTTP/2 alone.
     Http2,
+    /// As its first bytes say.
     Either,
 }
 
+/// Limits on every connection of a listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// From a head's first byte (or the connection's first moment) to its end.
+    pub head: Duration,
+    /// Without a request under way. A response that the client does not take counts as none.
+    pub idle: Duration,
+    /// Without a byte of the response taken.
+    pub write: Duration,
+    /// Bytes of one HTTP/1 request head that hyper reads before it refuses the request by itself.
+    pub head_bytes: usize,
+    /// Header lines of one request, likewise.
+    pub headers: usize,
+    /// HTTP/2 streams at once.
+    pub streams: u32,
+    /// Bytes of one HTTP/2 header list.
+    pub header_list_bytes: u32,
+}
+
+/// What a connection and its service know of each other.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Facts of the byte stream.
+    pub flags: Arc<ConnectionFlags>,
+    /// Requests under way.
+    pub activity: Activity,
+}
+
 /// Serves connections, each to its end.
-pub(crate) struct ConnectionServer {
-    pub(crate) pipeline: Arc<Pipeline>,
+pub struct ConnectionServer {
+    limits: ConnectionLimits,
+    clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
     http: Builder<TokioExecutor>,
 }
 
 impl ConnectionServer {
-    pub(crate) fn new(pipeline: Arc<Pipeline>, shutdown: watch::Receiver<ShutdownPhase>) -> Self {
-        let http = builder(&pipeline.context.config.limits);
-        Self { pipeline, shutdown, http }
+    /// For the connections of one listener, or of several that share their limits.
+    #[must_use]
+    pub fn new(
+        limits: ConnectionLimits,
+        clock: Arc<dyn Clock>,
+        shutdown: watch::Receiver<ShutdownPhase>,
+    ) -> Self {
+        let http = builder(&limits);
+        Self { limits, clock, shutdown, http }
     }
 
-    pub(crate) async fn serve<IO>(&self, io: IO, ip: IpAddr, scheme: &'static str, protocol: Protocol)
-    where
+    /// Serves one connection: `respond` answers each of its requests.
+    pub async fn serve<IO, F, B>(
+        &self,
+        io: IO,
+        observed: Observed,
+        protocol: Protocol,
+        respond: impl Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    ) where
         IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let (limits, clock) = (&self.pipeline.context.config.limits, &self.pipeline.context.clock);
-        let (flags, activity) = (Arc::new(ConnectionFlags::default()), Activity::default());
-        let head = (protocol != Protocol::Http2).then(|| seconds(limits.head_seconds));
-        let write = seconds(limits.write_seconds);
-        let transport = Transport::new(io, Arc::clone(clock), Arc::clone(&flags), head, write);
-        let peer = Peer { address: ip, scheme, flags: Arc::clone(&flags), activity: activity.clone() };
-        let pipeline = Arc::clone(&self.pipeline);
-        let service = service_fn(move |request| {
-            let (pipeline, peer) = (Arc::clone(&pipeline), peer.clone());
-            async move { pipeline.respond(request, &peer).await }
-        });
+        let Observed { flags, activity } = observed;
+        let head = (protocol != Protocol::Http2).then_some(self.limits.head);
+        let transport =
+            Transport::new(io, Arc::clone(&self.clock), Arc::clone(&flags), head, self.limits.write);
         let http = match protocol {
             Protocol::Http1 => self.http.clone().http1_only(),
             Protocol::Http2 => self.http.clone().http2_only(),
             Protocol::Either => self.http.clone(),
         };
-        let connection = std::pin::pin!(http.serve_connection(TokioIo::new(transport), service));
+        let connection = std::pin::pin!(http.serve_connection(TokioIo::new(transport), service_fn(respond)));
         let state = ConnectionState { flags, activity, has_goaway: protocol == Protocol::Http2 };
         if let Err(error) = self.run(connection, &state).await {
             tracing::debug!(%error, "a connection broke");
@@ -79,10 +123,9 @@ impl ConnectionServer {
         mut connection: Pin<&mut C>,
         state: &ConnectionState,
     ) -> Result<(), C::Error> {
-        let (limits, clock) = (&self.pipeline.context.config.limits, &*self.pipeline.context.clock);
         tokio::select! {
             result = connection.as_mut() => return result,
-            () = state.idle_for(clock, seconds(limits.idle_seconds)) => {}
+            () = state.idle_for(&*self.clock, self.limits.idle) => {}
             () = reached(self.shutdown.clone(), ShutdownPhase::LameDuck) => {
                 if let Some(result) = self.run_lame_duck(connection.as_mut(), state).await {
                     return result;
@@ -93,7 +136,7 @@ impl ConnectionServer {
         tokio::select! {
             result = connection.as_mut() => result,
             // A peer that neither closes nor sends a request is not waited for.
-            () = state.idle_for(clock, seconds(limits.head_seconds)) => Ok(()),
+            () = state.idle_for(&*self.clock, self.limits.head) => Ok(()),
             () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => Ok(()),
         }
     }
@@ -122,7 +165,7 @@ impl ConnectionServer {
         }
         tokio::select! {
             result = connection.as_mut() => Some(result),
-            () = state.idle_for(&*self.pipeline.context.clock, LAST_REQUEST) => None,
+            () = state.idle_for(&*self.clock, LAST_REQUEST) => None,
             () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => Some(Ok(())),
         }
     }
@@ -155,21 +198,15 @@ impl ConnectionState {
     }
 }
 
-fn builder(limits: &Limits) -> Builder<TokioExecutor> {
+fn builder(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
-    // hyper's own limits are twice ours: ours respond with an error envelope, hyper's with a bare status.
-    let max_head = kib(limits.head_kib).saturating_mul(2).max(16 * 1024);
-    builder
-        .http1()
-        .header_read_timeout(None)
-        .max_headers(count(limits.headers).saturating_mul(2))
-        .max_buf_size(max_head);
+    builder.http1().header_read_timeout(None).max_headers(limits.headers).max_buf_size(limits.head_bytes);
     builder
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(PING)
         .keep_alive_timeout(PING)
-        .max_concurrent_streams(limits.streams.get())
-        .max_header_list_size(u32::try_from(kib(limits.header_list_kib)).unwrap_or(u32::MAX));
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(limits.header_list_bytes);
     builder
 }

@@ -1,11 +1,11 @@
 //! The phases of a shutdown, as every connection and long poll observes them. Never decides when a phase
-//! begins (see `edge`).
+//! begins (see the listeners).
 
 use tokio::sync::watch;
 
 /// How far a shutdown has come. Phases only move forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ShutdownPhase {
+pub enum ShutdownPhase {
     /// No shutdown.
     Serving,
     /// Requests are served, `/readyz` refuses, every response ends its HTTP/1 connection.
@@ -16,7 +16,7 @@ pub(crate) enum ShutdownPhase {
     Aborting,
 }
 
-/// Waits until the shutdown has reached `wanted`, or until the edge is gone.
-pub(crate) async fn reached(mut phase: watch::Receiver<ShutdownPhase>, wanted: ShutdownPhase) {
+/// Waits until the shutdown has reached `wanted`, or until the listener is gone.
+pub async fn reached(mut phase: watch::Receiver<ShutdownPhase>, wanted: ShutdownPhase) {
     let _ = phase.wait_for(|phase| *phase >= wanted).await;
 }
