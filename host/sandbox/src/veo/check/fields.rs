@@ -24,9 +24,8 @@ pub(super) fn check(dialect: Dialect, body: &Value) -> Result<&Value, Refusal> {
     let Value::Object(whole) = body else { return Err(Refusal::argument("the body must be an object")) };
     let other = if dialect == Dialect::Vertex { "labels" } else { "webhookConfig" };
     known("", whole, &["instances", "parameters", other])?;
-    let instance = match body["instances"].as_array().map(Vec::as_slice) {
-        Some([instance]) => instance,
-        _ => return Err(Refusal::argument("instances must be a list of one")),
+    let Some([instance]) = body["instances"].as_array().map(Vec::as_slice) else {
+        return Err(Refusal::argument("instances must be a list of one"));
     };
     let Value::Object(fields) = instance else {
         return Err(Refusal::argument("instances[0] must be an object"));
