@@ -5,6 +5,7 @@
 mod avatars;
 mod clip;
 mod motion;
+mod scene;
 
 use std::time::Duration;
 
@@ -30,14 +31,21 @@ impl TestGateway {
     }
 
     async fn start_with(settings: Settings, more: &str) -> Self {
+        Self::start_by(settings, |setup, _| setup.with(more)).await
+    }
+
+    /// With more configuration, made of the sandbox's addresses.
+    async fn start_by(settings: Settings, more: impl FnOnce(Setup, &Sandbox) -> Setup) -> Self {
         let sandbox =
             Sandbox::start(Settings { max_in_flight: 10_000, ..settings }).await.expect("a sandbox");
         let setup = Setup::new(
             env!("CARGO_BIN_EXE_gatehouse"),
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         );
-        let process =
-            Gateway::start(clip::configure(motion::configure(setup, &sandbox), &sandbox).with(more)).await;
+        let setup = [motion::configure, clip::configure, scene::configure]
+            .into_iter()
+            .fold(setup, |setup, configure| configure(setup, &sandbox));
+        let process = Gateway::start(more(setup, &sandbox)).await;
         let caller = process.open_account("acme", "1000000").await;
         Self { process, sandbox, caller }
     }

@@ -22,7 +22,7 @@ mod step;
 mod submit;
 mod text;
 
-pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest};
+pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest, parent_kind};
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
 pub use disks::{Disk, DiskSpace};

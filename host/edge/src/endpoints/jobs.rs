@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
 use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
-use crate::endpoints::tasks;
 use crate::errors::{Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -56,7 +55,12 @@ pub(super) async fn submit(
     let idempotency = idempotency(&request.parts.headers)?;
     let parent = match submission.parent {
         ParentIn::Nowhere => None,
-        ParentIn::Path => Some(tasks::parse_id(request.param)?),
+        ParentIn::Path => {
+            let kind = parent_kind(request.route.surface);
+            let unknown =
+                || Refusal::new(Kind::NotFound, format!("unknown {kind} {}", quoted(request.param)));
+            Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
+        }
     };
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let body =

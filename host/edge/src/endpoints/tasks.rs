@@ -153,7 +153,7 @@ pub(super) fn unknown(id: &str) -> Refusal {
 }
 
 /// The id in a path; text that is not an id is an unknown task.
-pub(super) fn parse_id(id: &str) -> Result<TaskId, Refusal> {
+fn parse_id(id: &str) -> Result<TaskId, Refusal> {
     id.parse().map_err(|_| unknown(id))
 }
 

@@ -48,7 +48,7 @@ async fn the_path_gives_surface_model_and_parent() {
         "model": "ctx-pro"});
     assert_eq!(reply.json(), json!({"code": 200, "data": data}));
     let reply = ask(&edge, edge.post("/v1/videos/task_1/remix", "{}")).await;
-    assert_eq!((reply.status, reply.message().as_str()), (404, "unknown task \"task_1\""));
+    assert_eq!((reply.status, reply.message().as_str()), (404, "unknown video \"task_1\""));
 }
 
 #[tokio::test]
