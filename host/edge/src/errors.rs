@@ -82,7 +82,7 @@ const INVALID: &str = "invalid_request_error";
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 27] = [
+static TABLE: [ErrorRow; 29] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::UnknownResponse,     400, INVALID,                "previous_response_not_found", "invalid_request"),
