@@ -99,7 +99,10 @@ impl Echo {
         }
         quote(&self.model, out.name("model"));
         out.member("output", output);
-        out.member("usage", &usage.map_or("null".to_owned(), |(usage, reasoning)| counts(usage, reasoning)));
+        out.member(
+            "usage",
+            &usage.map_or_else(|| "null".to_owned(), |(usage, reasoning)| counts(usage, reasoning)),
+        );
         let mut json = out.done();
         json.truncate(json.len() - 1);
         json.push(',');
@@ -125,7 +128,7 @@ fn counts(usage: Usage, reasoning: u64) -> String {
 fn echoed(body: &Object<'_>, options: &Options<'_>) -> String {
     let mut out = Writer::new(512);
     let or = |name: &str, default: &'static str| body.get(name).map_or(default, |raw| raw.get()).to_owned();
-    let word = |word: Option<&str>| word.map_or("null".to_owned(), quoted);
+    let word = |word: Option<&str>| word.map_or_else(|| "null".to_owned(), quoted);
     let format = options.format.as_ref().map_or(r#"{"type":"text"}"#, |(raw, _)| raw.get());
     let verbosity = options.verbosity.unwrap_or("medium");
     for (name, json) in [

@@ -31,7 +31,9 @@ pub(super) struct Tools {
 
 /// The name of a tool of a namespace.
 pub(super) fn flat_name(space: Option<&str>, name: &str) -> String {
-    space.filter(|space| !space.is_empty()).map_or(name.to_owned(), |it| format!("{it}{SEPARATOR}{name}"))
+    space
+        .filter(|space| !space.is_empty())
+        .map_or_else(|| name.to_owned(), |it| format!("{it}{SEPARATOR}{name}"))
 }
 
 impl Tools {

@@ -30,7 +30,7 @@ fn chunks(deltas: &[Value], finish: &str) -> Vec<Sse> {
 /// The events, one line each: the type without `response.`, and what tells one from another.
 fn told(events: &[Value]) -> Vec<String> {
     let line = |event: &Value| {
-        let kind = event["type"].as_str().unwrap().trim_start_matches("response.");
+        let kind = event["type"].as_str().expect("a type").trim_start_matches("response.");
         let index = event["output_index"].as_u64().map(|index| format!(" {index}")).unwrap_or_default();
         let what = ["delta", "text", "arguments", "input", "refusal"]
             .into_iter()
