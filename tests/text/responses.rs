@@ -322,7 +322,7 @@ fn a_failure_ends_a_stream_with_the_whole_response() {
                 let before = scene.spent().await;
                 let chat = scene.send(Wire::Chat, &request(provider, &text, true)).await.end().await;
                 // What is delivered before a failure is charged by its length; the provider cuts it by the request's bytes.
-                let chat = scene.spent().await - before - price_of(&chat.streamed_text());
+                let chat = scene.spent().await - before - price_of(&chat.delivered_text());
                 let before = scene.spent().await;
                 let asked = json!({"model": model(provider), "input": text, "stream": true, "max_output_tokens": 500});
                 let (status, text) = create(&scene, &asked).await;
