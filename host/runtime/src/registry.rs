@@ -121,6 +121,12 @@ impl Registry {
         self.families.get(family).map(|active| Arc::clone(&active.version))
     }
 
+    /// The active version of every family, by the family's name.
+    #[must_use]
+    pub fn versions(&self) -> Vec<Arc<Version>> {
+        self.active().map(|active| Arc::clone(&active.version)).collect()
+    }
+
     pub(crate) fn active(&self) -> impl Iterator<Item = &Active> {
         self.families.values()
     }

@@ -98,11 +98,10 @@ fn surfaces(about: &About) -> Result<(), DescribeError> {
 
 fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError> {
     let field = format!("surfaces[{:?}]", surface.name);
-    let schema: serde_json::Value = serde_json::from_str(&surface.schema)
-        .map_err(|error| wrong(format!("{field}.schema"), format!("expected JSON: {error}")))?;
-    if !schema.is_object() && !schema.is_boolean() {
-        return Err(wrong(format!("{field}.schema"), "expected a JSON Schema: an object or a boolean"));
-    }
+    gatehouse_schema::check(&surface.schema).map_err(|error| {
+        let why = if error.at == "#" { error.why } else { format!("{}: {}", error.at, error.why) };
+        wrong(format!("{field}.schema"), why)
+    })?;
     references(about, surface, &field)?;
     let Some(default) = &surface.default_model else { return Ok(()) };
     // Text models are configured by the operator.
