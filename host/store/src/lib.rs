@@ -6,6 +6,7 @@
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod batch;
+mod changes;
 mod config;
 mod disk_full;
 mod durability;
@@ -23,6 +24,7 @@ mod store;
 mod tables;
 mod writer;
 
+pub use changes::TaskListener;
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};

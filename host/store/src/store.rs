@@ -6,12 +6,14 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
+use gatehouse_model::TaskId;
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
+use crate::changes::{TaskChanges, TaskListener};
 use crate::config::Config;
 use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
@@ -31,6 +33,7 @@ pub struct Store {
 struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
+    changes: Arc<TaskChanges>,
     disk_wait: Arc<DiskWait>,
     /// Permits for reads of many rows; `None` where the caller runs the writer and expects one thread.
     long_reads: Option<Semaphore>,
@@ -80,8 +83,10 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
-        let (open, failure, writer) = Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config)?;
-        Ok((Self::of(open, failure, Arc::default(), None), writer))
+        let changes = Arc::default();
+        let (open, failure, writer) =
+            Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config, &changes)?;
+        Ok((Self::of(open, failure, changes, Arc::default(), None), writer))
     }
 
     fn start(
@@ -90,12 +95,13 @@ impl Store {
         config: &Config,
         disk_wait: Arc<DiskWait>,
     ) -> Result<Self, OpenError> {
-        let (mut open, failure, writer) = Self::joined(database, path, config)?;
+        let changes = Arc::default();
+        let (mut open, failure, writer) = Self::joined(database, path, config, &changes)?;
         let clock =
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure, disk_wait, Some(Semaphore::new(MAX_LONG_READS))))
+        Ok(Self::of(open, failure, changes, disk_wait, Some(Semaphore::new(MAX_LONG_READS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -103,18 +109,33 @@ impl Store {
         database: Database,
         path: &Path,
         config: &Config,
+        changes: &Arc<TaskChanges>,
     ) -> Result<(Open, Failure, Writer), OpenError> {
         schema::prepare(&database, path)?;
         let database = Arc::new(database);
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
-        let writer = Writer::new(database.clone(), jobs, config.batch.max(1), failure.clone());
+        let writer =
+            Writer::new(database.clone(), jobs, config.batch.max(1), failure.clone(), changes.clone());
         Ok((Open { database, queue, writer: None }, failure, writer))
     }
 
-    fn of(open: Open, failure: Failure, disk_wait: Arc<DiskWait>, long_reads: Option<Semaphore>) -> Self {
-        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, disk_wait, long_reads }) }
+    fn of(
+        open: Open,
+        failure: Failure,
+        changes: Arc<TaskChanges>,
+        disk_wait: Arc<DiskWait>,
+        long_reads: Option<Semaphore>,
+    ) -> Self {
+        let open = RwLock::new(Some(open));
+        Self { shared: Arc::new(Shared { open, failure, changes, disk_wait, long_reads }) }
+    }
+
+    /// Listens for commits that change a task, from now on. What they changed is read as ever.
+    #[must_use]
+    pub fn listen(&self, task: TaskId) -> TaskListener {
+        self.shared.changes.listen(task)
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.

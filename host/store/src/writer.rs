@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_model::metric;
+use gatehouse_model::{TaskId, metric};
 use gatehouse_tasks::{Applied, Command, Rejection, apply};
 use redb::{Database, WriteTransaction};
 use tokio::runtime::Runtime;
@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
 
 use crate::batch::Batch;
+use crate::changes::TaskChanges;
 use crate::durability::Durability;
 use crate::error::StoreError;
 
@@ -65,6 +66,9 @@ pub struct Writer {
     jobs: Vec<Job>,
     /// Applied, and to be answered after the commit.
     applied: Vec<(Answering, Outcome)>,
+    /// Tasks that the batch may change.
+    tasks: Vec<TaskId>,
+    changes: Arc<TaskChanges>,
 }
 
 impl Writer {
@@ -73,8 +77,10 @@ impl Writer {
         queue: mpsc::Receiver<Job>,
         limit: usize,
         failure: Failure,
+        changes: Arc<TaskChanges>,
     ) -> Self {
-        Self { database, queue, limit, failure, jobs: Vec::new(), applied: Vec::new() }
+        let (jobs, applied, tasks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { database, queue, limit, failure, jobs, applied, tasks, changes }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
@@ -123,6 +129,8 @@ impl Writer {
         }
         drop(batch);
         guarded(|| Ok(txn.commit()?))?;
+        self.changes.committed(&self.tasks);
+        self.tasks.clear();
         self.answer();
         metrics::counter!(metric::COMMITS).increment(1);
         #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^53")]
@@ -142,6 +150,7 @@ impl Writer {
                 continue;
             }
             any |= durability == Durability::Immediate;
+            self.tasks.extend(command.as_ref().and_then(Command::task));
             match command.map_or(Ok(Ok(Applied::Done)), |command| guarded(|| apply(batch, command))) {
                 Ok(verdict) => self.applied.push((answer, verdict)),
                 Err(error) => {

@@ -175,6 +175,19 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// The task whose row it may change.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Advance { id, .. } | Self::Finish { id, .. } => Some(*id),
+            Self::Join { parent, .. } => Some(*parent),
+            Self::Submit { task, .. } => Some(task.id),
+            _ => None,
+        }
+    }
+}
+
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {

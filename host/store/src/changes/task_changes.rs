@@ -1,0 +1,88 @@
+//! Wakes those that follow a task, once a change of it can be read.
+//!
+//! Holds no change: a listener that was slow reads the latest state, and so misses what came between, never the end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gatehouse_model::TaskId;
+use tokio::sync::watch;
+
+/// The listeners of this process.
+#[derive(Default)]
+pub(crate) struct TaskChanges {
+    by_task: Mutex<HashMap<TaskId, watch::Sender<()>>>,
+}
+
+/// Learns of commits that change one task. Listening ends when it is dropped.
+pub struct TaskListener {
+    task: TaskId,
+    changes: Arc<TaskChanges>,
+    changed: watch::Receiver<()>,
+}
+
+impl TaskChanges {
+    /// Listens from now on.
+    pub(crate) fn listen(self: &Arc<Self>, task: TaskId) -> TaskListener {
+        let changed = self.lock().entry(task).or_insert_with(|| watch::channel(()).0).subscribe();
+        TaskListener { task, changes: Arc::clone(self), changed }
+    }
+
+    /// A commit with changes of these tasks can be read.
+    pub(crate) fn committed(&self, tasks: &[TaskId]) {
+        let by_task = self.lock();
+        if by_task.is_empty() {
+            return;
+        }
+        for sender in tasks.iter().filter_map(|task| by_task.get(task)) {
+            sender.send_replace(());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, watch::Sender<()>>> {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TaskListener {
+    /// Ends at the first commit since it began to listen, or since this ended last. Several are one.
+    pub async fn changed(&mut self) {
+        // The sender is there as long as this listens.
+        let _ = self.changed.changed().await;
+    }
+}
+
+impl Drop for TaskListener {
+    fn drop(&mut self) {
+        let mut by_task = self.changes.lock();
+        // This one is still counted.
+        if by_task.get(&self.task).is_some_and(|sender| sender.receiver_count() <= 1) {
+            by_task.remove(&self.task);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listener_learns_of_its_task_only_and_of_several_commits_at_once() {
+        let changes = Arc::new(TaskChanges::default());
+        let (one, other) = (TaskId::from_bits(1), TaskId::from_bits(2));
+        let (mut first, mut second) = (changes.listen(one), changes.listen(one));
+        changes.committed(&[other]);
+        assert!(first.changed().now_or_never().is_none());
+        changes.committed(&[other, one]);
+        changes.committed(&[one]);
+        first.changed().await;
+        assert!(first.changed().now_or_never().is_none(), "both were one");
+        drop(first);
+        changes.committed(&[one]);
+        second.changed().await;
+        drop(second);
+        assert!(changes.lock().is_empty(), "nothing is kept for a task that nobody follows");
+    }
+}
