@@ -66,6 +66,7 @@ pub(crate) struct Params {
     pub(crate) model: Model,
     /// A description, or an instruction how to edit the references.
     #[garde(custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) prompt: String,
     /// References: public http(s) URLs, `data:` URIs or base64. Together with the output at most 9 MP.
     #[garde(length(max = 4), inner(inner(custom(references::check))))]
@@ -73,10 +74,11 @@ pub(crate) struct Params {
     /// `1:1` (default), `4:3`, `3:4`, `16:9`, `9:16`, `3:2`, `2:3`, `21:9`, `9:21`, `auto` (the first
     /// reference's ratio), or pixels `WxH`, rounded to the nearest ratio.
     #[garde(skip)]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", extend("default" = "1:1"))]
     pub(crate) size: Option<Size>,
     /// Encoding of the picture, `png` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "png"))]
     pub(crate) output_format: Option<Format>,
     /// Accepted for compatibility; the result is always a link.
     #[garde(skip)]
@@ -84,15 +86,18 @@ pub(crate) struct Params {
     _delivery: Option<Delivery>,
     /// Only 1.
     #[garde(range(min = 1, max = 1))]
+    #[schemars(extend("default" = 1))]
     n: Option<i64>,
     /// The same seed and parameters give the same picture.
     #[garde(skip)]
     pub(crate) seed: Option<i64>,
     /// Let the provider rewrite the prompt; `false` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = false))]
     pub(crate) prompt_upsampling: Option<bool>,
     /// 0 (strictest) to 6, 2 by default.
     #[garde(range(min = 0, max = 6))]
+    #[schemars(extend("default" = 2))]
     pub(crate) safety_tolerance: Option<i64>,
     #[garde(custom(unsupported("use `size`")))]
     #[schemars(skip)]

@@ -47,6 +47,7 @@ pub(crate) struct Params {
     _model: Option<Name>,
     /// A description in any language, or an instruction how to edit the reference.
     #[garde(custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) prompt: String,
     /// At most one reference: a public https URL, or a `data:image/...;base64,` URI. Without it the image is made
     /// from the text alone.
@@ -54,8 +55,10 @@ pub(crate) struct Params {
     pub(crate) image_urls: Option<Vec<String>>,
     /// `1:1` by default. An edit keeps the ratio of its reference.
     #[garde(skip)]
+    #[schemars(extend("default" = "1:1"))]
     pub(crate) size: Option<Size>,
     /// How many images, 1 by default: a number, never in quotes.
     #[garde(range(min = 1, max = 10))]
+    #[schemars(extend("default" = 1))]
     pub(crate) n: Option<i64>,
 }

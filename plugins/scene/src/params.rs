@@ -20,18 +20,22 @@ pub(crate) struct VideoParams {
     pub(crate) model: Model,
     /// What is to be seen; English is understood best.
     #[garde(custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) prompt: String,
     /// What should not be seen.
     #[garde(skip)]
     pub(crate) negative_prompt: Option<String>,
     /// Seconds: 4, 6 or 8 (default).
     #[garde(custom(known_length))]
+    #[schemars(extend("enum" = [4, 6, 8, null], "default" = 8))]
     pub(crate) duration: Option<i64>,
     /// `16:9` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "16:9"))]
     pub(crate) aspect_ratio: Option<Aspect>,
     /// `720p` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
     /// The first picture: a public http(s) URL or a `data:` URI of a JPEG or PNG of at most 20 MB. Makes it image-to-video.
     #[garde(inner(custom(sources::check)))]
@@ -44,18 +48,23 @@ pub(crate) struct VideoParams {
     pub(crate) seed: Option<i64>,
     /// Whether there is sound; `false` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = false))]
     pub(crate) generate_audio: Option<bool>,
     /// `allow_adult` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "allow_adult"))]
     pub(crate) person_generation: Option<People>,
     /// How an image of another ratio is made to fit, `pad` by default; with an image only.
     #[garde(skip)]
+    #[schemars(extend("default" = "pad"))]
     pub(crate) resize_mode: Option<Resize>,
     /// `true`, which is the default: the prompt is always improved.
     #[garde(custom(only_true))]
+    #[schemars(extend("enum" = [true, null], "default" = true))]
     pub(crate) enhance_prompt: Option<bool>,
     /// How many videos are made: 1 (default) to 4.
     #[garde(range(min = 1, max = 4))]
+    #[schemars(extend("default" = 1))]
     pub(crate) sample_count: Option<i64>,
     /// Another name for `sample_count`.
     #[garde(range(min = 1, max = 4))]
@@ -71,15 +80,18 @@ pub(crate) struct RemixParams {
     pub(crate) model: Model,
     /// What happens next.
     #[garde(custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) prompt: String,
     /// Only the new part, `false` by default: the original and the new part together.
     #[garde(skip)]
+    #[schemars(extend("default" = false))]
     pub(crate) raw: Option<bool>,
     /// That of the original.
     #[garde(skip)]
     pub(crate) aspect_ratio: Option<Aspect>,
     /// `720p` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
 }
 

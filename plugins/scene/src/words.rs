@@ -70,6 +70,7 @@ impl Aspect {
 
 /// Height of the picture. The spec writes the largest one `4K` for new videos and `4k` for continuations; both are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("enum" = ["720p", "1080p", "4k", "4K"]))]
 pub(crate) enum Resolution {
     #[default]
     #[serde(rename = "720p")]

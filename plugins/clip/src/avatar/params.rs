@@ -30,6 +30,7 @@ impl AssetType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Validate)]
 pub(crate) struct NewGroup {
     #[garde(length(chars, max = 64), custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) name: String,
     #[garde(length(chars, max = 300))]
     pub(crate) description: Option<String>,
@@ -40,8 +41,10 @@ pub(crate) struct NewGroup {
 pub(crate) struct NewAsset {
     /// A public http(s) URL.
     #[garde(custom(public_url))]
+    #[schemars(regex(pattern = r"^https?://[^/\s]\S*$"))]
     pub(crate) url: String,
     #[garde(length(chars, max = 64), custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) name: String,
 }
 
@@ -56,18 +59,22 @@ pub(crate) struct Params {
     pub(crate) group_id: Option<String>,
     /// `default` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "default"))]
     pub(crate) project_name: Option<String>,
     /// `Image` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "Image"))]
     pub(crate) asset_type: Option<AssetType>,
     /// The assets. Not beside `url` and `name`.
     #[garde(length(min = 1, max = 20), dive)]
     pub(crate) assets: Option<Vec<NewAsset>>,
     /// A single asset: its public http(s) URL.
     #[garde(inner(custom(public_url)))]
+    #[schemars(regex(pattern = r"^https?://[^/\s]\S*$"))]
     pub(crate) url: Option<String>,
     /// A single asset: its name.
     #[garde(inner(length(chars, max = 64), custom(not_blank)))]
+    #[schemars(regex(pattern = r"\S"))]
     pub(crate) name: Option<String>,
 }
 

@@ -151,21 +151,26 @@ pub(crate) struct Params {
     pub(crate) prompt: Option<String>,
     /// Seconds, 5 by default.
     #[garde(range(min = 4, max = 15))]
+    #[schemars(extend("default" = 5))]
     pub(crate) duration: Option<u32>,
     /// Width to height, `16:9` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "16:9"))]
     pub(crate) size: Option<Size>,
     /// `720p` by default; `1080p` and `4k` only for `clip-2.0`.
     #[garde(skip)]
+    #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
     /// The same seed gives a similar video; -1 is a random one.
     #[garde(range(min = -1, max = MAX_SEED))]
     pub(crate) seed: Option<i64>,
     /// `true` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = true))]
     pub(crate) generate_audio: Option<bool>,
     /// The result then has the link of the last frame too; `false` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = false))]
     pub(crate) return_last_frame: Option<bool>,
     /// Tools the model may use: `{"type": "web_search"}`.
     #[garde(dive)]

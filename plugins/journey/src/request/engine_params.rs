@@ -17,10 +17,12 @@ use crate::request::rules;
 pub(crate) struct EngineParams {
     /// Ratio `W:H`, as `--ar`.
     #[garde(custom(rules::ratio))]
+    #[schemars(regex(pattern = r"^0*[1-9][0-9]*:0*[1-9][0-9]*$"))]
     pub(crate) size: Option<String>,
     /// `8.2`, `8.1`, `7`, `6.1`, `5.2` or `5.1`; with `niji` `7` or `6`.
     #[garde(skip)]
     #[serde(default, deserialize_with = "scalar")]
+    #[schemars(extend("type" = ["string", "number", "null"]))]
     pub(crate) version: Option<String>,
     /// Draw with the niji model; version 7 unless `version` says 6.
     #[garde(skip)]
@@ -28,9 +30,14 @@ pub(crate) struct EngineParams {
     /// `0.25`, `0.5`, `1` or `2`, as `--q`.
     #[garde(custom(check_quality))]
     #[serde(default, deserialize_with = "scalar")]
+    #[schemars(extend(
+        "type" = ["string", "number", "null"],
+        "enum" = ["0.25", "0.5", "1", "2", 0.25, 0.5, 1, 2, null]
+    ))]
     pub(crate) quality: Option<String>,
     /// One word such as `raw`, as `--style`.
     #[garde(custom(word))]
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9_-]*$"))]
     pub(crate) style: Option<String>,
     /// 0 to 1000, as `--s`.
     #[garde(range(min = 0, max = 1000))]
@@ -91,6 +98,7 @@ pub(crate) struct EngineParams {
     pub(crate) extra: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
     #[garde(skip)]
+    #[schemars(extend("default" = "relax"))]
     pub(crate) speed: Option<Speed>,
 }
 

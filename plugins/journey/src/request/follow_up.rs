@@ -29,12 +29,14 @@ pub(crate) struct TileParams {
     _task_id: String,
     /// The tile, 1 to 4; not needed beside `custom_id`.
     #[garde(custom(rules::tile))]
+    #[schemars(range(min = 1, max = 4))]
     index: Option<i64>,
     /// One of the task's buttons; goes before `index`.
     #[garde(skip)]
     custom_id: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
     #[garde(skip)]
+    #[schemars(extend("default" = "relax"))]
     speed: Option<Speed>,
 }
 
@@ -43,6 +45,7 @@ pub(crate) struct TileParams {
 pub(crate) struct ZoomParams {
     /// Below 2 the picture becomes 1.5 times as large, otherwise twice (default).
     #[garde(custom(check_zoom))]
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = 2))]
     zoom_ratio: Option<f64>,
 }
 
@@ -73,12 +76,14 @@ pub(crate) struct RemixParams {
     _task_id: String,
     /// The tile, 1 to 4.
     #[garde(custom(rules::tile))]
+    #[schemars(range(min = 1, max = 4))]
     index: Option<i64>,
     /// A new prompt; the parent's if there is none.
     #[garde(skip)]
     prompt: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
     #[garde(skip)]
+    #[schemars(extend("default" = "relax"))]
     speed: Option<Speed>,
 }
 

@@ -31,6 +31,7 @@ pub(crate) struct ModalParams {
     mask_url: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
     #[garde(skip)]
+    #[schemars(extend("default" = "relax"))]
     speed: Option<Speed>,
 }
 

@@ -19,6 +19,7 @@ use crate::request::source;
 pub(crate) struct ImagineParams {
     /// A description; may carry the engine's own flags.
     #[garde(custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     prompt: String,
     /// Pictures to draw from, at most ten: public http(s) URLs, `data:` URIs or base64, 12 MiB each.
     #[garde(length(max = 10))]
@@ -33,12 +34,15 @@ pub(crate) struct BlendParams {
     image_urls: Vec<String>,
     /// `SQUARE` (default), `PORTRAIT` or `LANDSCAPE`.
     #[garde(custom(check_dimensions))]
+    #[schemars(extend("default" = "SQUARE"))]
     dimensions: Option<String>,
     /// Ratio `W:H` instead of `dimensions`, rounded to 1:1, 2:3 or 3:2.
     #[garde(custom(rules::ratio))]
+    #[schemars(regex(pattern = r"^0*[1-9][0-9]*:0*[1-9][0-9]*$"))]
     size: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
     #[garde(skip)]
+    #[schemars(extend("default" = "relax"))]
     speed: Option<Speed>,
 }
 
@@ -50,6 +54,7 @@ pub(crate) struct DescribeParams {
     image_urls: Vec<String>,
     /// `relax` (default), `fast` or `turbo`.
     #[garde(skip)]
+    #[schemars(extend("default" = "relax"))]
     speed: Option<Speed>,
 }
 
@@ -58,9 +63,11 @@ pub(crate) struct DescribeParams {
 pub(crate) struct EditsParams {
     /// What to change; may carry the engine's own flags.
     #[garde(custom(not_blank))]
+    #[schemars(regex(pattern = r"\S"))]
     prompt: String,
     /// The picture, one.
     #[garde(custom(one_picture))]
+    #[schemars(length(equal = 1))]
     image_urls: Vec<String>,
 }
 

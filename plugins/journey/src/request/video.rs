@@ -26,24 +26,29 @@ pub(crate) struct VideoParams {
     task_id: Option<String>,
     /// The tile, counted from 0 here and only here.
     #[garde(custom(rules::film_tile))]
+    #[schemars(range(min = 0, max = 3))]
     index: Option<i64>,
     /// What happens; the parent's prompt if there is none.
     #[garde(skip)]
     prompt: Option<String>,
     /// `vid_1.1_i2v_480` (default), `vid_1.1_i2v_720`, `vid_1.1_i2v_start_end_480` or `vid_1.1_i2v_start_end_720`.
     #[garde(skip)]
+    #[schemars(extend("default" = "vid_1.1_i2v_480"))]
     video_type: Option<VideoType>,
     /// The last frame.
     #[garde(skip)]
     end_url: Option<String>,
     /// `manual` (default), or `auto`: no prompt; needs `task_id` and `index`.
     #[garde(skip)]
+    #[schemars(extend("default" = "manual"))]
     animate_mode: Option<AnimateMode>,
     /// `high` (default) or `low`.
     #[garde(skip)]
+    #[schemars(extend("default" = "high"))]
     motion: Option<Motion>,
     /// How many films: 1, 2 or 4; anything else counts as 1.
     #[garde(skip)]
+    #[schemars(extend("default" = 1))]
     batch_size: Option<i64>,
 }
 

@@ -78,12 +78,15 @@ pub(crate) struct Params {
     pub(crate) negative_prompt: Option<String>,
     /// `16:9` by default; without an image only.
     #[garde(skip)]
+    #[schemars(extend("default" = "16:9"))]
     pub(crate) aspect_ratio: Option<Ratio>,
     /// `720p` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
     /// Seconds: 5 (default), 10 or 15.
     #[garde(custom(whole_shots))]
+    #[schemars(extend("enum" = [5, 10, 15, null], "default" = 5))]
     pub(crate) duration: Option<i64>,
     /// The same seed gives a similar video.
     #[garde(range(min = 0, max = MAX_SEED))]

@@ -44,6 +44,7 @@ pub(crate) struct RoleImage {
     pub(crate) url: String,
     /// `first_frame` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "first_frame"))]
     pub(crate) role: Option<Role>,
 }
 
@@ -69,21 +70,26 @@ pub(crate) struct Params {
     pub(crate) negative_prompt: Option<String>,
     /// `1080P` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = "1080P"))]
     pub(crate) resolution: Option<Resolution>,
     /// Seconds, 5 by default; with a video to continue: of the whole result.
     #[garde(range(min = 2, max = 15))]
+    #[schemars(extend("default" = 5))]
     pub(crate) duration: Option<i64>,
     /// Ratio, `16:9` by default; ignored with images or video.
     #[garde(skip)]
+    #[schemars(extend("default" = "16:9"))]
     pub(crate) size: Option<Ratio>,
     /// Background music; without images and video only.
     #[garde(inner(custom(sources::check)))]
     pub(crate) audio_url: Option<String>,
     /// Let the provider improve the prompt; `true` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = true))]
     pub(crate) prompt_extend: Option<bool>,
     /// Add a mark that the video is generated; `false` by default.
     #[garde(skip)]
+    #[schemars(extend("default" = false))]
     pub(crate) watermark: Option<bool>,
     /// The same seed gives a similar video.
     #[garde(range(min = 0, max = MAX_SEED))]
