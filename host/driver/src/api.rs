@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Key, Status, TaskId, UnixMs};
+use gatehouse_model::{Credits, Digest, Key, Status, TaskFailure, TaskId, UnixMs};
 
 use crate::body::CheckedBody;
 
@@ -36,6 +36,51 @@ pub struct Receipt {
     pub repeated: bool,
 }
 
+/// What a request would come to, of which nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DryRun {
+    /// The model's own id.
+    pub model: String,
+    /// What it would be charged for.
+    pub charges: Vec<DryRunCharge>,
+    /// What would be held.
+    pub sum: Credits,
+    /// Whether the sum is an upper estimate.
+    pub at_most: bool,
+    /// The usual duration of such a task.
+    pub expected_ms: Option<u32>,
+    /// The task would be accepted and fail with this, as far as its sources tell.
+    pub failure: Option<TaskFailure>,
+}
+
+/// One charge of a dry run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DryRunCharge {
+    /// From most to least specific.
+    pub keys: Vec<String>,
+    /// The first of them that has a price.
+    pub key: String,
+    /// What is counted.
+    pub unit: ChargeUnit,
+    /// How many: units of a task, or single tokens.
+    pub quantity: u64,
+    /// Of one unit, or of a million tokens.
+    pub unit_price: Credits,
+    /// Of all.
+    pub sum: Credits,
+}
+
+/// What a charge counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChargeUnit {
+    /// What the family charges by.
+    Unit,
+    /// Tokens read.
+    InputTokens,
+    /// Tokens written.
+    OutputTokens,
+}
+
 /// Which of a caller's tasks to list.
 #[derive(Clone, Debug, Default)]
 pub struct TaskFilter {
@@ -47,6 +92,36 @@ pub struct TaskFilter {
     pub after: Option<TaskId>,
     /// At most this many.
     pub limit: usize,
+}
+
+/// What a loaded family offers to a caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FamilyListing {
+    /// Its name.
+    pub family: String,
+    /// The semver of its active version.
+    pub version: String,
+    /// The digest of that version.
+    pub digest: Digest,
+    /// Whether it renders tasks itself.
+    pub views: bool,
+    /// The surfaces that the caller may use; never empty.
+    pub surfaces: Vec<SurfaceListing>,
+}
+
+/// One surface of a family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SurfaceListing {
+    /// "images.generate", ...
+    pub name: String,
+    /// JSON Schema of its parameters.
+    pub schema: String,
+    /// Ids and aliases that the caller may name, sorted; never empty.
+    pub models: Vec<String>,
+    /// The model meant when a request names none, if the caller may use it.
+    pub default_model: Option<String>,
+    /// A body that it accepts, JSON.
+    pub example: Option<String>,
 }
 
 /// One line of `GET /v1/models`.

@@ -1,13 +1,16 @@
 //! A request body, looked at once: one JSON object in shared bytes, and the model it names.
 //!
+//! `dry_run` is the host's: it is taken out here, so no plugin and no provider sees it.
+//!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
 //! embedded media and the plugin share the bytes. The plugin limits how deep a body may nest: nothing here recurses.
 
 use bytes::Bytes;
 use gatehouse_model::Json;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::errors::SubmitError;
 
@@ -21,12 +24,20 @@ const IN_PLACE: usize = 256 * 1024;
 pub struct CheckedBody {
     json: Json,
     model: Option<String>,
+    dry_run: bool,
 }
 
 /// What one pass over an object keeps of it; every other field is skipped.
-#[derive(Deserialize)]
-struct Head {
+#[derive(Default, Deserialize)]
+struct Head<'a> {
     model: Option<Value>,
+    #[serde(borrow, default, deserialize_with = "even_null")]
+    dry_run: Option<&'a RawValue>,
+}
+
+/// A member that is there, whatever its value.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl CheckedBody {
@@ -41,7 +52,8 @@ impl CheckedBody {
     /// Checks a body. The route may imply the model; then the body's own `model` does not count.
     ///
     /// # Errors
-    /// [`SubmitError::Invalid`]: the bytes are not one JSON object, or its `model` is no name.
+    /// [`SubmitError::Invalid`]: the bytes are not one JSON object, its `model` is no name, or its `dry_run` neither true
+    /// nor false.
     pub fn parse(bytes: Bytes, implied: Option<&str>) -> Result<Self, SubmitError> {
         if bytes.trim_ascii().is_empty() {
             return Err(whole("the request body is empty, expected a JSON object".to_owned()));
@@ -52,10 +64,10 @@ impl CheckedBody {
         let text: &str = &json;
         // Another value than an object is read as well: broken JSON deserves its position.
         let is_object = text.trim_start().starts_with('{');
-        let head: Result<Head, _> = if is_object {
+        let head: Result<Head<'_>, _> = if is_object {
             serde_json::from_str(text)
         } else {
-            serde_json::from_str::<IgnoredAny>(text).map(|_| Head { model: None })
+            serde_json::from_str::<IgnoredAny>(text).map(|_| Head::default())
         };
         let head = head.map_err(|error| whole(format!("the request body is not JSON: {error}")))?;
         if !is_object {
@@ -67,10 +79,20 @@ impl CheckedBody {
             (None, Some(Value::String(model))) if !model.trim().is_empty() => Some(model),
             (None, Some(other)) => return Err(SubmitError::bad_model(&other)),
         };
-        Ok(Self { json, model })
+        let (dry_run, json) = match head.dry_run {
+            None => (false, json),
+            Some(value) => (dry_run(value)?, without_member(text, value.get()).into()),
+        };
+        Ok(Self { json, model, dry_run })
     }
 
-    /// The bytes as they came.
+    /// Whether the client only asks what the request would come to.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// The bytes as they came, without `dry_run`.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         self.json.as_bytes()
@@ -103,6 +125,29 @@ pub(crate) async fn off_worker<T: Send + 'static>(
         true => SubmitError::Internal(error.to_string()),
         false => SubmitError::Draining,
     })
+}
+
+/// Money is at stake, so nothing else counts as an answer, `null` neither.
+fn dry_run(value: &RawValue) -> Result<bool, SubmitError> {
+    serde_json::from_str(value.get()).map_err(|_| {
+        let found: String = value.get().chars().take(SHOWN).collect();
+        let message = format!("dry_run: expected true or false, got {found}");
+        SubmitError::Invalid { field: Some("dry_run".to_owned()), message }
+    })
+}
+
+/// An object without the member that has this value, which is a part of its text. All other bytes stay.
+fn without_member(object: &str, value: &str) -> String {
+    let at = value.as_ptr() as usize - object.as_ptr() as usize;
+    let before = object[..at].trim_end().trim_end_matches(':').trim_end();
+    // The name has no quotation mark in it, escaped or not.
+    let name = before[..before.len() - 1].rfind('"').unwrap_or_default();
+    let (before, after) = (object[..name].trim_end(), object[at + value.len()..].trim_start());
+    // One comma goes with it: the one before, or else the one behind.
+    match before.strip_suffix(',') {
+        Some(before) => format!("{before}{after}"),
+        None => format!("{}{}", &object[..name], after.strip_prefix(',').unwrap_or(after).trim_start()),
+    }
 }
 
 fn whole(message: String) -> SubmitError {
@@ -153,6 +198,32 @@ mod tests {
         }
         let nested = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(parse(nested.as_bytes(), None), Ok(None));
+    }
+
+    #[test]
+    fn a_dry_run_is_taken_out_and_every_other_byte_stays() {
+        for (text, dry_run, rest) in [
+            (r#"{"dry_run": true}"#, true, "{}"),
+            (r#" { "dry_run" : true , "a": 1.0 }"#, true, r#" { "a": 1.0 }"#),
+            (r#"{"a": [1,  2], "dry_run":false,"b":"x"}"#, false, r#"{"a": [1,  2],"b":"x"}"#),
+            (r#"{"a": "dry_run\"", "dry_run":true}"#, true, r#"{"a": "dry_run\""}"#),
+            (r#"{"a": {"dry_run": 7}, "dry\u005frun": true }"#, true, r#"{"a": {"dry_run": 7}}"#),
+            (r#"{"a": {"dry_run": 7}}"#, false, r#"{"a": {"dry_run": 7}}"#),
+        ] {
+            let body = CheckedBody::parse(Bytes::copy_from_slice(text.as_bytes()), Some("m")).unwrap();
+            assert_eq!((body.is_dry_run(), &**body.json()), (dry_run, rest), "{text}");
+            assert!(serde_json::from_str::<Value>(body.json()).is_ok(), "{text}");
+        }
+        for value in ["null", "1", "\"true\"", "[true]", "{}"] {
+            let text = format!(r#"{{"model": "m", "dry_run": {value}}}"#);
+            let error = parse(text.as_bytes(), None).unwrap_err();
+            assert_eq!(
+                error,
+                (Some("dry_run".into()), format!("dry_run: expected true or false, got {value}"))
+            );
+        }
+        let twice = parse(br#"{"dry_run": true, "dry_run": false}"#, None).unwrap_err();
+        assert!(twice.1.contains("duplicate field `dry_run`"), "{}", twice.1);
     }
 
     #[test]

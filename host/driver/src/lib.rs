@@ -22,7 +22,10 @@ mod step;
 mod submit;
 mod text;
 
-pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest, parent_kind};
+pub use api::{
+    ChargeUnit, DryRun, DryRunCharge, FamilyListing, ModelListing, Receipt, SubmitRequest, SurfaceListing,
+    TaskFilter, ViewRequest, parent_kind,
+};
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
 pub use disks::{Disk, DiskSpace};
@@ -30,6 +33,7 @@ pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
+pub use read::FollowedTask;
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
     check_models,

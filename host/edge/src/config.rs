@@ -72,6 +72,8 @@ pub struct Limits {
     pub connections_per_ip: NonZeroU32,
     /// Requests of one API key under way at once.
     pub requests_per_key: NonZeroU32,
+    /// Streams of task events of one customer at once.
+    pub task_streams_per_customer: NonZeroU32,
     /// Seconds for the TLS handshake.
     pub tls_seconds: NonZeroU32,
     /// TLS handshakes under way at once; more wait, within `tls_seconds`.
@@ -127,6 +129,7 @@ impl Default for Limits {
             connections: at_least_one(4096),
             connections_per_ip: at_least_one(512),
             requests_per_key: at_least_one(512),
+            task_streams_per_customer: at_least_one(64),
             tls_seconds: at_least_one(5),
             handshakes: at_least_one(512),
             streams: at_least_one(128),

@@ -79,6 +79,27 @@ const fn row(
 
 const INVALID: &str = "invalid_request_error";
 
+impl ErrorRow {
+    /// The `code` that OpenAI's clients act on.
+    pub(crate) fn openai_code(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Invalid => None,
+            Kind::RateLimited => Some("rate_limit_exceeded"),
+            Kind::InsufficientBalance | Kind::QuotaExceeded => Some("insufficient_quota"),
+            _ => Some(self.reason),
+        }
+    }
+
+    /// `error.type` of the journey form: it has its own word for two of them (spec "Generic envelope").
+    pub(crate) fn journey_word(&self) -> &'static str {
+        match self.type_word {
+            "not_found_error" => "not_found",
+            "server_error" => "internal_error",
+            word => word,
+        }
+    }
+}
+
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
@@ -236,7 +257,7 @@ impl Refusal {
             "message": self.0.message,
             "type": row.type_word,
             "param": self.0.param,
-            "code": openai_code(row),
+            "code": row.openai_code(),
         })
     }
 
@@ -274,30 +295,11 @@ impl Refusal {
             error: GenericDetail {
                 code: row.status,
                 message: &self.0.message,
-                kind: type_word(row, form),
+                kind: if form == Form::Journey { row.journey_word() } else { row.type_word },
                 reason: row.reason,
                 param: self.0.param.as_deref(),
             },
         })
-    }
-}
-
-/// The `code` that OpenAI's clients act on.
-fn openai_code(row: &ErrorRow) -> Option<&'static str> {
-    match row.kind {
-        Kind::Invalid => None,
-        Kind::RateLimited => Some("rate_limit_exceeded"),
-        Kind::InsufficientBalance | Kind::QuotaExceeded => Some("insufficient_quota"),
-        _ => Some(row.reason),
-    }
-}
-
-/// The journey family has its own word for two of them (spec "Generic envelope").
-fn type_word(row: &ErrorRow, form: Form) -> &'static str {
-    match (form, row.type_word) {
-        (Form::Journey, "not_found_error") => "not_found",
-        (Form::Journey, "server_error") => "internal_error",
-        (_, word) => word,
     }
 }
 

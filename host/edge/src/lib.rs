@@ -13,6 +13,7 @@
 
 mod backend;
 mod config;
+mod documentation;
 mod edge;
 mod endpoints;
 mod errors;

@@ -86,6 +86,7 @@ async fn receive(system: &System, text: &TextCall, request: CompletionRequest) -
     match system.driver.complete(request).await? {
         CompletionResponse::Whole(_) => Ok(()),
         CompletionResponse::Stream(stream) => read(text, stream).await,
+        CompletionResponse::DryRun(found) => panic!("a real request was answered with {found:?}"),
     }
 }
 

@@ -48,17 +48,7 @@ impl Driver {
 impl DriverState {
     async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let now = self.now();
-        let fingerprint = match &request.idempotency {
-            Some(_) => Some(fingerprint(&request).await?),
-            None => None,
-        };
-        let idempotency =
-            request.idempotency.as_deref().zip(fingerprint).map(|(token, fingerprint)| Idempotency {
-                key: request.key.id.clone(),
-                token: Digest::of(token.as_bytes()),
-                fingerprint,
-                expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
-            });
+        let idempotency = self.idempotency(&request, now).await?;
         // A client that lost its receipt gets it, whatever has become of model, task and names since.
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {
             return Ok(receipt);
@@ -81,8 +71,23 @@ impl DriverState {
         Err(SubmitError::Busy)
     }
 
+    /// What a repetition of the request is recognised by.
+    pub(super) async fn idempotency(
+        &self,
+        request: &SubmitRequest,
+        now: UnixMs,
+    ) -> Result<Option<Idempotency>, SubmitError> {
+        let Some(token) = &request.idempotency else { return Ok(None) };
+        Ok(Some(Idempotency {
+            key: request.key.id.clone(),
+            token: Digest::of(token.as_bytes()),
+            fingerprint: fingerprint(request).await?,
+            expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
+        }))
+    }
+
     /// The receipt of an earlier request with the same idempotency key.
-    fn first_receipt(
+    pub(super) fn first_receipt(
         &self,
         idempotency: Option<&Idempotency>,
         now: UnixMs,
@@ -167,7 +172,7 @@ impl DriverState {
         })
     }
 
-    fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
+    pub(super) fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
         let registry = self.plugins.registry();
         let (requested, resolved) = match request.body.model() {
             Some(requested) => {
@@ -187,7 +192,7 @@ impl DriverState {
     }
 
     /// The task belongs to the version that accepted it: the standby, where the version found faulted.
-    async fn ask_plugin(
+    pub(super) async fn ask_plugin(
         &self,
         request: &SubmitRequest,
         found: Resolved,

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use gatehouse_model::{Header, Key, Obstacle, RequestId, Sse};
 use tokio::sync::mpsc;
 
+use crate::api::DryRun;
 use crate::body::CheckedBody;
 use crate::errors::SubmitError;
 
@@ -31,6 +32,8 @@ pub enum CompletionResponse {
     Whole(Bytes),
     /// Its events.
     Stream(TextStream),
+    /// What it would come to: the body asked for no more.
+    DryRun(DryRun),
 }
 
 /// One batch of a stream, or the error that ends it.

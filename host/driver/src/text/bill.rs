@@ -47,15 +47,30 @@ impl Bill {
         }
     }
 
+    fn max_input_tokens(&self) -> u64 {
+        self.input_bytes / MIN_BYTES_PER_TOKEN + FRAME_TOKENS + self.pictures * MAX_PICTURE_TOKENS
+    }
+
     /// The hold: an upper estimate of the cost. `None` when it does not fit.
     pub(crate) fn max_cost(&self) -> Option<Credits> {
-        let tokens =
-            self.input_bytes / MIN_BYTES_PER_TOKEN + FRAME_TOKENS + self.pictures * MAX_PICTURE_TOKENS;
+        let tokens = self.max_input_tokens();
         let input = cost(&self.prices, &Usage { input: tokens, ..Usage::default() })?;
         let cached = cost(&self.prices, &Usage { cached: tokens, ..Usage::default() })?;
         let written = cost(&self.prices, &Usage { cache_write: tokens, ..Usage::default() })?;
         let output = cost(&self.prices, &Usage { output: self.max_output_tokens, ..Usage::default() })?;
         input.max(cached).max(written).checked_add(output)
+    }
+
+    /// Of the hold: input and output, each with its tokens, the highest price that may apply, and its cost.
+    pub(crate) fn parts(&self) -> Option<[(u64, Credits, Credits); 2]> {
+        let prices = &self.prices;
+        let input =
+            prices.input.max(prices.cached.unwrap_or_default()).max(prices.cache_write.unwrap_or_default());
+        let part = |tokens: u64, price: Credits| {
+            let flat = TokenPrices { input: price, output: price, cached: None, cache_write: None };
+            Some((tokens, price, cost(&flat, &Usage { input: tokens, ..Usage::default() })?))
+        };
+        Some([part(self.max_input_tokens(), input)?, part(self.max_output_tokens, prices.output)?])
     }
 
     /// The cost of the counted tokens, at most `held`.

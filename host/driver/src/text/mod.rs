@@ -17,6 +17,7 @@ mod api;
 mod attempt;
 mod bill;
 mod blobs;
+mod dry_run;
 mod history;
 mod hold;
 pub(crate) mod models;

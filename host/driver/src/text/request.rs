@@ -64,6 +64,9 @@ impl DriverState {
             route: model.route.clone(),
         };
         let (version, prepared) = self.prepare(&version, &cx, text_request).await?;
+        if request.body.is_dry_run() {
+            return self.text_dry_run(&request, &model, &prepared).map(CompletionResponse::DryRun);
+        }
         let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
         let streaming = prepared.streaming;
         let run = TextRun { version, cx, prepared, blobs: RequestBlobs(cut.blobs), model, tables };

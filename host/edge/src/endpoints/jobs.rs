@@ -8,6 +8,7 @@ use http::{HeaderMap, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
+use crate::endpoints::dry_run;
 use crate::errors::{Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -66,9 +67,13 @@ pub(super) async fn submit(
     let body =
         CheckedBody::check(body, submission.model).await.map_err(|error| submit_refusal(error, None))?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
+    let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
+    let only_asks = body.is_dry_run();
     let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency };
-    let receipt = context.backend.submit(job).await;
-    let receipt = receipt.map_err(|error| submit_refusal(error, submission.model.map(|_| pattern)))?;
+    if only_asks {
+        return Ok(dry_run::answer(context.backend.dry_run(job).await.map_err(refusal)?, true));
+    }
+    let receipt = context.backend.submit(job).await.map_err(refusal)?;
     match submission.receipt {
         ReceiptShape::Task => Ok(task_receipt(receipt)),
         ReceiptShape::Asset => asset_receipt(context, &key, receipt),

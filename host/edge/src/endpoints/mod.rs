@@ -1,11 +1,15 @@
 //! The endpoints, one file a group. Each turns a request into calls of the driver and their results into the
 //! specification's shapes. None knows a connection, a key's text or a status code of an error.
 
+mod documentation;
+mod dry_run;
+mod events;
 mod health;
 mod jobs;
 mod media;
 mod models;
 mod responses;
+mod task_view;
 mod tasks;
 mod text;
 
@@ -29,9 +33,13 @@ pub(crate) async fn respond(
         (Endpoint::ReadMedia, _) => media::read(context, &request).await,
         (Endpoint::Live, _) => Ok(health::live()),
         (Endpoint::Ready, _) => health::ready(context),
+        (Endpoint::OpenApi, key) => documentation::openapi(context, &request, key.as_deref()).await,
+        (Endpoint::Docs, key) => documentation::page(context, &request, key.as_deref()).await,
+        (Endpoint::DocsStyle, _) => Ok(documentation::style(&request)),
         (_, None) => Err(Refusal::new(Kind::Unauthenticated, "missing API key")),
         (Endpoint::Submit(submission), Some(key)) => jobs::submit(context, request, key, submission).await,
         (Endpoint::ReadTask, Some(key)) => tasks::read(context, &request, &key).await,
+        (Endpoint::TaskEvents, Some(key)) => events::follow(context, &request, &key),
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{CancelError, TaskFilter, TaskPage, ViewError, ViewRequest};
-use gatehouse_model::{Credits, FailureKind, Key, Status, Task, TaskId};
+use gatehouse_model::{Key, Status, TaskId};
 use gatehouse_net::{ShutdownPhase, reached};
 use http::{HeaderMap, HeaderValue, Response};
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use crate::backend::store_refusal;
+use crate::endpoints::task_view::{TaskView, raw, view};
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
@@ -37,37 +37,6 @@ struct Page {
     last_id: Option<TaskId>,
 }
 
-/// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
-#[derive(Serialize)]
-struct TaskView {
-    id: TaskId,
-    status: Status,
-    progress: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<TaskFailureView>,
-    created: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    completed: Option<u64>,
-    model: String,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json_number")]
-    cost: Option<Credits>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    estimated_time: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    actual_time: Option<u64>,
-}
-
-/// Spec "Task failures".
-#[derive(Serialize)]
-struct TaskFailureView {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    code: &'static str,
-    message: String,
-}
-
 /// One task, now or as soon as it has ended (`Prefer: wait=N`).
 pub(super) async fn read(
     context: &EdgeContext,
@@ -89,7 +58,7 @@ pub(super) async fn read(
     };
     let task = found.map_err(store_refusal)?.ok_or_else(|| unknown(request.param))?;
     let mut response =
-        response::json(&TaskResponse { code: 200, data: view(context, task, &request.base_url)? });
+        response::json(&TaskResponse { code: 200, data: view(&context.backend, task, &request.base_url)? });
     if let Some(seconds) = wait {
         let applied = HeaderValue::from_str(&format!("wait={seconds}")).expect("a word and a number");
         response.headers_mut().insert("preference-applied", applied);
@@ -122,8 +91,10 @@ pub(super) async fn list(
 ) -> Result<Response<ResponseBody>, Refusal> {
     let filter = filter(&Query::parse(request.parts.uri.query()))?;
     let TaskPage { tasks, more, .. } = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
-    let data: Vec<TaskView> =
-        tasks.into_iter().map(|task| view(context, task, &request.base_url)).collect::<Result<_, _>>()?;
+    let data: Vec<TaskView> = tasks
+        .into_iter()
+        .map(|task| view(&context.backend, task, &request.base_url))
+        .collect::<Result<_, _>>()?;
     let (first_id, last_id) = (data.first().map(|view| view.id), data.last().map(|view| view.id));
     Ok(response::json(&Page { code: 200, data, has_more: more, first_id, last_id }))
 }
@@ -144,7 +115,7 @@ pub(super) async fn cancel(
         CancelError::Store(error) => store_refusal(error),
         other => Refusal::internal(other),
     })?;
-    Ok(response::json(&TaskResponse { code: 200, data: view(context, task, &request.base_url)? }))
+    Ok(response::json(&TaskResponse { code: 200, data: view(&context.backend, task, &request.base_url)? }))
 }
 
 /// A task that does not exist, or belongs to another customer: the same refusal for both.
@@ -153,7 +124,7 @@ pub(super) fn unknown(id: &str) -> Refusal {
 }
 
 /// The id in a path; text that is not an id is an unknown task.
-fn parse_id(id: &str) -> Result<TaskId, Refusal> {
+pub(super) fn parse_id(id: &str) -> Result<TaskId, Refusal> {
     id.parse().map_err(|_| unknown(id))
 }
 
@@ -180,54 +151,6 @@ fn preferred_wait(headers: &HeaderMap) -> Option<u64> {
     })
 }
 
-fn view(context: &EdgeContext, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
-    let result = context.backend.result(&task, base).map(raw).transpose()?;
-    let span = task.finished.map(|end| end.since(task.created));
-    Ok(TaskView {
-        id: task.id,
-        status: task.status,
-        progress: task.progress,
-        result,
-        error: task.failure.take().map(|failure| TaskFailureView {
-            kind: failure_type(failure.kind),
-            code: "task_failed",
-            message: failure.message,
-        }),
-        created: task.created.seconds(),
-        completed: task.finished.map(gatehouse_model::UnixMs::seconds),
-        model: task.model,
-        cost: task.cost,
-        estimated_time: task.expected_ms.map(|ms| u64::from(ms).div_ceil(1000)),
-        actual_time: span.map(|span| span.as_secs() + u64::from(span.subsec_nanos() > 0)),
-    })
-}
-
-fn raw(json: Vec<u8>) -> Result<Box<RawValue>, Refusal> {
-    let text = String::from_utf8(json).map_err(Refusal::internal)?;
-    RawValue::from_string(text).map_err(Refusal::internal)
-}
-
-fn failure_type(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Request => "invalid_request_error",
-        FailureKind::Moderation => "content_policy_violation",
-        FailureKind::Upstream => "upstream_error",
-        FailureKind::Timeout => "timeout_error",
-        FailureKind::Cancelled => "cancelled",
-        FailureKind::Internal => "server_error",
-    }
-}
-
-/// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
-#[expect(clippy::ref_option, reason = "serde's signature")]
-fn as_json_number<S: Serializer>(cost: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
-    match cost {
-        Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),
-        Some(cost) => serializer.serialize_f64(cost.as_f64()),
-        None => serializer.serialize_none(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,15 +174,6 @@ mod tests {
                 headers.append("prefer", line.parse().unwrap());
             });
             assert_eq!(preferred_wait(&headers), expected, "{lines:?}");
-        }
-    }
-
-    #[test]
-    fn costs_are_json_numbers() {
-        #[derive(Serialize)]
-        struct Bill(#[serde(serialize_with = "as_json_number")] Option<Credits>);
-        for (micro, text) in [(4_000_000, "4"), (250_000, "0.25"), (0, "0"), (1, "1e-6")] {
-            assert_eq!(serde_json::to_string(&Bill(Some(Credits(micro)))).unwrap(), text);
         }
     }
 

@@ -9,7 +9,7 @@ use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, Submi
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
 use http::{HeaderMap, Response};
 
-use crate::endpoints::jobs;
+use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -46,6 +46,7 @@ pub(super) async fn respond(
     match context.backend.complete(completion).await.map_err(text_refusal)? {
         CompletionResponse::Whole(body) if wrapped => Ok(response::json_text(wrap(&body))),
         CompletionResponse::Whole(body) => Ok(response::json_text(body)),
+        CompletionResponse::DryRun(found) => Ok(dry_run::answer(found, wrapped)),
         CompletionResponse::Stream(stream) => {
             let interval = Duration::from_secs(context.config.limits.keep_alive_seconds.get().into());
             let clock = Arc::clone(&context.clock);

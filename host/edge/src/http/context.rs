@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Clock, RequestId, Seed};
+use gatehouse_model::{Clock, CustomerId, RequestId, Seed};
 use gatehouse_net::ShutdownPhase;
 use http::request::Parts;
 use tokio::sync::watch;
 
 use crate::backend::Backend;
 use crate::config::Config;
+use crate::documentation::Documents;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::routes::Route;
+use crate::net::concurrency_limit::ConcurrencyLimit;
 
 /// What all requests share.
 pub(crate) struct EdgeContext {
@@ -21,6 +23,10 @@ pub(crate) struct EdgeContext {
     pub(crate) seed: Arc<dyn Seed>,
     /// The budget of bytes for request bodies.
     pub(crate) bodies: Arc<BodyBudget>,
+    /// Streams of tasks' events that are open.
+    pub(crate) task_streams: ConcurrencyLimit<CustomerId>,
+    /// The documentation, as it was last asked for.
+    pub(crate) documents: Documents,
     pub(crate) shutdown: watch::Receiver<ShutdownPhase>,
 }
 

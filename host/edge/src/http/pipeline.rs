@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::backend::Backend;
 use crate::config::{Config, count};
+use crate::documentation::Documents;
 use crate::endpoints;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::{AccessRecord, LoggedBody};
@@ -29,7 +30,7 @@ use crate::http::forwarded;
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
-use crate::http::routes::{self, Endpoint, Lookup};
+use crate::http::routes::{self, Endpoint, KeyUse, Lookup};
 use crate::net::concurrency_limit::ConcurrencyLimit;
 
 /// One for all listeners.
@@ -58,7 +59,10 @@ impl Pipeline {
     ) -> Self {
         let bodies = Arc::new(BodyBudget::new(&config.limits));
         let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
-        Self { context: EdgeContext { backend, config, clock, seed, bodies, shutdown }, auth, per_key }
+        let task_streams = ConcurrencyLimit::new(count(config.limits.task_streams_per_customer));
+        let documents = Documents::default();
+        let context = EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown };
+        Self { context, auth, per_key }
     }
 
     /// Responds to one request. Never fails: an error is a response too.
@@ -106,9 +110,12 @@ impl Pipeline {
         };
         record.pattern = route.pattern;
         record.surface = route.surface;
-        let key = match route.endpoint.needs_key() {
-            true => Some(self.authenticate(route.endpoint, parts, peer, record)?),
-            false => None,
+        let key = match route.endpoint.key_use() {
+            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, peer, record)?),
+            KeyUse::Allowed if parts.headers.contains_key(header::AUTHORIZATION) => {
+                Some(self.authenticate(route.endpoint, parts, peer, record)?)
+            }
+            KeyUse::Allowed | KeyUse::Ignored => None,
         };
         if let Some(key) = &key {
             body.count_for(key);

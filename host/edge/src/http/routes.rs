@@ -17,6 +17,8 @@ pub(crate) enum Endpoint {
     /// An asynchronous job, accepted with a receipt.
     Submit(Submission),
     ReadTask,
+    /// A task's state as events, until its end.
+    TaskEvents,
     CancelTask,
     ListTasks,
     /// A task as its family renders it.
@@ -38,6 +40,23 @@ pub(crate) enum Endpoint {
     Live,
     /// The gateway takes work.
     Ready,
+    /// The document of this API for programs.
+    OpenApi,
+    /// The same for people.
+    Docs,
+    /// Its style sheet.
+    DocsStyle,
+}
+
+/// Whether a request brings a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyUse {
+    /// It must.
+    Needed,
+    /// It may, and then the answer is for that key.
+    Allowed,
+    /// None is read.
+    Ignored,
 }
 
 /// What a row says about a submission.
@@ -70,9 +89,13 @@ impl Endpoint {
         matches!(self, Self::ListModels | Self::ReadModel)
     }
 
-    /// False for health, and for links, which carry their own signature.
-    pub(crate) fn needs_key(self) -> bool {
-        !matches!(self, Self::ReadMedia | Self::Live | Self::Ready)
+    /// Links carry their own signature; health is for balancers.
+    pub(crate) fn key_use(self) -> KeyUse {
+        match self {
+            Self::ReadMedia | Self::Live | Self::Ready | Self::DocsStyle => KeyUse::Ignored,
+            Self::OpenApi | Self::Docs => KeyUse::Allowed,
+            _ => KeyUse::Needed,
+        }
     }
 }
 
@@ -102,15 +125,15 @@ const JOURNEY: Option<&str> = Some("journey");
 const AVATAR: Option<&str> = Some("clip-avatar");
 
 use Endpoint::{
-    CancelTask, CountTokens, DeleteResponse, ListModels, ListResponseItems, ListTasks, Live, ReadMedia,
-    ReadModel, ReadResponse, ReadTask, Ready, Text, ViewTask,
+    CancelTask, CountTokens, DeleteResponse, Docs, DocsStyle, ListModels, ListResponseItems, ListTasks, Live,
+    OpenApi, ReadMedia, ReadModel, ReadResponse, ReadTask, Ready, TaskEvents, Text, ViewTask,
 };
 use ParentIn::{Nowhere, Path};
 use ReceiptShape::{Asset, Task};
 
 /// Fixed paths come before patterns that would match them too.
 #[rustfmt::skip]
-pub(super) static TABLE: &[Route] = &[
+pub(crate) static TABLE: &[Route] = &[
     post("/v1/chat/completions", "chat.completions", Text),
     post("/v1/responses", "responses.create", Text),
     get("/v1/responses/{id}", "responses.read", ReadResponse),
@@ -124,6 +147,7 @@ pub(super) static TABLE: &[Route] = &[
     submit("/v1/clip2/private-avatar", "avatars.submit", AVATAR, Nowhere, Asset),
     get("/v1/tasks", "tasks.list", ListTasks),
     get("/v1/tasks/{task_id}", "tasks.read", ReadTask),
+    get("/v1/tasks/{task_id}/events", "tasks.events", TaskEvents),
     post("/v1/tasks/{task_id}/cancel", "tasks.cancel", CancelTask),
     submit("/v1/journey/generations", "journey.imagine", JOURNEY, Nowhere, Task),
     submit("/v1/journey/generations/imagine", "journey.imagine", JOURNEY, Nowhere, Task),
@@ -146,6 +170,9 @@ pub(super) static TABLE: &[Route] = &[
     get("/v1/models", "models.list", ListModels),
     get("/v1/models/{id}", "models.read", ReadModel),
     get("/v1/media/{name}", "media.read", ReadMedia),
+    get("/v1/openapi.json", "openapi", OpenApi),
+    get("/docs", "docs", Docs),
+    get("/docs/style.css", "docs.style", DocsStyle),
     get("/livez", "live", Live),
     get("/readyz", "ready", Ready),
 ];
@@ -234,6 +261,10 @@ mod tests {
         check("HEAD", "/v1/tasks/task_1", "tasks.read task_1");
         check("POST", "/v1/tasks/task_1/cancel", "tasks.cancel task_1");
         check("GET", "/v1/tasks/task_1/cancel", "allow POST, OPTIONS");
+        check("GET", "/v1/tasks/task_1/events", "tasks.events task_1");
+        check("GET", "/v1/openapi.json", "openapi -");
+        check("GET", "/docs", "docs -");
+        check("GET", "/docs/style.css", "docs.style -");
         check("DELETE", "/v1/tasks/task_1", "allow GET, HEAD, OPTIONS");
         check("OPTIONS", "/v1/messages", "allow POST, OPTIONS");
         check("POST", "/v1/responses", "responses.create -");

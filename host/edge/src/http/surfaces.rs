@@ -39,6 +39,7 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         Endpoint::Text => ("text", false, None),
         Endpoint::ViewTask => ("views", true, None),
         Endpoint::ReadTask
+        | Endpoint::TaskEvents
         | Endpoint::CancelTask
         | Endpoint::ListTasks
         | Endpoint::ListModels
@@ -49,7 +50,10 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         | Endpoint::CountTokens
         | Endpoint::ReadMedia
         | Endpoint::Live
-        | Endpoint::Ready => return None,
+        | Endpoint::Ready
+        | Endpoint::OpenApi
+        | Endpoint::Docs
+        | Endpoint::DocsStyle => return None,
     };
     let method = if route.method == http::Method::GET { "GET" } else { "POST" };
     Some(SurfaceRow { surface: route.surface, interface, method, path: route.pattern, parent_in_path, model })

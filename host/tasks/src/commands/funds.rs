@@ -5,7 +5,7 @@ use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, Unix
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::balanced_entry::BalancedEntry;
+use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::storage::ledger_storage::LedgerStorage;
 
@@ -134,13 +134,28 @@ pub(crate) fn valid_key<B: LedgerStorage>(storage: &B, id: KeyId, at: UnixMs) ->
     let Some(key) = storage.key(&id)? else {
         return Err(Stop::Rejected(Rejection::NoKey(id)));
     };
+    check_key(&key, at).map_err(Stop::Rejected)?;
+    Ok(key)
+}
+
+fn check_key(key: &Key, at: UnixMs) -> Result<(), Rejection> {
     if key.revoked.is_some() {
-        return Err(Stop::Rejected(Rejection::KeyRevoked(id)));
+        return Err(Rejection::KeyRevoked(key.id.clone()));
     }
     if key.expires.is_some_and(|expires| expires <= at) {
-        return Err(Stop::Rejected(Rejection::KeyExpired(id)));
+        return Err(Rejection::KeyExpired(key.id.clone()));
     }
-    Ok(key)
+    Ok(())
+}
+
+/// Whether a hold of that much would be accepted at that moment: the rules of [`hold`](crate::Command::Hold) as a
+/// question, which changes nothing.
+///
+/// # Errors
+/// The rejection that the command would get.
+pub fn check_funds(customer: &Customer, key: &Key, amount: Credits, at: UnixMs) -> Result<(), Rejection> {
+    check_key(key, at)?;
+    check_affordable(customer, key, amount)
 }
 
 /// What a new hold does to the balances, checked.

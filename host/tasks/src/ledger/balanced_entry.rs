@@ -16,6 +16,17 @@ pub(crate) struct BalancedEntry {
     entry: JournalEntry,
 }
 
+/// Whether customer and key have that much left.
+pub(crate) fn check_affordable(customer: &Customer, key: &Key, needed: Credits) -> Result<(), Rejection> {
+    if needed > customer.available {
+        return Err(Rejection::InsufficientBalance { needed, available: customer.available });
+    }
+    match key.remaining() {
+        Some(remaining) if needed > remaining => Err(Rejection::QuotaExceeded { needed, remaining }),
+        _ => Ok(()),
+    }
+}
+
 impl BalancedEntry {
     /// Pays in, or takes back when negative.
     pub(crate) fn deposit(
@@ -80,14 +91,7 @@ impl BalancedEntry {
         if needed < Credits::ZERO {
             return Err(Rejection::malformed("amount", format!("expected zero or more, not {needed}")));
         }
-        if needed > customer.available {
-            return Err(Rejection::InsufficientBalance { needed, available: customer.available });
-        }
-        if let Some(remaining) = key.remaining()
-            && needed > remaining
-        {
-            return Err(Rejection::QuotaExceeded { needed, remaining });
-        }
+        check_affordable(&customer, &key, needed)?;
         let movement = Movement::hold(needed).ok_or(Rejection::Overflow)?;
         let entry = entry_of(hold, &key, (kind, movement), head, at);
         Self::balanced(customer, Some(key), entry, head)

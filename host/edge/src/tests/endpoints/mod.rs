@@ -1,5 +1,8 @@
 //! Tests of the endpoints as clients meet them.
 
+mod documentation;
+mod dry_run;
+mod events;
 mod others;
 mod responses;
 mod submissions;

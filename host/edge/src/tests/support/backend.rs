@@ -8,8 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, CompletionRequest, CompletionResponse, KeptResponse, MediaFile, MediaRefusal, ModelListing,
-    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
+    CancelError, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, DryRunCharge, FamilyListing,
+    FollowedTask, KeptResponse, MediaFile, MediaRefusal, ModelListing, Receipt, StoreError, SubmitError,
+    SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -34,6 +35,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
     pub(crate) ready: AtomicBool,
     pub(crate) broken: AtomicBool,
+    /// The version of its family.
+    pub(crate) version: AtomicU64,
     /// Streams left open.
     pub(crate) streams: Mutex<Vec<Events>>,
 }
@@ -63,6 +66,7 @@ impl ScriptedBackend {
             tasks: watch::Sender::new(BTreeMap::new()),
             ready: AtomicBool::new(true),
             broken: AtomicBool::new(false),
+            version: AtomicU64::new(1),
             streams: Mutex::default(),
         }
     }
@@ -145,6 +149,22 @@ pub(crate) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
     task.failure = Some(TaskFailure { kind, message: message.to_owned() });
 }
 
+/// A dry run of so many units at 1.5 credits each.
+fn dry_run(unit: ChargeUnit, quantity: u64, at_most: bool) -> DryRun {
+    let charge = DryRunCharge {
+        keys: vec!["ctx-pro@4k".to_owned(), "ctx-pro".to_owned()],
+        key: "ctx-pro".to_owned(),
+        unit,
+        quantity,
+        unit_price: Credits(1_500_000),
+        sum: Credits(4_500_000),
+    };
+    let failure = TaskFailure { kind: FailureKind::Request, message: "no picture".to_owned() };
+    let failure = (!at_most).then_some(failure);
+    let (model, sum) = ("ctx-pro".to_owned(), Credits(4_500_000));
+    DryRun { model, charges: vec![charge], sum, at_most, expected_ms: Some(7_100), failure }
+}
+
 /// The error named by a body's `refuse` field.
 fn refusal(word: &str) -> SubmitError {
     let credits = Credits(4_500_000);
@@ -200,8 +220,53 @@ impl ScriptedBackend {
             }
         }
     }
+    pub(crate) async fn dry_run(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        assert!(body.get("dry_run").is_none(), "the host's field is taken out: {body}");
+        match body["refuse"].as_str() {
+            Some(word) => Err(refusal(word)),
+            None => Ok(dry_run(ChargeUnit::Unit, 3, false)),
+        }
+    }
+    pub(crate) fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
+        let changes = self.tasks.subscribe();
+        let Some(now) = self.task(key, id)? else { return Ok(None) };
+        let rest = (!now.status.is_final()).then_some(changes);
+        let later = stream::unfold(rest, move |changes| async move {
+            let mut changes = changes?;
+            changes.changed().await.ok()?;
+            let task = changes.borrow_and_update().get(&id).cloned()?;
+            let rest = (!task.status.is_final()).then_some(changes);
+            Some((Ok(task), rest))
+        });
+        Ok(Some(FollowedTask { now, later: later.boxed() }))
+    }
+    pub(crate) fn families(&self, key: Option<&Key>) -> Vec<FamilyListing> {
+        let version = self.version.load(Ordering::SeqCst);
+        let all = ["ctx-max", "ctx-pro"];
+        let allowed = |model: &&str| {
+            key.is_none_or(|key| key.models.is_empty() || key.models.iter().any(|own| own == model))
+        };
+        let surface = SurfaceListing {
+            name: "images.generate".to_owned(),
+            schema: r#"{"type": "object", "properties": {"prompt": {"type": "string"}}}"#.to_owned(),
+            models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
+            default_model: None,
+            example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
+        };
+        vec![FamilyListing {
+            family: "context-image".to_owned(),
+            version: format!("1.0.{version}"),
+            digest: Digest::of(&version.to_le_bytes()),
+            views: false,
+            surfaces: vec![surface],
+        }]
+    }
     pub(crate) async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        if request.body.is_dry_run() {
+            return Ok(CompletionResponse::DryRun(dry_run(ChargeUnit::InputTokens, 1_500_000, true)));
+        }
         let rejected = |obstacle| TextError::Rejected {
             obstacle,
             message: "the provider's words".to_owned(),

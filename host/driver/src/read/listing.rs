@@ -1,0 +1,64 @@
+//! What the loaded families offer to a caller: surfaces with their schemas and the names of models. For documentation.
+
+use gatehouse_model::{About, Key, SurfaceInfo, Verdict};
+use gatehouse_runtime::Version;
+
+use crate::api::{FamilyListing, SurfaceListing};
+use crate::config::tables::Tables;
+use crate::driver::Driver;
+use crate::submit::submission::may_use;
+
+impl Driver {
+    /// Every loaded family with the models that the key may use; without a key with all of them. A family without any
+    /// is left out.
+    #[must_use]
+    pub fn families(&self, key: Option<&Key>) -> Vec<FamilyListing> {
+        let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
+        let listed = registry.versions().into_iter().map(|version| listing(&version, &tables, key));
+        listed.filter(|family| !family.surfaces.is_empty()).collect()
+    }
+}
+
+fn listing(version: &Version, tables: &Tables, key: Option<&Key>) -> FamilyListing {
+    let about = version.about();
+    FamilyListing {
+        family: about.family.clone(),
+        version: about.version.clone(),
+        digest: version.digest(),
+        views: about.offers.views,
+        surfaces: about.surfaces.iter().filter_map(|own| surface(about, own, tables, key)).collect(),
+    }
+}
+
+fn surface(about: &About, own: &SurfaceInfo, tables: &Tables, key: Option<&Key>) -> Option<SurfaceListing> {
+    let allowed = |name: &str, id: &str| key.is_none_or(|key| may_use(key, name, id));
+    let mut models: Vec<String> = if about.offers.text {
+        // Text models are the operator's, and every one of them is on every text surface.
+        tables
+            .models
+            .names()
+            .filter(|(name, id)| allowed(name, id))
+            .map(|(name, _)| name.to_owned())
+            .collect()
+    } else {
+        let allowed = &allowed;
+        let serving = about.models.iter().filter(|model| model.surfaces.contains(&own.name));
+        let names = serving.flat_map(|model| {
+            std::iter::once(&model.id).chain(&model.aliases).filter(move |name| allowed(name, &model.id))
+        });
+        names.cloned().collect()
+    };
+    models.sort();
+    if models.is_empty() {
+        return None;
+    }
+    let accepted =
+        about.self_tests.iter().find(|test| test.surface == own.name && test.expect == Verdict::Accepted);
+    Some(SurfaceListing {
+        name: own.name.clone(),
+        schema: own.schema.clone(),
+        default_model: own.default_model.clone().filter(|model| models.contains(model)),
+        models,
+        example: accepted.map(|test| test.body.clone()),
+    })
+}

@@ -1,0 +1,210 @@
+//! A submission that only asks: the whole path of a real one, its errors included, up to the price and what its sources
+//! tell. Then everything is dropped. No task, no hold and no call of a provider comes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use gatehouse_media::NewBlob;
+use gatehouse_model::{
+    Accepted, Action, BlobId, Context, Credits, Event, Finding, Key, Phase, Probe, Status, Task, TaskFailure,
+    TaskId, UnixMs,
+};
+use gatehouse_runtime::Resolved;
+use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Quote, Rejection, check_funds};
+
+use crate::api::{ChargeUnit, DryRun, DryRunCharge, SubmitRequest};
+use crate::detached::detached;
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+use crate::state::{DriverState, ShutdownState};
+use crate::submit::submission::{may_use, rejection_error};
+
+/// Steps of the plugin that look at sources, before it would call its provider.
+const MAX_STEPS: u32 = 8;
+/// How long sources are looked at: the client waits.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Driver {
+    /// What a submission would come to.
+    ///
+    /// # Errors
+    /// [`SubmitError`], as for the submission itself.
+    pub async fn dry_run(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
+        if self.state.has_reached(ShutdownState::Stopped) {
+            return Err(SubmitError::Draining);
+        }
+        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+        detached(body, async move { state.dry_run(request).await }).await
+    }
+}
+
+/// What a plugin has judged.
+struct Judged {
+    resolved: Resolved,
+    accepted: Accepted,
+    blobs: Vec<NewBlob>,
+    joins: bool,
+    seed: u64,
+}
+
+impl DriverState {
+    async fn dry_run(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
+        let now = self.now();
+        let idempotency = self.idempotency(&request, now).await?;
+        // A receipt that is there already changes nothing; a conflict is an error here too.
+        self.first_receipt(idempotency.as_ref(), now)?;
+        self.check_disks()?;
+        let found = self.resolve(&request)?;
+        let cut = self.cut(request.body.json().clone()).await?;
+        let refers = self.references(&request, &found, &cut.json).await?;
+        let adopted = refers.adopted.clone();
+        let outcome = async {
+            let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
+            let parent = refers.tasks.first().cloned();
+            let found = if joins { self.version_of_parent(&request, found, &refers).await? } else { found };
+            let seed = self.seed.next_u64();
+            let (resolved, accepted, blobs) =
+                self.ask_plugin(&request, found, refers, cut, seed, now).await?;
+            if joins {
+                check_join(&accepted, parent.as_ref())?;
+            }
+            let judged = Judged { resolved, accepted, blobs, joins, seed };
+            self.price(&request, judged, &adopted, now).await
+        };
+        let outcome = outcome.await;
+        self.media.drop_blobs(&adopted).await;
+        outcome
+    }
+
+    async fn price(
+        &self,
+        request: &SubmitRequest,
+        judged: Judged,
+        adopted: &[BlobId],
+        now: UnixMs,
+    ) -> Result<DryRun, SubmitError> {
+        let accepted = &judged.accepted;
+        if accepted.model != judged.resolved.model && !may_use(&request.key, &accepted.model, &accepted.model)
+        {
+            return Err(SubmitError::ModelForbidden(accepted.model.clone()));
+        }
+        let Quote { key, unit, total } = self.quote(accepted)?;
+        self.check_funds(request.key.as_ref(), total, now)?;
+        let charge = DryRunCharge {
+            keys: accepted.charge.keys.clone(),
+            key,
+            unit: ChargeUnit::Unit,
+            quantity: accepted.charge.quantity.into(),
+            unit_price: unit,
+            sum: total,
+        };
+        let (model, expected_ms) = (accepted.model.clone(), accepted.expected_ms);
+        let failure = match accepted.doomed.clone() {
+            Some(failure) => Some(failure.into()),
+            None if judged.joins => None,
+            None => self.early_failure(request, judged, adopted, now).await,
+        };
+        Ok(DryRun { model, charges: vec![charge], sum: total, at_most: false, expected_ms, failure })
+    }
+
+    /// Whether customer and key could pay, by the store's own rules.
+    pub(crate) fn check_funds(&self, key: &Key, amount: Credits, now: UnixMs) -> Result<(), SubmitError> {
+        let key = self.store.key(&key.id)?.ok_or(SubmitError::KeyGone)?;
+        let customer = self.store.customer(&key.customer)?.ok_or(SubmitError::KeyGone)?;
+        check_funds(&customer, &key, amount, now).map_err(|rejection| rejection_error(&Err(rejection)))
+    }
+
+    /// The failure of a task whose sources are not usable: what its plugin says after it has looked at them. `None` too
+    /// where that cannot be told.
+    async fn early_failure(
+        &self,
+        request: &SubmitRequest,
+        judged: Judged,
+        adopted: &[BlobId],
+        now: UnixMs,
+    ) -> Option<TaskFailure> {
+        let mut kept = Vec::new();
+        let failure = tokio::select! {
+            biased;
+            failure = self.first_steps(request, judged, adopted, &mut kept, now) => failure,
+            () = self.clock.pause(PATIENCE) => None,
+        };
+        self.media.drop_blobs(&kept).await;
+        failure
+    }
+
+    async fn first_steps(
+        &self,
+        request: &SubmitRequest,
+        judged: Judged,
+        adopted: &[BlobId],
+        kept: &mut Vec<BlobId>,
+        now: UnixMs,
+    ) -> Option<TaskFailure> {
+        let Judged { resolved, accepted, blobs, seed, .. } = judged;
+        let context = Context {
+            now,
+            seed,
+            task: Some(TaskId::new(now, &*self.seed)),
+            accepted_at: now,
+            deadline: now.plus(self.time_limit(&accepted.model)),
+            customer: self.pseudonym(&request.key.customer),
+            settings: self.plugins.settings(resolved.version.family()),
+        };
+        let (mut state, mut event) = (accepted.state, Event::Start(accepted.brief));
+        for _ in 0..MAX_STEPS {
+            let step = self.plugins.advance(&resolved.version, context.clone(), state, event).await.ok()?;
+            match step.next {
+                Action::Probe(probes) => {
+                    if kept.is_empty() {
+                        kept.extend(blobs.iter().map(|blob| blob.id));
+                        self.media.keep(&blobs).await.ok()?;
+                    }
+                    event = Event::Probed(self.look(&probes, adopted, kept).await?);
+                }
+                Action::Fail(ending) => return Some(ending.failure.into()),
+                _ => return None,
+            }
+            state = step.state;
+        }
+        None
+    }
+
+    /// The facts of sources. What is kept of them goes to `kept`.
+    async fn look(
+        &self,
+        probes: &[Probe],
+        adopted: &[BlobId],
+        kept: &mut Vec<BlobId>,
+    ) -> Option<Vec<Finding>> {
+        let owner = self.media.blobs_of(kept.iter().chain(adopted).copied());
+        let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner))).await.ok()?;
+        Some(
+            found
+                .into_iter()
+                .map(|probed| {
+                    kept.extend(probed.kept);
+                    probed.finding
+                })
+                .collect(),
+        )
+    }
+}
+
+/// What the store would say of a request that joins.
+fn check_join(accepted: &Accepted, parent: Option<&Task>) -> Result<(), SubmitError> {
+    let no_parent = || SubmitError::NotFound("the request names no task to join".to_owned());
+    let parent = parent.ok_or_else(no_parent)?;
+    if let Some(failure) = &accepted.doomed {
+        return Err(SubmitError::Invalid { field: None, message: failure.message.clone() });
+    }
+    if parent.status.is_final() || matches!(parent.phase, Phase::Over) || parent.failure.is_some() {
+        let status = if parent.status.is_final() { parent.status } else { Status::Failed };
+        return Err(SubmitError::ParentOver { task: parent.id, status });
+    }
+    if parent.joined.len() >= MAX_UNDELIVERED_JOINS {
+        return Err(rejection_error(&Err(Rejection::JoinsFull(parent.joined.len()))));
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The price of a text request that only asks: the upper estimate that a real one would hold.
+
+use gatehouse_model::Prepared;
+
+use crate::api::{ChargeUnit, DryRun, DryRunCharge};
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::text::api::{CompletionRequest, TextError};
+use crate::text::bill::Bill;
+use crate::text::models::TextModel;
+
+impl DriverState {
+    pub(super) fn text_dry_run(
+        &self,
+        request: &CompletionRequest,
+        model: &TextModel,
+        prepared: &Prepared,
+    ) -> Result<DryRun, TextError> {
+        let (bill, name) = (Bill::new(model.prices, prepared), &model.route.model);
+        let too_much = || SubmitError::Internal(format!("the price of {name:?} is more than can be counted"));
+        let sum = bill.max_cost().ok_or_else(too_much)?;
+        self.check_funds(&request.key, sum, self.now())?;
+        let parts = bill.parts().ok_or_else(too_much)?;
+        let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];
+        let charges = units.into_iter().zip(parts).map(|(unit, (quantity, unit_price, sum))| DryRunCharge {
+            keys: vec![name.clone()],
+            key: name.clone(),
+            unit,
+            quantity,
+            unit_price,
+            sum,
+        });
+        let charges = charges.collect();
+        Ok(DryRun { model: name.clone(), charges, sum, at_most: true, expected_ms: None, failure: None })
+    }
+}

@@ -1,0 +1,100 @@
+//! Documents and pages by what they describe: the loaded versions and the models that the caller may use. A swap of a
+//! plugin or of the text models is another document, so nothing here can be stale.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_docs::{Api, Family, Page, Surface, document, page};
+use gatehouse_driver::FamilyListing;
+use gatehouse_model::Digest;
+use http::HeaderValue;
+use moka::sync::Cache;
+
+use crate::documentation::operations;
+
+/// Documents kept: one for callers without a key, and those of keys with lists of models.
+const MAX_DOCUMENTS: u64 = 64;
+/// Bytes of a digest that tell one version of a body from another.
+const ETAG_BYTES: usize = 16;
+/// The path of the page's style sheet.
+const STYLE: &str = "/docs/style.css";
+
+/// The documents made so far.
+#[derive(Clone)]
+pub(crate) struct Documents(Cache<Digest, Arc<Built>>);
+
+/// One document and its page.
+pub(crate) struct Built {
+    pub(crate) json: Bytes,
+    pub(crate) etag: HeaderValue,
+    pub(crate) page: Page,
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self(Cache::new(MAX_DOCUMENTS))
+    }
+}
+
+impl Documents {
+    /// The document of these families. One that is not kept is made on a blocking thread, in milliseconds.
+    pub(crate) async fn of(&self, families: Vec<FamilyListing>) -> Result<Arc<Built>, String> {
+        let key = identity(&families);
+        if let Some(built) = self.0.get(&key) {
+            return Ok(built);
+        }
+        let building = tokio::task::spawn_blocking(move || Built::of(families));
+        let built = Arc::new(building.await.map_err(|error| error.to_string())?);
+        self.0.insert(key, Arc::clone(&built));
+        Ok(built)
+    }
+}
+
+impl Built {
+    fn of(families: Vec<FamilyListing>) -> Self {
+        let families = families.into_iter().map(described).collect();
+        let api = Api { operations: operations::all(), families, errors: operations::errors() };
+        let document = document(&api);
+        let json = Bytes::from(document.to_string());
+        Self { etag: etag(&json), page: page(&document, STYLE), json }
+    }
+}
+
+/// The strong version of a body.
+pub(crate) fn etag(body: &[u8]) -> HeaderValue {
+    let text = format!("\"{}\"", Digest::of(body).prefix(ETAG_BYTES));
+    HeaderValue::from_str(&text).expect("hex digits in quotes")
+}
+
+fn described(family: FamilyListing) -> Family {
+    Family {
+        name: family.family,
+        version: family.version,
+        digest: family.digest.to_string(),
+        views: family.views,
+        surfaces: family
+            .surfaces
+            .into_iter()
+            .map(|surface| Surface {
+                name: surface.name,
+                schema: surface.schema,
+                models: surface.models,
+                default_model: surface.default_model,
+                example: surface.example,
+            })
+            .collect(),
+    }
+}
+
+/// What a document depends on: a version's schemas go with its digest.
+fn identity(families: &[FamilyListing]) -> Digest {
+    let mut text = String::new();
+    for family in families {
+        text += &format!("{} {} {}\n", family.family, family.version, family.digest);
+        for surface in &family.surfaces {
+            let default = surface.default_model.as_deref().unwrap_or_default();
+            text += &format!(" {} {default} {}\n", surface.name, surface.models.join(" "));
+        }
+    }
+    Digest::of(text.as_bytes())
+}

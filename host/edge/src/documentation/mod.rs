@@ -1,0 +1,7 @@
+//! The documentation of this API, made of the tables that serve it: what each route is, and the document and the page of
+//! the present set of plugins, as one caller may use them.
+
+mod documents;
+mod operations;
+
+pub(crate) use documents::{Built, Documents, etag};

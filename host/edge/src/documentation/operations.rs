@@ -1,0 +1,317 @@
+//! What each route is, for people and programs that read of it. Taken from the tables of routes and errors: a route
+//! without words does not compile.
+
+use gatehouse_docs::{Answer, Content, ErrorCase, ErrorForm, Operation, Parameter, Security};
+
+use crate::errors::{Form, error_table};
+use crate::http::routes::{Endpoint, KeyUse, ReceiptShape, Route, Submission, TABLE};
+
+/// Every route, in the order of the table.
+pub(super) fn all() -> Vec<Operation> {
+    let mut found: Vec<Operation> = Vec::new();
+    for mut operation in TABLE.iter().filter_map(operation) {
+        let twins =
+            found.iter().filter(|before| before.id.trim_end_matches(char::is_numeric) == operation.id);
+        let twins = twins.count();
+        if twins > 0 {
+            operation.id = format!("{}{}", operation.id, twins + 1);
+            operation.summary += " (the same under its own name)";
+        }
+        found.push(operation);
+    }
+    found
+}
+
+/// Every error, in each form's words.
+pub(super) fn errors() -> Vec<ErrorCase> {
+    let case = |row: &crate::errors::ErrorRow| ErrorCase {
+        status: row.status,
+        type_word: row.type_word,
+        journey_word: row.journey_word(),
+        reason: row.reason,
+        messages_code: row.messages_code,
+        responses_code: row.openai_code(),
+        retry: row.retry,
+    };
+    error_table().iter().map(case).collect()
+}
+
+/// The words of an endpoint.
+struct Words {
+    tag: &'static str,
+    summary: String,
+    description: &'static str,
+    parameters: &'static [Parameter],
+    answers: Vec<Answer>,
+}
+
+/// A route that is not documented counts nothing and is offered by name only.
+fn operation(route: &'static Route) -> Option<Operation> {
+    let words = words(route)?;
+    let submission = match route.endpoint {
+        Endpoint::Submit(submission) => Some(submission),
+        _ => None,
+    };
+    let has_body = submission.is_some() || route.endpoint == Endpoint::Text;
+    Some(Operation {
+        method: match route.method {
+            http::Method::GET => "GET",
+            http::Method::DELETE => "DELETE",
+            _ => "POST",
+        },
+        path: route.pattern,
+        id: route.surface.to_owned(),
+        tag: words.tag,
+        summary: words.summary,
+        description: words.description,
+        path_parameter: path_parameter(route.pattern),
+        parameters: words.parameters,
+        surface: has_body.then_some(route.surface),
+        model_in_body: submission.is_none_or(|submission| submission.model.is_none()),
+        view: route.endpoint == Endpoint::ViewTask,
+        answers: words.answers,
+        form: match Form::of(route.pattern) {
+            Form::Generic => ErrorForm::Generic,
+            Form::Journey => ErrorForm::Journey,
+            Form::Messages => ErrorForm::Messages,
+            Form::Responses => ErrorForm::Responses,
+        },
+        security: match route.endpoint.key_use() {
+            KeyUse::Ignored => Security::Open,
+            KeyUse::Allowed => Security::Optional,
+            KeyUse::Needed
+                if route.endpoint.allows_x_api_key() || Form::of(route.pattern) == Form::Messages =>
+            {
+                Security::KeyInEither
+            }
+            KeyUse::Needed => Security::Key,
+        },
+    })
+}
+
+fn path_parameter(pattern: &str) -> &'static str {
+    match pattern.split_once('{').map(|(before, _)| before) {
+        None => "",
+        Some("/v1/responses/") => "The id of a response.",
+        Some("/v1/models/") => "The id or an alias of a model.",
+        Some("/v1/media/") => "The name of a file, from a link.",
+        Some(_) => "The id of a task.",
+    }
+}
+
+fn words(route: &Route) -> Option<Words> {
+    let plain = |tag, summary: &str, description, parameters, answers| {
+        Some(Words { tag, summary: summary.to_owned(), description, parameters, answers })
+    };
+    match route.endpoint {
+        Endpoint::Submit(submission) => Some(job(route.surface, submission)),
+        Endpoint::Text => Some(text(route.surface)),
+        Endpoint::ReadTask => plain("Tasks", "Read a task", "", WAIT, ok("The task.", TASK)),
+        Endpoint::TaskEvents => plain("Tasks", "Follow a task", FOLLOW, RESUME, followed()),
+        Endpoint::CancelTask => plain(
+            "Tasks",
+            "Cancel a task",
+            "Possible until its provider works on it.",
+            &[],
+            ok("The task.", TASK),
+        ),
+        Endpoint::ListTasks => plain("Tasks", "List tasks", "Newest first.", PAGE, ok("A page.", TASKS)),
+        Endpoint::ViewTask => {
+            plain("Journey", "Read a task with its buttons", "", &[], ok("The task.", FAMILY_TASK))
+        }
+        Endpoint::ListModels => plain(
+            "Models",
+            "List models",
+            "Those that the key may use.",
+            VERSIONED,
+            ok("The models.", MODELS),
+        ),
+        Endpoint::ReadModel => plain("Models", "Read a model", "", VERSIONED, ok("The model.", MODEL)),
+        Endpoint::ReadResponse => plain("Text", "Read a response", "", &[], ok("The response.", RESPONSE)),
+        Endpoint::DeleteResponse => {
+            plain("Text", "Delete a response", "", &[], ok("It is deleted.", DELETED))
+        }
+        Endpoint::ListResponseItems => {
+            plain("Text", "List the items of a response's request", "", ITEMS, ok("A page.", RESPONSE_ITEMS))
+        }
+        Endpoint::ReadMedia => {
+            let answers = vec![
+                Answer { status: 200, help: "The file.", contents: MEDIA },
+                Answer { status: 206, help: "A part of it.", contents: MEDIA },
+            ];
+            plain("Tasks", "Read a result", "Links come signed with a task.", SIGNATURE, answers)
+        }
+        Endpoint::Live => plain("Gateway", "Whether the process lives", "", &[], ok("It does.", HEALTH)),
+        Endpoint::Ready => plain("Gateway", "Whether new work is taken", "", &[], ok("It is.", HEALTH)),
+        Endpoint::OpenApi => {
+            let answers = vec![
+                Answer { status: 200, help: "The document.", contents: DOCUMENT },
+                Answer { status: 304, help: "The client has it.", contents: &[] },
+            ];
+            plain("Gateway", "This document", "With a key: only what the key may use.", CONDITION, answers)
+        }
+        Endpoint::Docs => {
+            let answers = vec![
+                Answer { status: 200, help: "The page.", contents: &[Content::Html] },
+                Answer { status: 304, help: "The client has it.", contents: &[] },
+            ];
+            plain("Gateway", "This document for people", "", CONDITION, answers)
+        }
+        // Not offered, and a part of the page.
+        Endpoint::CountTokens | Endpoint::DocsStyle => None,
+    }
+}
+
+fn ok(help: &'static str, contents: &'static [Content]) -> Vec<Answer> {
+    vec![Answer { status: 200, help, contents }]
+}
+
+fn job(surface: &str, submission: Submission) -> Words {
+    let (tag, summary) = match surface {
+        "images.generate" => ("Images", "Make images".to_owned()),
+        "videos.generate" => ("Videos", "Make videos".to_owned()),
+        "videos.remix" => ("Videos", "Go on with a video".to_owned()),
+        "avatars.submit" => ("Avatars", "Submit assets for review".to_owned()),
+        other => ("Journey", journey(other)),
+    };
+    let contents = match submission.receipt {
+        ReceiptShape::Task => RECEIPT,
+        ReceiptShape::Asset => ASSET_RECEIPT,
+    };
+    let help = "Accepted: the receipt. With `dry_run`: what it would cost.";
+    Words { tag, summary, description: "", parameters: IDEMPOTENCY, answers: ok(help, contents) }
+}
+
+fn journey(surface: &str) -> String {
+    match surface.strip_prefix("journey.").unwrap_or(surface) {
+        "imagine" => "Draw four pictures of a text".to_owned(),
+        "blend" => "Blend pictures".to_owned(),
+        "describe" => "Describe a picture".to_owned(),
+        "edits" => "Edit a picture by a text".to_owned(),
+        "modal" => "Finish an inpaint task".to_owned(),
+        "video" => "Make films of a picture".to_owned(),
+        other => {
+            let mut words = other.replace('_', " ");
+            if let Some(first) = words.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            format!("{words} of a task's picture")
+        }
+    }
+}
+
+fn text(surface: &str) -> Words {
+    let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) = match surface {
+        "messages.create" => ("Answer messages", &[], MESSAGE),
+        "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
+        _ => ("Answer a conversation", FORMAT, COMPLETION),
+    };
+    let help = "The answer, or its events with `stream: true`. With `dry_run`: the most it would cost.";
+    Words {
+        tag: "Text",
+        summary: summary.to_owned(),
+        description: "",
+        parameters,
+        answers: ok(help, contents),
+    }
+}
+
+const TASK: &[Content] = &[Content::Json(&["TaskResponse"])];
+const TASKS: &[Content] = &[Content::Json(&["TaskPage"])];
+const FAMILY_TASK: &[Content] = &[Content::Json(&["FamilyTask"])];
+const MODELS: &[Content] = &[Content::Json(&["ModelList", "MessagesModelPage"])];
+const MODEL: &[Content] = &[Content::Json(&["Model", "MessagesModel"])];
+const RESPONSE: &[Content] = &[Content::Json(&["Response"])];
+const DELETED: &[Content] = &[Content::Json(&["DeletedResponse"])];
+const RESPONSE_ITEMS: &[Content] = &[Content::Json(&["ResponseItems"])];
+const HEALTH: &[Content] = &[Content::Json(&["Health"])];
+const DOCUMENT: &[Content] = &[Content::Json(&["OpenApi"])];
+const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt", "DryRunReceipt"])];
+const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt", "DryRunReceipt"])];
+const MEDIA: &[Content] =
+    &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
+const COMPLETION: &[Content] = &[
+    Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRunReceipt", "DryRun"]),
+    Content::Events("Chunks of the chat completion (`chat.completion.chunk`), then `[DONE]`.", None),
+];
+const MESSAGE: &[Content] = &[
+    Content::Json(&["Message", "DryRun"]),
+    Content::Events("The events of the messages protocol, from `message_start` to `message_stop`.", None),
+];
+const RESPONSE_STREAM: &[Content] = &[
+    Content::Json(&["Response", "DryRun"]),
+    Content::Events("The events of the responses protocol, from `response.created` to the last one.", None),
+];
+
+const FOLLOW: &str = "Each event is named by what changed: `status`, `progress`, and at the end `result` or `error`. Its \
+    data is the task as it is read, its id the number of the event. A client that comes back with `Last-Event-ID` gets \
+    what is newer; after the end it gets a 204, and need not come again. A client that reads slowly misses progress, \
+    never the end.";
+const FOLLOW_EVENTS: &str =
+    "`status`, `progress`, `result` and `error`, each with a task as data; a comment every few seconds.";
+
+fn followed() -> Vec<Answer> {
+    vec![
+        Answer {
+            status: 200,
+            help: "The events, until the task has ended.",
+            contents: &[Content::Events(FOLLOW_EVENTS, Some("Task"))],
+        },
+        Answer { status: 204, help: "The task has ended, and the client has its last event.", contents: &[] },
+    ]
+}
+
+const fn query(name: &'static str, schema: &'static str, help: &'static str) -> Parameter {
+    Parameter { name, at: "query", schema, help }
+}
+
+const fn header(name: &'static str, schema: &'static str, help: &'static str) -> Parameter {
+    Parameter { name, at: "header", schema, help }
+}
+
+const TEXT: &str = r#"{"type": "string"}"#;
+const WAIT: &[Parameter] = &[header(
+    "Prefer",
+    r#"{"type": "string", "examples": ["wait=30"]}"#,
+    "`wait=N`: answer once the task has ended, after N seconds (60 at most) in any case.",
+)];
+const RESUME: &[Parameter] = &[
+    header("Last-Event-ID", TEXT, "The last event that the client has."),
+    query("after", TEXT, "The same, for clients that cannot set headers."),
+];
+const PAGE: &[Parameter] = &[
+    query("limit", r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#, "Tasks of a page."),
+    query(
+        "after",
+        r#"{"type": "string", "pattern": "^task_[0-9A-HJKMNP-TV-Z]{26}$"}"#,
+        "`last_id` of the page before.",
+    ),
+    query(
+        "status",
+        r#"{"enum": ["submitted", "pending", "processing", "completed", "failed"]}"#,
+        "Only tasks of this status.",
+    ),
+    query("model", r#"{"type": "string", "minLength": 1}"#, "Only tasks of this model."),
+];
+const ITEMS: &[Parameter] = &[
+    query("limit", r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#, "Items of a page."),
+    query("order", r#"{"enum": ["asc", "desc"], "default": "desc"}"#, "Oldest or newest first."),
+    query("after", TEXT, "The item after which the page begins."),
+];
+const VERSIONED: &[Parameter] =
+    &[header("anthropic-version", TEXT, "Clients that send it get the shape of the messages protocol.")];
+const FORMAT: &[Parameter] = &[header(
+    "x-response-format",
+    r#"{"enum": ["wrapped", "bare"]}"#,
+    "Whether the completion comes inside of `{code, data}`; by default as the key says.",
+)];
+const IDEMPOTENCY: &[Parameter] = &[header(
+    "Idempotency-Key",
+    r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
+    "The same key and request give the same receipt again, for a day.",
+)];
+const SIGNATURE: &[Parameter] = &[
+    query("expires", TEXT, "Until when the link is valid."),
+    query("signature", TEXT, "Made with the link."),
+];
+const CONDITION: &[Parameter] = &[header("If-None-Match", TEXT, "The `ETag` that the client has.")];

@@ -1,0 +1,106 @@
+//! `GET /v1/openapi.json` and the page at `/docs`. With a key they show what that key may use; without one, everything.
+//! Clients ask again each time, and get a 304 as long as nothing has changed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_docs::STYLE;
+use gatehouse_model::Key;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+
+use crate::documentation::{Built, etag};
+use crate::errors::Refusal;
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::response::ResponseBody;
+
+/// Nothing from elsewhere, no script, no frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+    connect-src 'self'; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The document for programs.
+pub(super) async fn openapi(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: Option<&Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let built = built(context, key).await?;
+    let (json, etag) = (built.json.clone(), built.etag.clone());
+    Ok(answer(&request.parts.headers, "application/json", json, etag))
+}
+
+/// The page for people.
+pub(super) async fn page(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: Option<&Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let html = Bytes::from(built(context, key).await?.page.at(&request.base_url));
+    let etag = etag(&html);
+    let mut response = answer(&request.parts.headers, "text/html; charset=utf-8", html, etag);
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("content-security-policy", POLICY),
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("permissions-policy", ""),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+/// The page's style sheet.
+pub(super) fn style(request: &EndpointRequest<'_>) -> Response<ResponseBody> {
+    let etag = etag(STYLE.as_bytes());
+    answer(&request.parts.headers, "text/css; charset=utf-8", Bytes::from_static(STYLE.as_bytes()), etag)
+}
+
+async fn built(context: &EdgeContext, key: Option<&Key>) -> Result<Arc<Built>, Refusal> {
+    context.documents.of(context.backend.families(key)).await.map_err(Refusal::internal)
+}
+
+/// A body, or the news that the client has it.
+fn answer(headers: &HeaderMap, mime: &'static str, body: Bytes, etag: HeaderValue) -> Response<ResponseBody> {
+    let known = is_known(headers, &etag);
+    let mut response = Response::new(if known { ResponseBody::empty() } else { ResponseBody::Whole(body) });
+    if known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let own = response.headers_mut();
+    own.insert(header::CONTENT_TYPE, HeaderValue::from_static(mime));
+    own.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    own.insert(header::VARY, HeaderValue::from_static("authorization"));
+    own.insert(header::ETAG, etag);
+    response
+}
+
+/// Whether the client names this version, or any (RFC 9110, 13.1.2: the weak comparison).
+fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let mut named = lines.flat_map(|line| line.split(',')).map(str::trim);
+    named.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == etag.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_names_what_it_has() {
+        let etag = HeaderValue::from_static("\"abc\"");
+        for (lines, known) in [
+            (&[][..], false),
+            (&["\"abc\""], true),
+            (&["W/\"abc\""], true),
+            (&["\"x\", \"abc\""], true),
+            (&["\"x\"", "*"], true),
+            (&["abc"], false),
+            (&["\"abd\""], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            lines.iter().for_each(|line| drop(headers.append(header::IF_NONE_MATCH, line.parse().unwrap())));
+            assert_eq!(is_known(&headers, &etag), known, "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A task as clients read it, by itself, in lists and in events (spec "Task"; decisions "Tasks").
+
+use gatehouse_model::{Credits, FailureKind, Status, Task, TaskFailure, TaskId};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::backend::Backend;
+use crate::errors::Refusal;
+
+/// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
+#[derive(Serialize)]
+pub(super) struct TaskView {
+    pub(super) id: TaskId,
+    status: Status,
+    progress: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<TaskFailureView>,
+    created: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed: Option<u64>,
+    model: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json_number")]
+    cost: Option<Credits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_time: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actual_time: Option<u64>,
+}
+
+/// Spec "Task failures".
+#[derive(Serialize)]
+pub(super) struct TaskFailureView {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+/// A task of the caller; links begin with `base`.
+pub(super) fn view(backend: &Backend, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
+    let result = backend.result(&task, base).map(raw).transpose()?;
+    let span = task.finished.map(|end| end.since(task.created));
+    Ok(TaskView {
+        id: task.id,
+        status: task.status,
+        progress: task.progress,
+        result,
+        error: task.failure.take().map(failure),
+        created: task.created.seconds(),
+        completed: task.finished.map(gatehouse_model::UnixMs::seconds),
+        model: task.model,
+        cost: task.cost,
+        estimated_time: task.expected_ms.map(|ms| u64::from(ms).div_ceil(1000)),
+        actual_time: span.map(|span| span.as_secs() + u64::from(span.subsec_nanos() > 0)),
+    })
+}
+
+/// JSON as it is.
+pub(super) fn raw(json: Vec<u8>) -> Result<Box<RawValue>, Refusal> {
+    let text = String::from_utf8(json).map_err(Refusal::internal)?;
+    RawValue::from_string(text).map_err(Refusal::internal)
+}
+
+/// Why a task failed.
+pub(super) fn failure(failure: TaskFailure) -> TaskFailureView {
+    TaskFailureView { kind: failure_type(failure.kind), code: "task_failed", message: failure.message }
+}
+
+fn failure_type(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Request => "invalid_request_error",
+        FailureKind::Moderation => "content_policy_violation",
+        FailureKind::Upstream => "upstream_error",
+        FailureKind::Timeout => "timeout_error",
+        FailureKind::Cancelled => "cancelled",
+        FailureKind::Internal => "server_error",
+    }
+}
+
+/// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
+#[expect(clippy::ref_option, reason = "serde's signature")]
+pub(super) fn as_json_number<S: Serializer>(
+    cost: &Option<Credits>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match cost {
+        Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),
+        Some(cost) => serializer.serialize_f64(cost.as_f64()),
+        None => serializer.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_json_numbers() {
+        #[derive(Serialize)]
+        struct Bill(#[serde(serialize_with = "as_json_number")] Option<Credits>);
+        for (micro, text) in [(4_000_000, "4"), (250_000, "0.25"), (0, "0"), (1, "1e-6")] {
+            assert_eq!(serde_json::to_string(&Bill(Some(Credits(micro)))).unwrap(), text);
+        }
+    }
+}

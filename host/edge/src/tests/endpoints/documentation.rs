@@ -1,0 +1,107 @@
+//! The document and the page: who gets what, versions of the bodies, and the headers of the page.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+
+use crate::tests::{TestEdge, ask};
+
+/// A request without a key.
+fn open(path: &str, lines: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: gate.test\r\n{lines}\r\n")
+}
+
+#[tokio::test]
+async fn the_document_is_the_present_one_and_asked_for_again_each_time() {
+    let edge = TestEdge::plain().await;
+    let first = ask(&edge, open("/v1/openapi.json", "")).await;
+    assert_eq!((first.status, first.header("content-type")), (200, "application/json"));
+    assert_eq!((first.header("cache-control"), first.header("vary")), ("no-cache", "authorization"));
+    let document = first.json();
+    assert_eq!(document["x-gatehouse-plugins"][0]["version"], "1.0.1");
+    assert!(document["paths"]["/v1/images/generations"]["post"].is_object());
+    assert!(document["paths"]["/v1/videos/generations"].is_null(), "no family serves it");
+    let etag = first.header("etag").to_owned();
+    let again = ask(&edge, open("/v1/openapi.json", &format!("If-None-Match: {etag}\r\n"))).await;
+    assert_eq!((again.status, again.header("etag"), again.body.len()), (304, etag.as_str(), 0));
+    edge.backend.version.store(2, Ordering::SeqCst);
+    let other = ask(&edge, open("/v1/openapi.json", &format!("If-None-Match: {etag}\r\n"))).await;
+    assert_eq!((other.status, &other.json()["x-gatehouse-plugins"][0]["version"]), (200, &json!("1.0.2")));
+    assert_ne!(other.header("etag"), etag);
+}
+
+#[tokio::test]
+async fn a_key_sees_its_own_models_and_a_wrong_one_nothing() {
+    let edge = TestEdge::plain().await;
+    let models = async |request: String| {
+        let document = ask(&edge, request).await.json();
+        document["components"]["schemas"]["context-image.images.generate"]["properties"]["model"]["enum"]
+            .clone()
+    };
+    let all = json!(["ctx-max", "ctx-pro"]);
+    assert_eq!(models(open("/v1/openapi.json", "")).await, all);
+    assert_eq!(models(edge.get("/v1/openapi.json", "")).await, all);
+    edge.backend.change_key(|key| key.models = vec!["ctx-pro".to_owned()]);
+    assert_eq!(models(edge.get("/v1/openapi.json", "")).await, json!(["ctx-pro"]));
+    let wrong = ask(&edge, open("/v1/openapi.json", "Authorization: Bearer sk-none\r\n")).await;
+    assert_eq!(wrong.status, 401);
+}
+
+#[tokio::test]
+async fn every_operation_lists_every_status_and_has_its_own_id() {
+    let edge = TestEdge::plain().await;
+    let document = ask(&edge, open("/v1/openapi.json", "")).await.json();
+    let mut ids = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            ids.push(operation["operationId"].as_str().unwrap().to_owned());
+            for row in crate::error_table() {
+                let listed = operation["responses"][row.status.to_string()]["$ref"].is_string();
+                assert!(listed, "{method} {path}: {}", row.status);
+            }
+        }
+    }
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+    for id in ["tasks.read", "tasks.events", "images.generate", "openapi", "models.list", "media.read"] {
+        assert!(ids.iter().any(|own| own == id), "{id} in {ids:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_is_strict_and_complete() {
+    let edge = TestEdge::plain().await;
+    let page = ask(&edge, open("/docs", "")).await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    for (name, value) in [
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(page.header(name), value);
+    }
+    let html = page.text();
+    for part in [
+        "/docs/style.css",
+        "curl http://gate.test/v1/images/generations",
+        "requests.post(",
+        "await fetch(",
+        "context-image",
+        "<code>prompt</code>",
+        "insufficient_balance, quota_exceeded",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    for part in ["<script", "style=\"", " onclick", "https://", "\u{0}"] {
+        assert!(!html.contains(part), "{part}");
+    }
+    let again = ask(&edge, open("/docs", &format!("If-None-Match: {}\r\n", page.header("etag")))).await;
+    assert_eq!(again.status, 304);
+    let style = ask(&edge, open("/docs/style.css", "")).await;
+    assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
+    assert!(style.text().contains("light-dark("));
+}

@@ -1,0 +1,9 @@
+//! What customers get around the models, as a black box: dry runs, events of tasks, and the documentation of the API.
+//! The real binary with every family, and strict simulated providers.
+
+mod documents;
+mod dry_run;
+mod events;
+mod scene;
+
+use scene::Scene;
