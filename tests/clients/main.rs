@@ -66,5 +66,5 @@ scripts! {
 #[test]
 fn every_row_has_its_number() {
     let numbers: Vec<u8> = ROWS.iter().map(|(row, ..)| *row).collect();
-    assert_eq!(numbers, (1..=23).collect::<Vec<u8>>());
+    assert_eq!(numbers, (1..=24).collect::<Vec<u8>>());
 }

@@ -39,4 +39,5 @@ pub(crate) const ROWS: &[(u8, Side, &str)] = &[
     (21, Side::Vercel, "Vercel AI SDK: a tool loop, whole and streamed, ends"),
     (22, Side::Vercel, "Vercel AI SDK: structured output keeps to its schema"),
     (23, Side::Responses, "responses: create, stream, tools, structured output, thinking, conversations"),
+    (24, Side::Openai, "embeddings: texts, tokens, both encodings, their price, errors"),
 ];

@@ -175,6 +175,7 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
     ] {
         setup = model(setup, id, "openai-plain", "chat", id, rules);
     }
+    setup = setup.with_model("embed-sim", "openai-plain", "chat", "embed-sim", "kind = \"embedding\"\n");
     // A model whose operator knows its limit: agents ask for more than small models write.
     setup = model(setup, "gpt-agent", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
     for (name, _) in &PROVIDERS[1..] {

@@ -112,6 +112,7 @@ use ReceiptShape::{Asset, Task};
 #[rustfmt::skip]
 pub(super) static TABLE: &[Route] = &[
     post("/v1/chat/completions", "chat.completions", Text),
+    post("/v1/embeddings", "embeddings.create", Text),
     post("/v1/responses", "responses.create", Text),
     get("/v1/responses/{id}", "responses.read", ReadResponse),
     delete("/v1/responses/{id}", "responses.delete", DeleteResponse),
@@ -236,6 +237,8 @@ mod tests {
         check("GET", "/v1/tasks/task_1/cancel", "allow POST, OPTIONS");
         check("DELETE", "/v1/tasks/task_1", "allow GET, HEAD, OPTIONS");
         check("OPTIONS", "/v1/messages", "allow POST, OPTIONS");
+        check("POST", "/v1/embeddings", "embeddings.create -");
+        check("GET", "/v1/embeddings", "allow POST, OPTIONS");
         check("POST", "/v1/responses", "responses.create -");
         check("GET", "/v1/responses/resp_1", "responses.read resp_1");
         check("DELETE", "/v1/responses/resp_1", "responses.delete resp_1");
