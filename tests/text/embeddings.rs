@@ -82,7 +82,9 @@ fn every_form_of_input_and_both_encodings_cost_their_tokens() {
             assert!(found.iter().all(|vectors| *vectors == found[0]), "{input}");
         }
         // Full length, of a user.
-        let body = good(&scene, json!({ "dimensions": null, "user": "ada", "input": ["[[other-encoding]] kite"] })).await;
+        let body =
+            good(&scene, json!({ "dimensions": null, "user": "ada", "input": ["[[other-encoding]] kite"] }))
+                .await;
         assert_eq!(vectors(&body)[0].len(), 1536);
         assert!(body["data"][0]["embedding"].is_array(), "in the encoding that was asked for");
         scene.gateway.expect_sound_ledger().await;
@@ -112,7 +114,10 @@ fn a_refusal_names_its_field_and_costs_nothing() {
             let body = json!({
                 "model": "vectors", "max_tokens": 100, "input": "hi", "messages": [{ "role": "user", "content": "hi" }],
             });
-            let answer = scene.caller.send("POST", path, &[("content-type", "application/json")], body.to_string()).await;
+            let answer = scene
+                .caller
+                .send("POST", path, &[("content-type", "application/json")], body.to_string())
+                .await;
             assert_eq!(answer.status, 400, "{path}");
             assert!(answer.json().to_string().contains("POST /v1/embeddings serves it"), "{path}");
         }
@@ -120,7 +125,10 @@ fn a_refusal_names_its_field_and_costs_nothing() {
         // What the provider refuses comes in its own words.
         let (status, body) = ask(&scene, json!({ "dimensions": 2000 })).await;
         assert_eq!(status, 400);
-        assert!(body["error"]["message"].as_str().is_some_and(|said| said.contains("'dimensions' = 2000")), "{body}");
+        assert!(
+            body["error"]["message"].as_str().is_some_and(|said| said.contains("'dimensions' = 2000")),
+            "{body}"
+        );
         assert_eq!(scene.spent().await, 0);
         scene.gateway.expect_sound_ledger().await;
     });
@@ -135,7 +143,12 @@ fn a_failing_provider_costs_nothing_and_shows_nothing() {
         let paid = scene.spent().await;
         assert_eq!(paid, 2 * 3);
         for (mark, status) in [
-            ("400", 400), ("402", 502), ("502-html", 502), ("error-200", 502), ("fewer-vectors", 502), ("cut", 502),
+            ("400", 400),
+            ("402", 502),
+            ("502-html", 502),
+            ("error-200", 502),
+            ("fewer-vectors", 502),
+            ("cut", 502),
             ("no-reply", 502),
         ] {
             let scene = Scene::start(MODELS).await;
@@ -155,7 +168,10 @@ fn a_failing_provider_costs_nothing_and_shows_nothing() {
         let (before, sent) = (scene.spent().await, scene.record(Wire::Chat).count);
         let (status, body) = ask(&scene, json!({ "input": vec!["kite"; 400], "dimensions": 1536 })).await;
         assert_eq!(status, 413, "{body}");
-        assert!(body["error"]["message"].as_str().is_some_and(|said| said.contains("fewer inputs")), "{body}");
+        assert!(
+            body["error"]["message"].as_str().is_some_and(|said| said.contains("fewer inputs")),
+            "{body}"
+        );
         assert_eq!((scene.spent().await, scene.record(Wire::Chat).count), (before, sent + 1));
         let fits = json!({ "input": vec!["kite"; 400], "dimensions": 1536, "encoding_format": "base64" });
         assert_eq!(vectors(&good(&scene, fits).await).len(), 400);
@@ -180,9 +196,12 @@ fn keys_quotas_and_balances_hold_here_too() {
             let models = list["data"].as_array().expect("a list");
             models.iter().find(|model| model["id"] == id).map(|model| model["kind"].clone())
         };
-        for (id, expected) in
-            [("vectors", "embedding"), ("vectors-alias", "embedding"), ("over-chat", "text"), ("over-messages", "text")]
-        {
+        for (id, expected) in [
+            ("vectors", "embedding"),
+            ("vectors-alias", "embedding"),
+            ("over-chat", "text"),
+            ("over-messages", "text"),
+        ] {
             assert_eq!(kind(id), Some(json!(expected)), "{id}");
         }
         let one = only.send("GET", "/v1/models/vectors", &[], "").await.json();

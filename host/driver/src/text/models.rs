@@ -102,7 +102,8 @@ impl TextModels {
             }
             match config.kind {
                 ModelKind::Text if prices.output.is_none() => {
-                    let why = "expected credits for a million tokens; only a model of kind \"embedding\" has none";
+                    let why =
+                        "expected credits for a million tokens; only a model of kind \"embedding\" has none";
                     return wrong("prices.output", why.to_owned());
                 }
                 ModelKind::Embedding if config.protocol != Protocol::Chat => {

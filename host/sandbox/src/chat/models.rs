@@ -27,8 +27,7 @@ const TEXT: Model = Model {
     dimensions: None,
     shortens: false,
 };
-const VECTORS: Model =
-    Model { context: 8192, max_output: 0, dimensions: Some(1536), shortens: true, ..TEXT };
+const VECTORS: Model = Model { context: 8192, max_output: 0, dimensions: Some(1536), shortens: true, ..TEXT };
 
 pub(super) const MODELS: &[Model] = &[
     Model { id: "gpt-sim", ..TEXT },

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chat::{Chat, EMBEDDINGS};
 use gatehouse_sdk::{
-    Answered, Body, Call, Family as _, Obstacle, Payload, Prepared, Protocol, Refusal, TextFailure, TextRequest,
-    Usage,
+    Answered, Body, Call, Family as _, Obstacle, Payload, Prepared, Protocol, Refusal, TextFailure,
+    TextRequest, Usage,
 };
 use serde_json::{Value, json};
 
@@ -126,7 +126,9 @@ fn a_wrong_field_is_named() {
         assert!(message.contains(expected), "{fields}: {message}");
     }
     let twice = written(json!({}), r#"{"model":"m","input":"a","input":"b"}"#);
-    assert!(matches!(both().prepare::<Chat>(&twice), Err(Refusal::Invalid { field: Some(field), .. }) if field == "input"));
+    assert!(
+        matches!(both().prepare::<Chat>(&twice), Err(Refusal::Invalid { field: Some(field), .. }) if field == "input")
+    );
     let list = written(json!({}), "[]");
     assert!(matches!(both().prepare::<Chat>(&list), Err(Refusal::Invalid { field: None, .. })));
 }
@@ -134,7 +136,8 @@ fn a_wrong_field_is_named() {
 /// Every published field is checked, and what is published as required is.
 #[test]
 fn every_published_field_is_checked() {
-    let surface = Chat::about().surfaces.into_iter().find(|surface| surface.name == EMBEDDINGS).expect("published");
+    let surface =
+        Chat::about().surfaces.into_iter().find(|surface| surface.name == EMBEDDINGS).expect("published");
     let schema: Value = serde_json::from_str(&surface.schema).expect("JSON");
     let fields: BTreeSet<&str> =
         schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect();
@@ -197,8 +200,15 @@ fn an_operator_may_fix_the_encoding_of_a_provider() {
 #[test]
 fn an_answer_that_makes_no_sense_is_the_providers_failure() {
     for body in [
-        "", "[]", "{}", r#"{"data":{}}"#, r#"{"data":[]}"#, r#"{"data":[7]}"#, r#"{"data":[{"embedding":null}]}"#,
-        r#"{"data":[{"embedding":{}}]}"#, r#"{"data":[{"embedding":"AAAA"}]}"#,
+        "",
+        "[]",
+        "{}",
+        r#"{"data":{}}"#,
+        r#"{"data":[]}"#,
+        r#"{"data":[7]}"#,
+        r#"{"data":[{"embedding":null}]}"#,
+        r#"{"data":[{"embedding":{}}]}"#,
+        r#"{"data":[{"embedding":"AAAA"}]}"#,
     ] {
         let failure = answered(&json!({}), 200, body).expect_err("a failure");
         assert_eq!(failure.obstacle, Obstacle::Upstream, "{body}: {}", failure.message);
@@ -207,8 +217,13 @@ fn an_answer_that_makes_no_sense_is_the_providers_failure() {
     for (status, body, obstacle, message) in [
         (401, hidden.to_string(), Obstacle::Account, "No available upstream, please retry later"),
         (200, hidden.to_string(), Obstacle::Account, "No available upstream, please retry later"),
-        (400, json!({"error": {"message": format!("{UPSTREAM}: too long"), "type": "invalid_request_error"}}).to_string(),
-         Obstacle::Invalid, "lm-sonnet: too long"),
+        (
+            400,
+            json!({"error": {"message": format!("{UPSTREAM}: too long"), "type": "invalid_request_error"}})
+                .to_string(),
+            Obstacle::Invalid,
+            "lm-sonnet: too long",
+        ),
         (429, "{}".to_owned(), Obstacle::RateLimited, "the provider takes no more requests for now"),
         (503, "<html>".to_owned(), Obstacle::Upstream, "the provider failed (HTTP 503)"),
     ] {

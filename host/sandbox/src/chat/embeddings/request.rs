@@ -25,8 +25,7 @@ const BODY: Kind = object! {
 pub(in crate::chat) fn check(value: &Value) -> Result<Checked<Chat>, Refusal> {
     check_schema::<Chat>("", value, &BODY)?;
     let name = text(value, "model");
-    let model =
-        MODELS.iter().find(|model| model.id == name).ok_or_else(|| errors::unknown_model(name))?;
+    let model = MODELS.iter().find(|model| model.id == name).ok_or_else(|| errors::unknown_model(name))?;
     let Some(full) = model.dimensions else {
         let message = "You are not allowed to generate embeddings from this model";
         return Err(Refusal::new(403, "invalid_request_error", message));
@@ -66,8 +65,11 @@ fn dimensions(value: &Value, model: &Model, full: usize) -> Result<usize, Refusa
 
 /// The words or tokens of each input.
 fn inputs(value: &Value) -> Result<Vec<Vec<String>>, Refusal> {
-    let wrong =
-        || bad("'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.");
+    let wrong = || {
+        bad(
+            "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.",
+        )
+    };
     let inputs: Option<Vec<Vec<String>>> = match value {
         Value::String(_) => Some(vec![words_of(value).ok_or_else(wrong)?]),
         Value::Array(items) if items.first().is_some_and(Value::is_number) => {

@@ -26,7 +26,11 @@ fn nearness(one: &[f64], other: &[f64]) -> f64 {
 #[tokio::test]
 async fn similar_texts_have_near_vectors() {
     let test = TestSandbox::start().await;
-    let texts = json!(["a red kite over the sea", "the red kite, over a sea", "quarterly results of mining companies"]);
+    let texts = json!([
+        "a red kite over the sea",
+        "the red kite, over a sea",
+        "quarterly results of mining companies"
+    ]);
     let reply = ask(&test, json!({ "input": texts })).await;
     let body = reply.json();
     assert_eq!((&body["object"], &body["model"]), (&json!("list"), &json!("embed-sim")));
@@ -49,10 +53,14 @@ async fn lengths_encodings_and_tokens() {
     let floats = vector(&short, 0);
     assert_eq!(floats.len(), 8);
     let text = ask(&test, json!({ "dimensions": 8, "encoding_format": "base64" })).await;
-    let bytes = STANDARD.decode(text.json()["data"][0]["embedding"].as_str().expect("a text")).expect("base64");
-    let decoded: Vec<f64> = bytes.as_chunks::<4>().0.iter().map(|part| f32::from_le_bytes(*part).into()).collect();
+    let bytes =
+        STANDARD.decode(text.json()["data"][0]["embedding"].as_str().expect("a text")).expect("base64");
+    let decoded: Vec<f64> =
+        bytes.as_chunks::<4>().0.iter().map(|part| f32::from_le_bytes(*part).into()).collect();
     assert_eq!(decoded, floats);
-    for (input, vectors, tokens) in [(json!([1, 2, 3]), 1, 3), (json!([[1, 2], [3]]), 2, 3), (json!(" "), 1, 1)] {
+    for (input, vectors, tokens) in
+        [(json!([1, 2, 3]), 1, 3), (json!([[1, 2], [3]]), 2, 3), (json!(" "), 1, 1)]
+    {
         let reply = ask(&test, json!({ "input": input, "dimensions": 8 })).await.json();
         assert_eq!(reply["data"].as_array().map(Vec::len), Some(vectors), "{reply}");
         assert_eq!(reply["usage"]["prompt_tokens"], json!(tokens));
@@ -77,12 +85,24 @@ async fn refusals_have_the_words_of_the_real_one() {
         (json!({ "input": [1, "a"] }), 400, invalid),
         (json!({ "input": {} }), 400, invalid),
         (json!({ "input": vec!["a"; 2049] }), 400, "Invalid 'input': array too long."),
-        (json!({ "input": long }), 400, "This model's maximum context length is 8192 tokens, however you requested 8193 tokens"),
+        (
+            json!({ "input": long }),
+            400,
+            "This model's maximum context length is 8192 tokens, however you requested 8193 tokens",
+        ),
         (json!({ "input": many }), 400, "Requested 304000 tokens, max 300000 tokens per request"),
         (json!({ "dimensions": 1537 }), 400, "Invalid value for 'dimensions' = 1537."),
         (json!({ "dimensions": 0 }), 400, "Invalid 'dimensions': integer below minimum value."),
-        (json!({ "model": "embed-sim-old", "dimensions": 8 }), 400, "This model does not support specifying dimensions."),
-        (json!({ "encoding_format": "hex" }), 400, "Invalid value: 'hex'. Supported values are: 'float' and 'base64'."),
+        (
+            json!({ "model": "embed-sim-old", "dimensions": 8 }),
+            400,
+            "This model does not support specifying dimensions.",
+        ),
+        (
+            json!({ "encoding_format": "hex" }),
+            400,
+            "Invalid value: 'hex'. Supported values are: 'float' and 'base64'.",
+        ),
         (json!({ "kite": 1 }), 400, "Unknown parameter: 'kite'."),
     ] {
         let reply = ask(&test, fields.clone()).await;
