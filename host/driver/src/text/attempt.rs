@@ -30,6 +30,8 @@ pub(super) struct TextRun {
     pub(super) model: Arc<TextModel>,
     /// The configuration of the request; `model` is one of its models.
     pub(super) tables: Arc<Tables>,
+    /// A response is made, which says when it was completed.
+    pub(super) is_response: bool,
 }
 
 /// What an account answered.

@@ -19,7 +19,7 @@ use crate::submit::submission::{fault_error, may_use, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
-use crate::text::history::Kept;
+use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
@@ -72,7 +72,9 @@ impl DriverState {
         let (version, prepared) = self.prepare(&version, &cx, text_request).await?;
         let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
         let streaming = prepared.streaming;
-        let run = TextRun { version, cx, prepared, blobs: RequestBlobs(cut.blobs), model, tables };
+        let is_response = request.surface == RESPONSES;
+        let blobs = RequestBlobs(cut.blobs);
+        let run = TextRun { version, cx, prepared, blobs, model, tables, is_response };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = async move {
             if streaming {
@@ -92,7 +94,11 @@ impl DriverState {
         kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
         match self.serve(&run).await.and_then(ProviderAnswer::into_whole) {
-            Ok(answered) => {
+            Ok(mut answered) => {
+                if run.is_response {
+                    let response = with_completed_at(String::from(&*answered.body), self.now());
+                    answered.body = response.into();
+                }
                 let guess = held.bill.guess(answered.output_bytes.into());
                 self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
                 if let Some(kept) = kept {
