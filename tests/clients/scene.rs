@@ -176,6 +176,9 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
         setup = model(setup, id, "openai-plain", "chat", id, rules);
     }
     setup = setup.with_model("embed-sim", "openai-plain", "chat", "embed-sim", "kind = \"embedding\"\n");
+    // The names that recipes have, which are those of sandbox mode.
+    setup = model(setup, "sim-chat", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
+    setup = setup.with_model("sim-embed", "openai-plain", "chat", "embed-sim", "kind = \"embedding\"\n");
     // Models whose operator knows their limit: agents ask for more than small models write.
     setup = model(setup, "gpt-agent", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
     let rules = "max_output = 8192, max_tokens_field = \"max_tokens\"";
