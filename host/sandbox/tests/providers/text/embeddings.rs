@@ -14,12 +14,12 @@ async fn ask(test: &TestSandbox, fields: Value) -> Response {
     test.post(WIRE, "/v1/embeddings", &[BEARER, JSON], body.to_string()).await
 }
 
-fn vector(reply: &Response, at: usize) -> Vec<f64> {
+fn vector(reply: &Response, at: usize) -> Vec<f32> {
     let embedding = reply.json()["data"][at]["embedding"].clone();
     serde_json::from_value(embedding).unwrap_or_else(|error| panic!("{error}: {}", reply.text()))
 }
 
-fn nearness(one: &[f64], other: &[f64]) -> f64 {
+fn nearness(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
@@ -35,7 +35,7 @@ async fn similar_texts_have_near_vectors() {
     let body = reply.json();
     assert_eq!((&body["object"], &body["model"]), (&json!("list"), &json!("embed-sim")));
     assert_eq!(body["usage"], json!({ "prompt_tokens": 17, "total_tokens": 17 }));
-    let vectors: Vec<Vec<f64>> = (0..3).map(|at| vector(&reply, at)).collect();
+    let vectors: Vec<Vec<f32>> = (0..3).map(|at| vector(&reply, at)).collect();
     for (at, vector) in vectors.iter().enumerate() {
         assert_eq!(body["data"][at]["index"], json!(at));
         assert_eq!((vector.len(), &body["data"][at]["object"]), (1536, &json!("embedding")));
@@ -55,8 +55,7 @@ async fn lengths_encodings_and_tokens() {
     let text = ask(&test, json!({ "dimensions": 8, "encoding_format": "base64" })).await;
     let bytes =
         STANDARD.decode(text.json()["data"][0]["embedding"].as_str().expect("a text")).expect("base64");
-    let decoded: Vec<f64> =
-        bytes.as_chunks::<4>().0.iter().map(|part| f32::from_le_bytes(*part).into()).collect();
+    let decoded: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|part| f32::from_le_bytes(*part)).collect();
     assert_eq!(decoded, floats);
     for (input, vectors, tokens) in
         [(json!([1, 2, 3]), 1, 3), (json!([[1, 2], [3]]), 2, 3), (json!(" "), 1, 1)]
