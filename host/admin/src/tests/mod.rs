@@ -3,6 +3,7 @@
 
 mod api;
 mod endpoint_file;
+mod http;
 mod limits;
 mod listener;
 mod service;
@@ -31,7 +32,7 @@ fn service() -> (AdminService, TempDir) {
         configuration: Arc::new(Fixed(folder.path().to_owned())),
         pepper: Pepper::new([7; 32]),
         clock: TestClock::skipping_pauses_at(1_000),
-        seed: Arc::new(TestSeed::constant(3)),
+        seed: Arc::new(TestSeed::default()),
     };
     (service, folder)
 }

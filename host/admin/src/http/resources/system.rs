@@ -1,0 +1,80 @@
+//! `/config` and `/doctor`: the configuration in effect, its reload, and the examination of the ledger.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::api::configuration::ReloadView;
+use crate::http::call::{Call, Outcome};
+use crate::http::reply::Reply;
+use crate::http::route::Route;
+use gatehouse_tasks::FieldChange;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::post(
+            "/config/reload",
+            "reloadConfig",
+            "Reads the configuration again, or changes nothing.",
+            reload,
+        )
+        .returns::<Reloaded>(),
+        Route::get(
+            "/doctor",
+            "runDoctor",
+            "Sums up the ledger again and checks every hold and index.",
+            doctor,
+        )
+        .returns::<DoctorReport>(),
+    ]
+}
+
+/// What a reload changed; values are never shown.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reloaded {
+    /// Keys with another value, now in effect.
+    changed: Vec<String>,
+    /// Accounts of providers that are new, gone, or have another secret.
+    accounts: Vec<String>,
+    /// Keys with another value that need a restart.
+    needs_restart: Vec<String>,
+    /// What active plugins lack from now on.
+    warnings: Vec<String>,
+}
+
+/// The doctor's report.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DoctorReport {
+    /// Whether nothing is wrong.
+    sound: bool,
+    /// Violated invariants, a sentence each.
+    findings: Vec<String>,
+    /// Rows checked, by kind.
+    counts: BTreeMap<String, u64>,
+    /// Difference between the ledger and the balances.
+    imbalance_micro: i64,
+}
+
+async fn reload(call: Call) -> Outcome {
+    let ReloadView { changed, accounts, needs_restart, warnings } =
+        call.service.reload_configuration().await?;
+    let changes = changed.iter().chain(&accounts).map(|field| FieldChange {
+        field: field.clone(),
+        before: None,
+        after: Some(Value::from("changed").to_string()),
+    });
+    call.describe("config", changes.collect());
+    Ok(Reply::json(&Reloaded { changed, accounts, needs_restart, warnings }))
+}
+
+async fn doctor(call: Call) -> Outcome {
+    let report = call.service.examination().await?;
+    Ok(Reply::json(&DoctorReport {
+        sound: report.is_clean(),
+        findings: report.findings,
+        counts: report.counts,
+        imbalance_micro: report.imbalance.0,
+    }))
+}
