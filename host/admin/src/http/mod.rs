@@ -7,6 +7,7 @@
 pub(crate) mod access;
 pub(crate) mod audit;
 pub(crate) mod call;
+pub(crate) mod csv;
 pub(crate) mod error;
 pub(crate) mod openapi;
 pub(crate) mod reply;

@@ -38,7 +38,6 @@ impl Reply {
     }
 
     /// 204 without a body.
-    #[expect(dead_code, reason = "for resources that can be removed")]
     pub(crate) fn empty() -> Self {
         Self(Response::builder().status(StatusCode::NO_CONTENT).body(whole("")).expect("a plain response"))
     }

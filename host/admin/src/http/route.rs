@@ -53,8 +53,8 @@ pub(crate) struct Answers {
     pub(crate) schema: Option<SchemaOf>,
     /// Whether it carries an `ETag`.
     pub(crate) tagged: bool,
-    /// Another content type that it may have.
-    pub(crate) also: Option<&'static str>,
+    /// The content type, where it is text and no JSON.
+    pub(crate) text: Option<&'static str>,
 }
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -81,7 +81,7 @@ impl Route {
             role,
             query: Vec::new(),
             takes: Takes::Nothing,
-            answers: Answers { status: 200, schema: None, tagged: false, also: None },
+            answers: Answers { status: 200, schema: None, tagged: false, text: None },
             idempotent: false,
             conditional: false,
             handler: Arc::new(move |call| Box::pin(handler(call))),
@@ -174,9 +174,9 @@ impl Route {
         self
     }
 
-    /// Its answer may have this content type instead of JSON.
-    pub(crate) fn or_as(mut self, content_type: &'static str) -> Self {
-        self.answers.also = Some(content_type);
+    /// Its answer is text of this type.
+    pub(crate) fn returns_text(mut self, content_type: &'static str) -> Self {
+        self.answers.text = Some(content_type);
         self
     }
 

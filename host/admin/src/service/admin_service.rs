@@ -8,7 +8,7 @@ use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Applied, Command, Rejection};
 
-use crate::api::configuration::ReloadView;
+use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
@@ -94,6 +94,15 @@ impl AdminService {
 
     async fn reload(&self) -> Result<OperationResult, OperationError> {
         self.reload_configuration().await.map(OperationResult::Reloaded)
+    }
+
+    /// The configuration, secrets by their origin alone.
+    ///
+    /// # Errors
+    /// Every error found, with line and remedy.
+    pub async fn effective_configuration(&self) -> Result<EffectiveView, OperationError> {
+        let configuration = Arc::clone(&self.configuration);
+        on_blocking_thread(move || configuration.effective()).await?
     }
 
     /// Reads the configuration again and switches to it, or changes nothing.

@@ -25,6 +25,14 @@ impl AdminService {
         Ok(examination(report))
     }
 
+    /// How many lines of the audit record lie in the range of time of `query`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn audit_span(&self, query: AuditQuery) -> Result<u64, OperationError> {
+        self.store.audit_span(query).await.map_err(store_failed)
+    }
+
     /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
     ///
     /// # Errors

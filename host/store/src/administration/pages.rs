@@ -3,11 +3,11 @@
 //! Each reads a bounded number of rows from where the page before ended, whatever the filter leaves of them: a page may be
 //! shorter than its limit although more rows follow, and `next` says so. Reads on a blocking thread. Never writes.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
 use gatehouse_tasks::{AuditRecord, JournalEntry};
-use redb::ReadTransaction;
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
 use crate::error::StoreError;
 use crate::layout;
@@ -152,9 +152,11 @@ impl Store {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::AUDIT)?;
+            let span = span(&table, &query)?;
+            let end = before.map_or(span.end, |before| before.min(span.end));
             let mut page = RowPage { rows: Vec::new(), next: None };
             let mut last = None;
-            for (read, row) in table.range(..before.unwrap_or(u64::MAX))?.rev().enumerate() {
+            for (read, row) in table.range(span.start..end.max(span.start))?.rev().enumerate() {
                 if page.rows.len() == limit || read == MAX_ROWS_READ {
                     page.next = last;
                     break;
@@ -163,15 +165,24 @@ impl Store {
                 let number = row.0.value();
                 let record: AuditRecord = decode("audit", row.1.value())?;
                 last = Some(number);
-                if query.from.is_some_and(|from| record.at < from) {
-                    // Lines are written in the order of time.
-                    break;
-                }
                 if query.takes(&record) {
                     page.rows.push((number, record));
                 }
             }
             Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// How many lines of the audit record lie in the range of time of `query`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn audit_span(&self, query: AuditQuery) -> Result<u64, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let span = span(&txn.open_table(layout::AUDIT)?, &query)?;
+            Ok(span.end.saturating_sub(span.start))
         };
         self.off_worker(move || store.read(read)).await
     }
@@ -183,6 +194,27 @@ impl Store {
     pub fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
         self.read(|txn| find("ledger", &txn.open_table(layout::LEDGER)?, number))
     }
+}
+
+/// The numbers of the lines in the range of time of a query. Lines are numbered without gaps, in the order of time, so their
+/// ends are found by halving.
+fn span(table: &ReadOnlyTable<u64, layout::Row>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
+    let first = table.first()?.map_or(0, |(number, _)| number.value());
+    let end = table.last()?.map_or(first, |(number, _)| number.value().saturating_add(1));
+    let at_least = |moment: UnixMs| -> Result<u64, StoreError> {
+        let (mut low, mut high) = (first, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let record: Option<AuditRecord> = find("audit", table, middle)?;
+            if record.is_some_and(|record| record.at < moment) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    };
+    Ok(query.from.map_or(Ok(first), at_least)?..query.before.map_or(Ok(end), at_least)?)
 }
 
 impl KeyQuery {
@@ -201,7 +233,6 @@ impl AuditQuery {
             object.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.task.is_none_or(|task| record.task == Some(task))
-            && self.before.is_none_or(|before| record.at < before)
             && (self.operations.is_empty()
                 || request.is_some_and(|request| self.operations.contains(&request.operation)))
             && self

@@ -80,13 +80,13 @@ fn body(takes: Takes, generators: &mut Generators) -> Option<Value> {
 }
 
 fn responses(route: &Route, generators: &mut Generators) -> Value {
-    let Answers { status, schema, tagged, also } = route.answers;
+    let Answers { status, schema, tagged, text } = route.answers;
     let mut good = json!({"description": "Done."});
     if let Some(schema) = schema {
         good["content"] = json!({"application/json": {"schema": schema(&mut generators.answers)}});
     }
-    if let Some(also) = also {
-        good["content"][also] = json!({"schema": {"type": "string"}});
+    if let Some(kind) = text {
+        good["content"] = json!({kind: {"schema": {"type": "string"}}});
     }
     if tagged {
         good["headers"] =

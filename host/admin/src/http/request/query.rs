@@ -26,7 +26,6 @@ pub(crate) struct Parameter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
     Text,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for options of uploads"))]
     Flag,
     Moment,
     Limit,
@@ -101,7 +100,6 @@ impl Query {
     }
 
     /// Whether a flag is true.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for options of uploads"))]
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.one(name) == Some("true")
     }

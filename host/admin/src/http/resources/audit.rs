@@ -1,6 +1,8 @@
 //! `/audit`: the audit record, append-only. Decisions that the gateway took without all facts, and every request of an
 //! operator that was not safe.
 
+use std::sync::Arc;
+
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{AuditRecord, AuditedRequest, FieldChange};
 use schemars::JsonSchema;
@@ -8,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::http::call::{Call, Outcome};
+use crate::http::csv;
 use crate::http::error::{ApiError, Kind};
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
@@ -28,6 +31,9 @@ pub(super) fn routes() -> Vec<Route> {
             .query(&FILTERS)
             .paged()
             .returns::<List<AuditLine>>(),
+        Route::get("/audit.csv", "exportAudit", "The audit record as CSV, newest first.", export)
+            .query(&FILTERS)
+            .returns_text(csv::CONTENT_TYPE),
     ]
 }
 
@@ -119,6 +125,54 @@ async fn list(call: Call) -> Outcome {
     let page = call.service.audit_page(query, before.transpose()?, limit).await?;
     let lines: Vec<AuditLine> = page.rows.into_iter().map(AuditLine::from).collect();
     Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
+}
+
+/// Rows of one page of the export.
+const EXPORT_ROWS: usize = 500;
+
+async fn export(call: Call) -> Outcome {
+    let query = query(&call)?;
+    csv::check_rows(call.service.audit_span(query.clone()).await?)?;
+    let header = [
+        "number",
+        "at",
+        "task",
+        "who",
+        "role",
+        "address",
+        "operation",
+        "object",
+        "status",
+        "text",
+        "changes",
+    ];
+    let service = call.service;
+    Ok(csv::reply(&header, move |before| {
+        let (service, query) = (Arc::clone(&service), query.clone());
+        async move {
+            let page = service.audit_page(query, before, EXPORT_ROWS).await?;
+            Ok((page.rows.into_iter().map(cells).collect(), page.next))
+        }
+    }))
+}
+
+fn cells((number, record): (u64, AuditRecord)) -> Vec<String> {
+    let AuditRecord { at, task, text, request } = record;
+    let mut cells =
+        vec![number.to_string(), at.to_string(), task.map(|task| task.to_string()).unwrap_or_default()];
+    match request {
+        Some(request) => {
+            let changes: Vec<_> = request.changes.into_iter().map(ChangedField::from).collect();
+            let changes = serde_json::to_string(&changes).unwrap_or_default();
+            cells.extend([request.who, request.role, request.address, request.operation, request.object]);
+            cells.extend([request.status.to_string(), text, changes]);
+        }
+        None => {
+            cells.extend(std::iter::repeat_n(String::new(), 6));
+            cells.extend([text, String::new()]);
+        }
+    }
+    cells
 }
 
 fn query(call: &Call) -> Result<AuditQuery, ApiError> {

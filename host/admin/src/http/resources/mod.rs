@@ -4,11 +4,15 @@
 mod audit;
 mod customers;
 mod keys;
+mod plugins;
 mod system;
 
 use super::route::Route;
 
 /// Every route but the document's own.
 pub(crate) fn routes() -> Vec<Route> {
-    [customers::routes(), keys::routes(), audit::routes(), system::routes()].into_iter().flatten().collect()
+    [customers::routes(), keys::routes(), plugins::routes(), audit::routes(), system::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

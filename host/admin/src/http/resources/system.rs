@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::api::configuration::ReloadView;
+use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::http::call::{Call, Outcome};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
-use gatehouse_tasks::FieldChange;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
+        Route::get("/config", "getConfig", "Shows the configuration, never a secret.", config)
+            .returns::<ConfigView>(),
         Route::post(
             "/config/reload",
             "reloadConfig",
@@ -29,6 +31,16 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .returns::<DoctorReport>(),
     ]
+}
+
+/// The configuration.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Config")]
+struct ConfigView {
+    /// Every key with its value, tables as objects. A secret is told as `(secret) from ...` or `not set`.
+    values: Map<String, Value>,
+    /// Keys whose value here is not in effect before a restart.
+    needs_restart: Vec<String>,
 }
 
 /// What a reload changed; values are never shown.
@@ -55,6 +67,11 @@ struct DoctorReport {
     counts: BTreeMap<String, u64>,
     /// Difference between the ledger and the balances.
     imbalance_micro: i64,
+}
+
+async fn config(call: Call) -> Outcome {
+    let EffectiveView { values, needs_restart } = call.service.effective_configuration().await?;
+    Ok(Reply::json(&ConfigView { values, needs_restart }))
 }
 
 async fn reload(call: Call) -> Outcome {

@@ -82,6 +82,31 @@ async fn refused_requests_leave_a_line_too() {
 }
 
 #[tokio::test]
+async fn the_record_is_exported_whole() {
+    let api = Api::start().await;
+    for number in 0..3 {
+        api.customer(&format!("c{number}"), 0).await;
+    }
+    let memo = json!({"amount_micro": 1, "memo": "=HYPERLINK(\"x\"), \"quoted\""});
+    assert_eq!(api.post("/customers/c0/deposits", "k", &memo).await.status, 201);
+    let bearer = [("authorization", api.viewer.as_str())];
+    let answer = api.send("GET", "/audit.csv?object=customers", &bearer, "").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "text/csv; charset=utf-8"));
+    let text = answer.text();
+    let rows: Vec<&str> = text.split_terminator("\r\n").collect();
+    assert_eq!(rows.len(), 1 + 4, "{text}");
+    assert!(rows[0].starts_with("number,at,task,who,"), "{text}");
+    assert!(
+        rows[1].starts_with(
+            "3,1970-01-01T00:00:01.000Z,,operator token,operator,127.0.0.1,deposit,customers/c0,201,"
+        ),
+        "{text}"
+    );
+    let none = api.send("GET", "/audit.csv?created_after=2026-01-01T00:00:00Z", &bearer, "").await;
+    assert_eq!(none.text().lines().count(), 1);
+}
+
+#[tokio::test]
 async fn the_record_is_read_in_pages() {
     let api = Api::start().await;
     for number in 0..5 {
