@@ -67,9 +67,10 @@ impl Router {
         routes: Vec<Route>,
         authenticators: Vec<Arc<dyn Authenticator>>,
         service: Arc<AdminService>,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         let routes = openapi::with_document(routes);
-        let (clock, seed) = (service.clock.clone(), service.seed.clone());
+        let seed = Arc::clone(&service.seed);
         Self { routes, authenticators, attempts: FailedAttempts::default(), service, clock, seed }
     }
 

@@ -72,7 +72,12 @@ impl Handler {
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
         let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone())];
-        let router = Arc::new(Router::new(resources::routes(), authenticators, Arc::clone(&service)));
+        let router = Arc::new(Router::new(
+            resources::routes(),
+            authenticators,
+            Arc::clone(&service),
+            Arc::clone(&clock),
+        ));
         Self { tokens, service, router, probes, hosts: HostCheck::new(config), operations, clock, shutdown }
     }
 

@@ -21,6 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Reads the whole body.
 pub(crate) async fn read(body: &mut Incoming, most: usize, clock: &dyn Clock) -> Result<Bytes, ApiError> {
     let read = tokio::select! {
+        biased;
         read = Limited::new(body, most).collect() => read,
         () = clock.pause(TIMEOUT) => {
             return Err(ApiError::new(Kind::RequestTimeout, "the body did not arrive in time"));
@@ -52,7 +53,7 @@ pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
         let path = error.path().to_string();
         let problem = error.into_inner();
         match path.as_str() {
-            "." => ApiError::new(Kind::Invalid, format!("the body: {problem}")),
+            "." | "?" => ApiError::new(Kind::Invalid, format!("the body: {problem}")),
             path => ApiError::field(path, format!("{path}: {problem}")),
         }
     })?;
