@@ -134,7 +134,6 @@ impl ApiError {
     }
 
     /// The object was changed meanwhile: what it is now, and its `ETag`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for edits of keys, which come with their rules"))]
     pub(crate) fn stale(current: Value, etag: &str) -> Self {
         let message = "If-Match: the object was changed meanwhile; `current` is what it is now";
         let mut error = Self::new(Kind::Stale, message).with_param("If-Match").with_header(ETAG, etag);

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use gatehouse_model::Digest;
 use http::header::CACHE_CONTROL;
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::operation::{error_responses, operation};
+use super::generators::Generators;
+use super::operation::{error_responses, operation, tag};
 use crate::http::call::Call;
 use crate::http::reply::{Reply, whole};
 use crate::http::request::precondition::is_known;
@@ -51,36 +51,6 @@ struct ErrorBody {
     param: Option<String>,
     /// The id of the request, also in the header `x-request-id`.
     request_id: String,
-}
-
-/// The schemas of what goes in and of what comes out.
-pub(super) struct Generators {
-    pub(super) requests: SchemaGenerator,
-    pub(super) answers: SchemaGenerator,
-}
-
-impl Generators {
-    fn new() -> Self {
-        let settings = || {
-            SchemaSettings::draft2020_12().with(|settings| {
-                settings.definitions_path = "/components/schemas".into();
-                settings.meta_schema = None;
-            })
-        };
-        Self {
-            requests: settings().for_deserialize().into_generator(),
-            answers: settings().for_serialize().into_generator(),
-        }
-    }
-
-    fn schemas(mut self) -> Map<String, Value> {
-        let mut schemas: Map<String, Value> = self.answers.take_definitions(true).into_iter().collect();
-        // A type that is used both ways keeps its answer's form: it has the same fields.
-        for (name, schema) in self.requests.take_definitions(true) {
-            schemas.entry(name).or_insert(schema);
-        }
-        schemas
-    }
 }
 
 /// The document's bytes and their tag.
@@ -158,9 +128,4 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
             "schemas": generators.schemas(),
         },
     })
-}
-
-/// The first segment of a path: the resource.
-pub(super) fn tag(path: &str) -> String {
-    path.split('/').nth(1).unwrap_or_default().to_owned()
 }

@@ -2,6 +2,7 @@
 //! say what the other does not.
 
 mod document;
+mod generators;
 mod operation;
 
 pub(crate) use document::with_document;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::document::{Generators, tag};
+use super::generators::Generators;
 use crate::http::error::error_table;
 use crate::http::request::query::{Form, Parameter};
 use crate::http::route::{Answers, Route, Takes};
@@ -144,6 +144,11 @@ pub(super) fn error_responses(schema: &Schema) -> Map<String, Value> {
         (format!("Error{status}"), answer)
     };
     meanings.into_iter().map(answer).collect()
+}
+
+/// The first segment of a path: the resource.
+pub(super) fn tag(path: &str) -> String {
+    path.split('/').nth(1).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

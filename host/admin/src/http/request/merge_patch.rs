@@ -32,7 +32,6 @@ pub(crate) fn patched(current: &impl Serialize, patch: Value) -> Result<Value, A
     Ok(value)
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "for edits of keys, which come with their rules"))]
 fn merge(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *target = patch;
