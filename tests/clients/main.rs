@@ -8,6 +8,7 @@
 
 mod claude_code;
 mod kit;
+mod openapi;
 mod recipes;
 mod rows;
 mod scene;
