@@ -192,6 +192,13 @@ fn texts() -> Value {
             "type": "object", "required": ["code", "data"],
             "properties": {"code": {"const": 200}, "data": {"$ref": "#/components/schemas/ChatCompletion"}},
         },
+        "EmbeddingList": {
+            "type": "object", "required": ["object", "data", "model", "usage"],
+            "properties": {
+                "object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object"}},
+                "model": {"type": "string"}, "usage": {"type": "object"},
+            },
+        },
         "Message": {
             "type": "object", "required": ["id", "type", "role", "content", "usage"],
             "properties": {

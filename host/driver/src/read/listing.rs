@@ -7,6 +7,7 @@ use crate::api::{FamilyListing, SurfaceListing};
 use crate::config::tables::Tables;
 use crate::driver::Driver;
 use crate::submit::submission::may_use;
+use crate::text::models::ModelKind;
 
 impl Driver {
     /// Every loaded family with the models that the key may use; without a key with all of them. A family without any
@@ -33,11 +34,12 @@ fn listing(version: &Version, tables: &Tables, key: Option<&Key>) -> FamilyListi
 fn surface(about: &About, own: &SurfaceInfo, tables: &Tables, key: Option<&Key>) -> Option<SurfaceListing> {
     let allowed = |name: &str, id: &str| key.is_none_or(|key| may_use(key, name, id));
     let mut models: Vec<String> = if about.offers.text {
-        // Text models are the operator's, and every one of them is on every text surface.
+        // Text models are the operator's, and every one of them is on every surface of its kind.
+        let wanted = ModelKind::of_surface(&own.name);
         tables
             .models
             .names()
-            .filter(|(name, id)| allowed(name, id))
+            .filter(|(name, id)| tables.models.kind(id) == wanted && allowed(name, id))
             .map(|(name, _)| name.to_owned())
             .collect()
     } else {

@@ -131,6 +131,9 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::DeleteResponse => {
             plain("Text", "Delete a response", "", &[], ok("It is deleted.", DELETED))
         }
+        Endpoint::CancelResponse => {
+            plain("Text", "Cancel a response", "Only one made in the background, which none is.", &[], vec![])
+        }
         Endpoint::ListResponseItems => {
             plain("Text", "List the items of a response's request", "", ITEMS, ok("A page.", RESPONSE_ITEMS))
         }
@@ -204,6 +207,7 @@ fn text(surface: &str) -> Words {
     let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) = match surface {
         "messages.create" => ("Answer messages", &[], MESSAGE),
         "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
+        "embeddings.create" => ("Make vectors of texts", &[], EMBEDDINGS),
         _ => ("Answer a conversation", FORMAT, COMPLETION),
     };
     let help = "The answer, or its events with `stream: true`. With `dry_run`: the most it would cost.";
@@ -230,6 +234,7 @@ const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt", "DryRunReceipt"])];
 const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt", "DryRunReceipt"])];
 const MEDIA: &[Content] =
     &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
+const EMBEDDINGS: &[Content] = &[Content::Json(&["EmbeddingList", "DryRunReceipt", "DryRun"])];
 const COMPLETION: &[Content] = &[
     Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRunReceipt", "DryRun"]),
     Content::Events("Chunks of the chat completion (`chat.completion.chunk`), then `[DONE]`.", None),
