@@ -61,7 +61,7 @@ pub(super) fn follow(
         shown: None,
         next: None,
         ended: false,
-        _permit: permit,
+        permit: Some(permit),
     };
     if known == Some(now.revision) {
         events.shown = Some(Shown::of(&now));
@@ -105,7 +105,8 @@ struct Events {
     /// The state to show next.
     next: Option<Task>,
     ended: bool,
-    _permit: Permit<CustomerId>,
+    /// Given back with the last event, before the client can have read it.
+    permit: Option<Permit<CustomerId>>,
 }
 
 /// What of a task a client would see change.
@@ -129,6 +130,9 @@ impl Events {
         while !self.ended {
             if let Some(task) = self.next.take() {
                 self.ended = task.status.is_final();
+                if self.ended {
+                    self.permit = None;
+                }
                 let shown = Shown::of(&task);
                 let Some(name) = name(self.shown.as_ref(), &shown) else { continue };
                 self.shown = Some(shown);
