@@ -16,9 +16,9 @@ mod tests;
 mod token;
 
 pub use api::{
-    AuditNote, Component, DefaultEffect, DefaultView, Examination, FamilyDefaultsFile, KeyView, NewKey,
-    Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView, Revealed, StageVerdict,
-    StageView,
+    AuditNote, Component, DefaultEffect, DefaultView, Examination, FamilyDefaultsFile, KeyPatch, KeyView,
+    LimitsPatch, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView,
+    Revealed, StageVerdict, StageView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;

@@ -3,6 +3,7 @@
 
 mod api;
 mod endpoint_file;
+mod keys;
 mod limits;
 mod listener;
 mod service;

@@ -5,6 +5,7 @@ mod customers;
 mod doctor;
 mod invariants;
 mod joins;
+mod keys;
 mod names;
 mod oracle;
 mod responses;
