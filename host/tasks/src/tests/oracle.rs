@@ -358,9 +358,8 @@ impl Oracle {
     /// Moves what is free into what is held.
     fn take(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> bool {
         let Some(key_state) = self.keys.get(key) else { return false };
-        let balance = self.balances.get_mut(&key_state.customer).unwrap();
         let ended = key_state.revoked || key_state.until.is_some_and(|until| until <= at);
-        if ended || amount < 0 || amount > balance.free {
+        if ended || amount < 0 || amount > self.balances[&key_state.customer].free {
             return false;
         }
         let lineage = self.lineage(key);
