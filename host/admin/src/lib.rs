@@ -17,8 +17,8 @@ mod tests;
 mod token;
 
 pub use api::{
-    AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile,
-    KeyView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView,
+    AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile, KeyPatch,
+    KeyView, LimitsPatch, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView,
     Revealed, StageVerdict, StageView,
 };
 pub use client::{ClientError, perform};

@@ -5,6 +5,8 @@
 use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
 
+use crate::rates::RateLimited;
+
 /// Why a driver could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -79,6 +81,9 @@ pub enum SubmitError {
         /// What the key has left.
         remaining: Credits,
     },
+    /// The key has come as often, or has as much under way, as it may.
+    #[error("{0}")]
+    RateLimited(RateLimited),
     /// The same idempotency key came with another body.
     #[error("this Idempotency-Key was used with a different request")]
     IdempotencyConflict,

@@ -5,6 +5,7 @@ mod bulk_calls;
 mod cancels;
 mod disks;
 mod failures;
+mod rates;
 mod submissions;
 mod support;
 mod text_timeouts;
