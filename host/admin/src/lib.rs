@@ -17,9 +17,9 @@ mod tests;
 mod token;
 
 pub use api::{
-    AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile, KeyPatch,
-    KeyView, LimitsPatch, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView,
-    Revealed, StageVerdict, StageView,
+    AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile,
+    KeyPatch, KeyView, LimitsPatch, NewKey, Operation, OperationError, OperationResult, PluginState,
+    PluginView, ReloadView, Revealed, StageVerdict, StageView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
