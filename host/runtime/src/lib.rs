@@ -13,6 +13,7 @@
 //! the sandbox can wait, so a guest can spend nothing but processor time.
 
 mod abi_v1;
+mod calls;
 mod component_runner;
 mod config;
 mod deploy;

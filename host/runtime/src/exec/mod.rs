@@ -6,6 +6,8 @@
 pub(crate) mod answer_rules;
 pub(crate) mod engine;
 mod fair_queue;
+mod fair_share;
+pub(crate) mod family_queue;
 pub(crate) mod guest;
 pub(crate) mod guest_log;
 pub(crate) mod instance;
