@@ -7,7 +7,7 @@ use super::*;
 use crate::pool::account::NoPermit;
 
 async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
-    let (_place, permit) = upstream.acquire_account("p", None).unwrap();
+    let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
     upstream.call(&permit, call, &Memory::default(), deadline).await.map(|reply| reply.status)
 }
 
@@ -131,7 +131,7 @@ async fn answers_tell_the_account_what_to_do() {
             assert_eq!(outcome(&upstream, &get(path("/")), NEVER).await, Ok(status));
         }
         let expected = then.map(|ms| NoPermit::Until(clock.now().plus(Duration::from_millis(ms))));
-        assert_eq!(upstream.acquire_account("p", None).err(), expected, "{status}");
+        assert_eq!(upstream.acquire_account("p", &acme(), None).err(), expected, "{status}");
     }
 }
 
@@ -144,6 +144,6 @@ async fn five_server_errors_or_outages_open_the_breaker() {
         for _ in 0..5 {
             let _ = outcome(&upstream, &get(path("/")), NEVER).await;
         }
-        assert!(matches!(upstream.acquire_account("p", None), Err(NoPermit::Until(_))), "{base}");
+        assert!(matches!(upstream.acquire_account("p", &acme(), None), Err(NoPermit::Until(_))), "{base}");
     }
 }
