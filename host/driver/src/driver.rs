@@ -74,6 +74,7 @@ impl Driver {
             background: Mutex::default(),
         });
         state.recover().await?;
+        state.count_customers();
         let background = vec![
             tokio::spawn(Arc::clone(&state).run_loop()),
             tokio::spawn(Arc::clone(&state).run_housekeeping()),
@@ -88,7 +89,7 @@ impl Driver {
         state.upstream.switch(providers);
         state.tables.store(Arc::new(tables.over(&state.upstream)));
         // An account may have more permits than before.
-        state.live.unpark_all(state.now());
+        state.live.ask_again(state.now());
     }
 
     /// The providers, for a change of the configuration.

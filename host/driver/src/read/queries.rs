@@ -2,6 +2,7 @@
 //!
 //! Every look-up is by (owner, id). Reads use the store's own snapshots and never wait for the writer.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -12,8 +13,19 @@ use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
 use crate::read::result;
-use crate::state::ShutdownState;
+use crate::state::{DriverState, ShutdownState};
 use crate::submit::submission::may_use;
+
+impl DriverState {
+    /// Where there are several customers, none of them gets every permit of an account. Blocks.
+    pub(crate) fn count_customers(&self) {
+        match self.store.customers() {
+            Ok(customers) if customers.len() > 1 => self.upstream.expect_several_customers(),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "customers were not counted"),
+        }
+    }
+}
 
 impl Driver {
     /// The key of this digest, straight from the store. Callers cache, and drop what they cached
@@ -34,6 +46,10 @@ impl Driver {
     /// Tells caches that a key was made, changed or revoked.
     pub fn keys_changed(&self) {
         self.state.keys_generation.fetch_add(1, Ordering::AcqRel);
+        if !self.state.upstream.has_several_customers() {
+            let state = Arc::clone(&self.state);
+            tokio::task::spawn_blocking(move || state.count_customers());
+        }
     }
 
     /// One of the caller's tasks. Another customer's task is as unknown as one that never existed.
