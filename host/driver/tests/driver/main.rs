@@ -3,6 +3,7 @@
 mod accounts;
 mod bulk_calls;
 mod cancels;
+mod fairness;
 mod submissions;
 mod support;
 mod text_timeouts;

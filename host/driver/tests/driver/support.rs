@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, Driver, Parts, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, Driver, Parts, SubmitError, SubmitRequest};
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
@@ -86,8 +86,13 @@ pub(crate) fn image_provider(sandbox: &Sandbox) -> Value {
 
 /// Adds a customer with credit; gives its key.
 pub(crate) async fn customer(store: &Store, at: UnixMs) -> Arc<Key> {
-    let customer = CustomerId::from("acme");
-    let secret = ApiKey::mint(&TestSeed::counting_from(3));
+    customer_named(store, "acme", 3, at).await
+}
+
+/// The same for another customer; every one has a `seed` of its own.
+pub(crate) async fn customer_named(store: &Store, name: &str, seed: u64, at: UnixMs) -> Arc<Key> {
+    let customer = CustomerId::from(name);
+    let secret = ApiKey::mint(&TestSeed::counting_from(seed << 32));
     let key = Key {
         id: secret.id(),
         customer: customer.clone(),
@@ -131,6 +136,15 @@ impl PuppetTest {
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
         accounts: &[&str],
     ) -> Self {
+        Self::with_limit(script, accounts, 200).await
+    }
+
+    /// The same with so many permits at each account.
+    pub(crate) async fn with_limit(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        accounts: &[&str],
+        concurrency: u32,
+    ) -> Self {
         const NOW: u64 = 1_767_225_600_000;
         let provider = Provider::start(script).await;
         let data = tempfile::tempdir().expect("a folder");
@@ -142,7 +156,7 @@ impl PuppetTest {
             })
             .collect();
         let providers =
-            json!({"trap": {"base_url": provider.url(), "concurrency": 200, "accounts": accounts}});
+            json!({"trap": {"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts}});
         let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
         let process = Process::start(data.path(), providers, config, clock.clone()).await;
         process.plugins.install(puppet()).expect("the plugin");
@@ -152,15 +166,20 @@ impl PuppetTest {
 
     /// Submits a task that takes these steps.
     pub(crate) async fn run(&self, steps: &Value) -> TaskId {
+        self.try_run(&self.key, steps).await.expect("a receipt")
+    }
+
+    /// The same in the name of that key.
+    pub(crate) async fn try_run(&self, key: &Arc<Key>, steps: &Value) -> Result<TaskId, SubmitError> {
         let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
         let request = SubmitRequest {
-            key: Arc::clone(&self.key),
+            key: Arc::clone(key),
             surface: "images.generate",
             parent: None,
             body: CheckedBody::parse(body, None).expect("an object"),
             idempotency: None,
         };
-        self.process.driver.submit(request).await.expect("a receipt").task
+        self.process.driver.submit(request).await.map(|receipt| receipt.task)
     }
 
     pub(crate) async fn end_of(&self, task: TaskId) -> Task {
