@@ -171,6 +171,36 @@ fn an_inpaint_and_its_modal_have_one_id_and_one_charge() {
     });
 }
 
+/// Requests at once: the task takes one, and only that one is held and charged.
+#[test]
+fn of_many_modals_one_is_accepted_and_charged() {
+    run(async {
+        let scene = Scene::start().await;
+        let up = scene.single("a red kite --v 7", 2).await;
+        let spent = async || scene.gateway.account_without_holds("acme").await["spent"].as_u64();
+        for area in [None, Some(uri(512, 512, [255, 255, 255]))] {
+            let before = spent().await;
+            let waiting = scene.waiting(&up).await;
+            let modal = json!({"task_id": waiting, "prompt": "a blue door", "mask_url": area});
+            let answers = futures_util::future::join_all((0..8).map(|_| scene.post("modal", &modal))).await;
+            let accepted = answers.iter().filter(|answer| answer.status == 200).count();
+            let told: Vec<String> =
+                answers.iter().map(|answer| format!("{} {}", answer.status, answer.text())).collect();
+            assert_eq!(accepted, 1, "{told:#?}");
+            for answer in answers.iter().filter(|answer| answer.status != 200) {
+                assert_eq!(answer.status, 400, "{told:#?}");
+                let message = answer.json()["error"]["message"].to_string();
+                assert!(message.contains("expected an inpaint task that waits in MODAL"), "{message}");
+            }
+            let task = scene.caller.end_of(&waiting).await;
+            assert_eq!((&task["status"], &task["cost"]), (&json!("completed"), &json!(4)), "{task}");
+            assert_eq!(spent().await, before.map(|before| before + 4_000_000));
+            assert_eq!(scene.latest().modals, 1);
+        }
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
 #[test]
 fn a_modal_that_cannot_be_paid_leaves_the_task_waiting() {
     run(async {

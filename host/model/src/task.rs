@@ -162,7 +162,7 @@ pub struct Task {
     pub progress: u8,
     /// When it was accepted.
     pub created: UnixMs,
-    /// When the host fails it by itself.
+    /// When the host fails it by itself; later with each request that joins it.
     pub deadline: UnixMs,
     /// When it ended.
     pub finished: Option<UnixMs>,

@@ -1,5 +1,4 @@
-//! The plugin service: open, deploy, find versions. The face of this crate for `driver` and `gateway`; calls are in `calls`
-//! and `text_service`.
+//! The plugin service: open, deploy, find versions. The face of this crate for `driver` and `gateway`; calls are in `calls`.
 
 use std::sync::Arc;
 

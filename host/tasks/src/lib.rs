@@ -17,7 +17,7 @@ pub use apply::apply;
 pub use commands::change::{Change, Ending, ResultRecord};
 pub use commands::command::{Applied, Command};
 pub use commands::rejection::Rejection;
-pub use commands::request::{Idempotency, JoinRequest};
+pub use commands::request::{Idempotency, JoinRequest, JudgedTask};
 pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};

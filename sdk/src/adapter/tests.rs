@@ -191,7 +191,7 @@ impl Jobs for Heir {
         let name = request.owned("asset://1").ok_or_else(|| Refusal::NotFound("no name".into()))?;
         let kept = json!({"task": parent.task, "model": parent.model, "family": parent.family,
             "status": parent.status, "public": parent.public, "private": parent.private,
-            "media": parent.media, "affinity": parent.affinity, "name": name.private, "blobs": request.blobs});
+            "media": parent.media, "affinity": parent.affinity, "joining": parent.joining, "name": name.private, "blobs": request.blobs});
         Ok(Accepted::new("heir", Charge::keys(["heir"]), kept).brief("long"))
     }
 
@@ -241,6 +241,7 @@ fn converts_parents_facts_and_outcomes() {
             private: String::new(),
             media: vec![],
             affinity: Some("acct".into()),
+            joining: vec![b"waits".to_vec()],
         }],
         owned: vec![parents::Owned { name: "asset://1".into(), private: "7".into(), affinity: None }],
         blobs: vec![facts],
@@ -250,7 +251,7 @@ fn converts_parents_facts_and_outcomes() {
     let blob = json!({"kind": "Video", "mime": "video/mp4", "bytes": 9, "width": 1, "height": 2,
         "milliseconds": 3, "fps_milli": 4, "has_audio": true, "has_alpha": null, "blob": "blob:1"});
     let expected = json!({"task": "task_1", "model": "m", "family": "f", "status": "Processing",
-        "public": {"a": 1}, "private": {}, "media": [], "affinity": "acct", "name": 7, "blobs": [blob]});
+        "public": {"a": 1}, "private": {}, "media": [], "affinity": "acct", "joining": [b"waits"], "name": 7, "blobs": [blob]});
     assert_eq!((kept, accepted.brief.as_slice()), (expected, b"long".as_slice()));
 
     let lost = Event::Lost(("https://e.com/a".into(), "gone".into()));

@@ -56,7 +56,7 @@ pub struct Context {
     pub task: Option<String>,
     /// When the task was accepted; `now` while a request is checked.
     pub accepted_at: UnixMs,
-    /// When the host fails the task by itself ("Task timeout").
+    /// When the host fails the task by itself ("Task timeout"); later with each request that joins it.
     pub deadline: UnixMs,
     /// Opaque and stable for one customer; never a key or a customer id. Empty in self-tests.
     pub customer: String,

@@ -150,7 +150,7 @@ impl Surface {
         self
     }
 
-    /// A request joins its living parent instead of making a task.
+    /// A request joins its living parent instead of making a task. The parent's time limit starts anew.
     #[must_use]
     pub fn joins(mut self) -> Self {
         self.joins = true;

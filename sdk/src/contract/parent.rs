@@ -31,6 +31,9 @@ pub struct Parent {
     pub media: Vec<Facts>,
     /// The account that made it.
     pub affinity: Option<Affinity>,
+    /// Briefs of the requests that joined it and that [`advance`](crate::Jobs::advance) has not answered yet, oldest
+    /// first. Judge what joins next as if they were done: a task that takes one request takes no second.
+    pub joining: Vec<Vec<u8>>,
 }
 
 impl Parent {
@@ -46,6 +49,7 @@ impl Parent {
             private,
             media: Vec::new(),
             affinity: None,
+            joining: Vec::new(),
         }
     }
 
@@ -68,6 +72,7 @@ impl From<parents::Parent> for Parent {
             private: json::of_host(&parent.private),
             media: parent.media,
             affinity: parent.affinity,
+            joining: parent.joining,
         }
     }
 }
@@ -83,6 +88,7 @@ impl From<Parent> for parents::Parent {
             private: parent.private.to_string(),
             media: parent.media,
             affinity: parent.affinity,
+            joining: parent.joining,
         }
     }
 }

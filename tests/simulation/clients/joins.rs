@@ -61,8 +61,17 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
             }
             Ok(())
         }
+        Err(SubmitError::Invalid { .. }) if patch.has_rival => {
+            if simulation.oracle().quilt_with(&patch.prompt).is_none() {
+                return Err(format!("{patch:?} was refused, and its rival has not joined"));
+            }
+            simulation.count("of two rivals one joined");
+            Ok(())
+        }
         // The same request under the same token has its first receipt, however its task ended.
-        Err(error) if was_in => Err(format!("I5: {patch:?} had joined, and is refused: {error}")),
+        Err(error) if was_in && !patch.has_rival => {
+            Err(format!("I5: {patch:?} had joined, and is refused: {error}"))
+        }
         Err(SubmitError::ParentOver { .. }) => {
             let task = read_task(system, &parent)?;
             if !task.status.is_final() {

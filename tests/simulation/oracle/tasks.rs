@@ -104,8 +104,13 @@ impl Oracle {
             return on_time(simulation, &task);
         }
         let quilt = self.joins_of(simulation, &task).map_err(|what| format!("{id}: {what}"))?;
+        let limit = Duration::from_secs(simulation.plan.limit_s.into());
         if let Some(seen) = self.seen.get_mut(&id) {
             follows(&seen.task, &task).map_err(|what| format!("{id}: {what}"))?;
+            let last = simulation.clock.now().plus(limit);
+            if task.deadline != seen.task.deadline && task.deadline > last {
+                return Err(format!("{id}: what joined has time until {}, after {last}", task.deadline));
+            }
             if seen.task.digest != task.digest {
                 simulation.count("a state was migrated");
                 if seen.prompt.as_ref().is_some_and(|prompt| prompt.ends_with(['1', '3', '5', '7', '9'])) {
@@ -122,7 +127,6 @@ impl Oracle {
             (seen.task, seen.quilt) = (task, quilt);
         } else {
             let price = simulation.prices().get(&task.model).copied().unwrap_or(Credits::ZERO);
-            let limit = Duration::from_secs(simulation.plan.limit_s.into());
             if task.unit_price != price || task.charge.quantity != 1 {
                 return Err(format!("{id}: {} credits are its price, not {price}", task.unit_price));
             }
@@ -166,7 +170,8 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
     let steady = old.customer == new.customer
         && old.key == new.key
         && old.created == new.created
-        && old.deadline == new.deadline
+        // What joins has a time limit of its own.
+        && (old.deadline == new.deadline || (old.deadline < new.deadline && old.joined_held < new.joined_held))
         && old.unit_price == new.unit_price
         && old.model == new.model
         && old.seed == new.seed

@@ -39,7 +39,25 @@ impl Plan {
         self.task_outcomes.insert(prompt.to_owned(), outcome);
         let (prompt, joins) = (prompt.to_owned(), joins.to_owned());
         let token = Some(prompt.clone());
-        self.with(at, Action::Join(PatchCall { key, prompt, joins, token }))
+        self.with(at, Action::Join(PatchCall { key, prompt, joins, token, has_rival: false }))
+    }
+
+    /// The same patch by two requests at once, one with each key.
+    pub(crate) fn with_rival_patches(
+        mut self,
+        at: u64,
+        keys: [usize; 2],
+        prompt: &str,
+        joins: &str,
+        outcome: TaskOutcome,
+    ) -> Self {
+        self.task_outcomes.insert(prompt.to_owned(), outcome);
+        for key in keys {
+            let (prompt, joins) = (prompt.to_owned(), joins.to_owned());
+            let token = Some(format!("{prompt} of {key}"));
+            self = self.with(at, Action::Join(PatchCall { key, prompt, joins, token, has_rival: true }));
+        }
+        self
     }
 
     pub(super) fn add_quilts(&mut self, random: &Random) {
@@ -118,8 +136,13 @@ impl Plan {
         let others = (0..KEY_COUNT).filter(|other| payer(*other) == payer(key)).collect::<Vec<_>>();
         let key = others[random.below(others.len())];
         let token = random.once_in(2).then(|| prompt.to_owned());
-        let patch =
-            PatchCall { key, prompt: prompt.to_owned(), joins: joins.to_owned(), token: token.clone() };
+        let patch = PatchCall {
+            key,
+            prompt: prompt.to_owned(),
+            joins: joins.to_owned(),
+            token: token.clone(),
+            has_rival: false,
+        };
         let mut outcome = task_outcome(random);
         if random.once_in(2) {
             // Most patches are taken; one that is not ends its quilt.

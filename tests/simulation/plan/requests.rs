@@ -40,6 +40,8 @@ pub(crate) struct PatchCall {
     pub(crate) joins: String,
     /// The `Idempotency-Key`.
     pub(crate) token: Option<String>,
+    /// Another request brings the same patch: one of the two joins.
+    pub(crate) has_rival: bool,
 }
 
 /// What kind of submission it is.

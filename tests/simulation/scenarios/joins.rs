@@ -60,6 +60,15 @@ fn a_request_that_joins_survives_every_crash() {
     );
 }
 
+/// Both are judged before either is seen by the quilt. Two patches of one text would end it.
+#[test]
+fn of_two_requests_that_a_task_takes_once_one_joins() {
+    let plan = quilt(100, success())
+        .with_rival_patches(600, [KEY, SECOND_KEY], "patch 2", "quilt", success())
+        .with_rival_patches(700, [SECOND_KEY, KEY], "patch 3", "quilt", success());
+    every_point_since("rivals join", &plan, 600, &[MADE, "of two rivals one joined"]);
+}
+
 #[test]
 fn a_request_that_joins_at_the_end_survives_every_crash() {
     // The job is polled at 2 s; one of these joins while its picture is copied, which fails at first.
@@ -89,8 +98,9 @@ fn a_request_that_joins_at_a_cancel_survives_every_crash() {
 fn a_request_that_joins_at_the_deadline_survives_every_crash() {
     let plan = quilt(100, ending(JobEnd::Never))
         .with_patch(5_000, KEY, "patch 2", "quilt", success())
-        .with_patch(6_099, KEY, "patch 4", "quilt", success())
-        .with_patch(6_101, KEY, "patch 6", "quilt", success());
+        // Each that joins has six seconds of its own.
+        .with_patch(10_999, KEY, "patch 4", "quilt", success())
+        .with_patch(17_001, KEY, "patch 6", "quilt", success());
     every_point_since(
         "join against the deadline",
         &Plan { limit_s: 6, ..plan },

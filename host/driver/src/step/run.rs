@@ -60,7 +60,10 @@ impl DriverState {
         }
         let now = self.now();
         if is_overdue(&run.task, now) {
-            return self.time_out(run).await;
+            match self.later_deadline(run)? {
+                Some(deadline) => run.task.deadline = deadline,
+                None => return self.time_out(run).await,
+            }
         }
         if !run.durable.joined.is_empty() && matches!(run.task.phase, Phase::Wait(_) | Phase::Save(_)) {
             return self.deliver_joined(run).await;

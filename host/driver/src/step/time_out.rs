@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{AccountAssignment, Action, Call, Cause, Event, Phase, Task};
+use gatehouse_model::{AccountAssignment, Action, Call, Cause, Event, Phase, Task, UnixMs};
 use gatehouse_runtime::StepRoute;
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Ending, timed_out};
+use gatehouse_tasks::{Ending, is_overdue, timed_out};
 use gatehouse_upstream::AccountPermit;
 
 use crate::state::DriverState;
@@ -19,8 +19,18 @@ use crate::step::run_context::{RunContext, StepOutcome};
 const STOP_TIME: Duration = Duration::from_secs(30);
 
 impl DriverState {
-    /// Fails the task. An audit record notes once that its provider may still go on.
+    /// The deadline of a task that seemed over, when a request that joined during the run has moved it.
+    pub(super) fn later_deadline(&self, run: &RunContext) -> Result<Option<UnixMs>, StoreError> {
+        let stored = self.store.task(run.task.id)?;
+        Ok(stored.filter(|stored| !is_overdue(stored, self.now())).map(|stored| stored.deadline))
+    }
+
+    /// Fails the task. An audit record notes once that its provider may still go on. A task that got more time meanwhile
+    /// starts its phase over.
     pub(super) async fn time_out(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
+        if self.later_deadline(run)?.is_some() {
+            return Ok(StepOutcome::Until(self.now()));
+        }
         let stop = self.call_that_stops(&run.durable).await;
         let audit = run.durable.assignment.as_ref().map(|AccountAssignment { provider, account }| {
             let told = if stop.is_some() { "is told to stop; " } else { "" };

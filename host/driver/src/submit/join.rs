@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{Accepted, BlobId, TaskId, UnixMs, metric};
 use gatehouse_runtime::{Resolved, StepRoute};
-use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, JudgedTask, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::errors::SubmitError;
@@ -46,17 +46,17 @@ impl DriverState {
         }
     }
 
-    /// Adds an accepted request to its parent.
+    /// Adds an accepted request to its parent. `None` when the parent is not the one any more that the plugin was shown.
     pub(crate) async fn join(
         &self,
         request: &SubmitRequest,
-        parent: Option<TaskId>,
+        parent: Option<(TaskId, JudgedTask)>,
         accepted: Accepted,
         blobs: Vec<BlobId>,
         idempotency: Option<Idempotency>,
         now: UnixMs,
-    ) -> Result<Receipt, SubmitError> {
-        let parent = parent.ok_or_else(no_parent)?;
+    ) -> Result<Option<Receipt>, SubmitError> {
+        let (parent, judged) = parent.ok_or_else(no_parent)?;
         if let Some(failure) = accepted.doomed {
             // There is no task of its own that could fail.
             return Err(SubmitError::Invalid { field: None, message: failure.message });
@@ -65,20 +65,23 @@ impl DriverState {
         let join = JoinRequest {
             key: request.key.id.clone(),
             surface: request.surface.to_owned(),
+            judged,
             brief: accepted.brief,
             blobs,
             charge: accepted.charge,
             unit_price: quote.unit,
             held: quote.total,
+            deadline: now.plus(self.time_limit(&accepted.model)),
         };
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
                 self.live.wake(task, now);
                 metrics::counter!(metric::TASKS_JOINED, "model" => accepted.model).increment(1);
-                Ok(Receipt { task, repeated: false })
+                Ok(Some(Receipt { task, repeated: false }))
             }
-            Ok(Applied::Repeated(task)) => Ok(Receipt { task, repeated: true }),
+            Ok(Applied::Repeated(task)) => Ok(Some(Receipt { task, repeated: true })),
+            Err(Rejection::Stale { .. }) => Ok(None),
             Err(Rejection::Final(status)) => Err(SubmitError::ParentOver { task: parent, status }),
             Err(Rejection::NoTask(_)) => Err(SubmitError::NotFound(format!("no task {parent}"))),
             other => Err(rejection_error(&other)),

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{BlobId, Facts, Json, NameAt, OwnedName, Parent, ParentAt, SurfaceInfo, Task, TaskId};
+use bytes::Bytes;
+use gatehouse_model::{
+    BlobId, Event, Facts, Json, NameAt, OwnedName, Parent, ParentAt, Phase, SurfaceInfo, Task, TaskId,
+};
 use gatehouse_runtime::Resolved;
 use serde_json::Value;
 
@@ -60,7 +63,14 @@ impl DriverState {
     async fn adopt_results(&self, refers: &mut References) -> Result<(), SubmitError> {
         for task in &refers.tasks {
             let media = self.adopt(task, &mut refers.adopted).await?;
-            refers.parents.push(self.parent_of(task, media));
+            let parent = self.parent_of(task, media);
+            refers.parents.push(match &task.phase {
+                // What its plugin has answered already, although clients see it only with its products.
+                Phase::Publish { view, .. } => {
+                    Parent { public: view.public.clone(), private: view.private.clone(), ..parent }
+                }
+                _ => parent,
+            });
         }
         Ok(())
     }
@@ -122,8 +132,15 @@ impl DriverState {
                 .assignment
                 .as_ref()
                 .map(|made| self.upstream.affinity(&made.provider, &made.account)),
+            joining: joining(task),
         }
     }
+}
+
+/// The briefs that the plugin has not answered: the one of its present step, then those that wait.
+fn joining(task: &Task) -> Vec<Bytes> {
+    let delivered = matches!(task.phase, Phase::Run(Event::Joined(_))).then(|| task.brief.clone());
+    delivered.into_iter().chain(task.joined.iter().map(|request| request.brief.clone())).collect()
 }
 
 /// A stored record; `null` while there is none.

@@ -14,7 +14,7 @@ use gatehouse_model::{
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, JudgedTask, Quote, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
@@ -26,6 +26,9 @@ use crate::submit::references::References;
 
 /// 96 bits: no two customers of a gateway share a pseudonym by chance.
 const PSEUDONYM_BYTES: usize = 12;
+/// How often a request that joins a task is judged, while the task moves on at each time. Every other request is judged
+/// once.
+const MAX_JUDGEMENTS: u32 = 16;
 
 impl Driver {
     /// Accepts a task: the receipt means that task, hold and intent are durable. Runs to its end even if the
@@ -62,13 +65,19 @@ impl DriverState {
         }
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.json().clone()).await?;
-        let refers = self.references(&request, &found, &cut.json).await?;
-        let adopted = refers.adopted.clone();
-        let outcome = self.accept(&request, found, refers, cut, idempotency, now).await;
-        if outcome.as_ref().map_or(true, |receipt| receipt.repeated) {
-            self.media.drop_blobs(&adopted).await;
+        for _ in 0..MAX_JUDGEMENTS {
+            let refers = self.references(&request, &found, &cut.json).await?;
+            let adopted = refers.adopted.clone();
+            let (cut, idempotency) = (cut.clone(), idempotency.clone());
+            let outcome = self.accept(&request, found.clone(), refers, cut, idempotency, now).await;
+            if !is_new(&outcome) {
+                self.media.drop_blobs(&adopted).await;
+            }
+            if let Some(receipt) = outcome? {
+                return Ok(receipt);
+            }
         }
-        outcome
+        Err(SubmitError::Busy)
     }
 
     /// The receipt of an earlier request with the same idempotency key.
@@ -86,7 +95,8 @@ impl DriverState {
         }
     }
 
-    /// What follows once the references of a request are known.
+    /// What follows once the references of a request are known. `None` when the task that it joins has moved on
+    /// meanwhile, so that the plugin must be asked again.
     async fn accept(
         &self,
         request: &SubmitRequest,
@@ -95,9 +105,9 @@ impl DriverState {
         cut: Extracted,
         idempotency: Option<Idempotency>,
         now: UnixMs,
-    ) -> Result<Receipt, SubmitError> {
+    ) -> Result<Option<Receipt>, SubmitError> {
         let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
-        let parent = refers.parents.first().map(|parent| parent.task);
+        let parent = refers.tasks.first().map(|task| (task.id, JudgedTask::of(task)));
         let found = if joins { self.version_of_parent(request, found, &refers).await? } else { found };
         if !joins {
             self.check_pace(&found.model, &request.key.customer)?;
@@ -116,11 +126,11 @@ impl DriverState {
             self.join(request, parent, accepted, kept, idempotency, now).await
         } else {
             match self.new_task(request, &resolved, accepted, seed, now) {
-                Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await,
+                Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some),
                 Err(error) => Err(error),
             }
         };
-        if outcome.as_ref().map_or(true, |receipt| receipt.repeated) {
+        if !is_new(&outcome) {
             self.media.drop_blobs(&new).await;
         }
         outcome
@@ -288,11 +298,16 @@ impl DriverState {
         Digest(self.pepper.sign(&[b"customer", customer.0.as_bytes()])).prefix(PSEUDONYM_BYTES)
     }
 
-    fn time_limit(&self, model: &str) -> Duration {
+    pub(crate) fn time_limit(&self, model: &str) -> Duration {
         let config = &self.config;
         let seconds = config.time_limit_s_by_model.get(model).copied().unwrap_or(config.time_limit_s);
         Duration::from_secs(u64::from(seconds))
     }
+}
+
+/// Whether the request's blobs have an owner now.
+fn is_new(outcome: &Result<Option<Receipt>, SubmitError>) -> bool {
+    matches!(outcome, Ok(Some(receipt)) if !receipt.repeated)
 }
 
 /// A key's model list may name a model by its own id or by any alias.

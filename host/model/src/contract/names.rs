@@ -1,5 +1,6 @@
 //! What a request may refer to: earlier tasks of its customer, and names the customer owns.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::Affinity;
@@ -31,6 +32,8 @@ pub struct Parent {
     pub media: Vec<Facts>,
     /// The provider account that made it.
     pub affinity: Option<Affinity>,
+    /// Briefs of requests that joined it and that its plugin has not answered yet, oldest first.
+    pub joining: Vec<Bytes>,
 }
 
 /// A name that a task claims for its customer, for example `asset://...`.

@@ -133,6 +133,7 @@ impl Convert<parents::Parent> for own::Parent {
             private: self.private.convert(),
             media: self.media.convert(),
             affinity: self.affinity,
+            joining: self.joining.convert(),
         }
     }
 }
@@ -148,5 +149,6 @@ pub(super) fn parent(value: parents::Parent) -> Result<own::Parent, String> {
         private: value.private.convert(),
         media: value.media.convert(),
         affinity: value.affinity,
+        joining: value.joining.convert(),
     })
 }

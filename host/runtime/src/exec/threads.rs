@@ -18,8 +18,8 @@ use gatehouse_model::metric;
 use tokio::sync::oneshot;
 
 use crate::exec::engine::THREAD_STACK;
-use crate::exec::fair_queue::{FairQueue, Ticket};
-use crate::exec::family_queue::{Added, JobKind, Origin};
+use crate::exec::queue::fair_queue::{FairQueue, Ticket};
+use crate::exec::queue::family_queue::{Added, JobKind, Origin};
 use crate::fault::{Fault, panic_text};
 
 /// Runs, or is told that it is refused.

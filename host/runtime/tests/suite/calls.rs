@@ -177,6 +177,7 @@ async fn oversized_input_never_reaches_the_plugin() {
         private: "{}".into(),
         media: vec![],
         affinity: None,
+        joining: vec![],
     };
     let request = Submission { parents: vec![parent], ..common::request("ok") };
     let fault = service.submit(&version, context(&version), request).await.unwrap_err();

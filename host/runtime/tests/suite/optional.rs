@@ -32,6 +32,7 @@ fn task(private: &'static str) -> TaskView {
             private: Json::from_static(private),
             media: vec![],
             affinity: None,
+            joining: vec![],
         },
         progress: 40,
         created: common::NOW,

@@ -70,6 +70,7 @@ impl Workload {
             },
             14..=17 => CommandTemplate::Join {
                 task: self.live(),
+                late: 0,
                 key: self.random.u8(..3),
                 price: self.random.i64(0..12),
                 token: (self.random.usize(..3) == 0).then(|| (self.random.u8(..6), self.random.u8(..2))),

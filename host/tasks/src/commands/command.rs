@@ -83,6 +83,7 @@ pub enum Command {
     /// Accepts a request that joins a living task of the same customer: its hold is added to the task's, and the
     /// request waits in the task's record until a [`Change`] delivers it. The task's revision stays as it is, so a
     /// step under way commits as if nothing had come: a reply in hand is not lost, and no call is made twice.
+    /// [`Stale`](crate::Rejection::Stale) when the task is not the one that the request was judged by.
     Join {
         /// The task it joins.
         parent: TaskId,

@@ -85,7 +85,7 @@ pub enum Rejection {
         /// What is left of the quota.
         remaining: Credits,
     },
-    /// The task has moved on since the command was made.
+    /// The task has moved on since the command was made: by its own steps, or by a request that joined it.
     #[error("the task has moved on to revision {current}")]
     Stale {
         /// Its revision.

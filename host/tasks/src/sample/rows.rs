@@ -9,7 +9,7 @@ use gatehouse_model::{
 };
 
 use crate::commands::change::{Change, Ending, ResultRecord};
-use crate::commands::request::JoinRequest;
+use crate::commands::request::{JoinRequest, JudgedTask};
 
 /// When every sample begins: a little before midnight, so that days change.
 pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
@@ -155,17 +155,19 @@ pub fn claim(number: u8, record: u8) -> Claim {
     Claim { name: name(number), private: format!(r#"{{"record":{record}}}"#).into(), affinity: None }
 }
 
-/// A request that joins a task through the key of that number; its brief is the present moment, so that no two are
-/// equal.
+/// A request that joins a task as it was submitted, through the key of that number; its brief is the present moment, so
+/// that no two are equal.
 #[must_use]
 pub fn join_request(key: u8, price: i64, at: UnixMs) -> JoinRequest {
     JoinRequest {
         key: key_id(key),
         surface: "images.join".into(),
+        judged: JudgedTask { revision: 0, undelivered: 0 },
         brief: Bytes::copy_from_slice(&at.0.to_be_bytes()),
         blobs: vec![BlobId::from_bits(at.0.into())],
         charge: Charge { keys: vec!["join".into()], quantity: 1 },
         unit_price: Credits(price),
         held: Credits(price),
+        deadline: at.plus(Duration::from_secs(1800)),
     }
 }

@@ -14,7 +14,7 @@ use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
 use crate::commands::change::{Change, Ending};
 use crate::commands::command::Command;
-use crate::commands::request::Idempotency;
+use crate::commands::request::{Idempotency, JudgedTask};
 use crate::sample::rows::{
     START, STEP, change, claim, completed, customer_id, delivery, failed, join_request, key, key_id,
     request_id, result, task, task_id,
@@ -36,7 +36,7 @@ pub enum CommandTemplate {
     DropHistory { days: u32 },
     Finish { task: u8, late: u64, cost: Option<i64>, view: Option<u8>, names: Vec<u8> },
     Hold { request: u8, key: u8, amount: i64, steps: u32 },
-    Join { task: u8, key: u8, price: i64, token: Option<(u8, u8)> },
+    Join { task: u8, late: u64, key: u8, price: i64, token: Option<(u8, u8)> },
     AddCustomer { customer: u8 },
     Release { request: u8 },
     RevokeKey { key: u8 },
@@ -93,12 +93,25 @@ impl CommandTemplate {
                 expires: at.plus(STEP * steps),
                 at,
             },
-            Self::Join { task, key, price, token } => Command::Join {
-                parent: chosen(storage, task, |_| true),
-                request: Box::new(join_request(key, price, at)),
-                idempotency: token.map(|token| idempotency(key, token, at)),
-                at,
-            },
+            Self::Join { task, late, key, price, token } => {
+                let parent = chosen(storage, task, |_| true);
+                let judged = live(storage, parent).map(JudgedTask::of);
+                let mut request = join_request(key, price, at);
+                if let Some(JudgedTask { revision, undelivered }) = judged {
+                    // One of the two is behind.
+                    let (steps, joins) = if late % 2 == 0 { (late / 2, 0) } else { (0, 1) };
+                    request.judged = JudgedTask {
+                        revision: revision.saturating_sub(steps),
+                        undelivered: undelivered.saturating_sub(joins),
+                    };
+                }
+                Command::Join {
+                    parent,
+                    request: Box::new(request),
+                    idempotency: token.map(|token| idempotency(key, token, at)),
+                    at,
+                }
+            }
             Self::AddCustomer { customer } => Command::AddCustomer { id: customer_id(customer), at },
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
@@ -207,8 +220,10 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         4 => (0..8_u8, late(), option::weighted(0.7, -6..25_i64), option::of(any::<u8>()), vec(0..4_u8, 0..3)).prop_map(
             |(task, late, cost, view, names)| CommandTemplate::Finish { task, late, cost, view, names }
         ),
-        9 => (0..6_u8, prop_oneof![9 => 0..3_u8, 1 => Just(3)], -1..20_i64, option::of((0..3_u8, 0..2_u8)))
-            .prop_map(|(task, key, price, token)| CommandTemplate::Join { task, key, price, token }),
+        9 => (0..6_u8, late(), prop_oneof![9 => 0..3_u8, 1 => Just(3)], -1..20_i64, option::of((0..3_u8, 0..2_u8)))
+            .prop_map(|(task, late, key, price, token)| {
+                CommandTemplate::Join { task, late, key, price, token }
+            }),
         3 => (0..4_u8, 0..4_u8, -2..80_i64, 0..6_u32)
             .prop_map(|(request, key, amount, steps)| CommandTemplate::Hold { request, key, amount, steps }),
         1 => (0..3_u8).prop_map(|customer| CommandTemplate::AddCustomer { customer }),

@@ -1,15 +1,17 @@
 //! The rule of joining: an accepted request is added to a living task with its money, or nothing is.
 //!
-//! The task's revision stays: a step under way is not based on what joins, and its commit must not be lost for it.
+//! The task's revision stays: a step under way is not based on what joins, and its commit must not be lost for it. The
+//! other way round it counts: a request is accepted for the task that its plugin was shown, and no other. Otherwise two
+//! requests, each of which the task takes once, would both be accepted and billed.
 
 use gatehouse_model::{CustomerId, JoinedRequest, Status, Task, TaskId, UnixMs};
 
 use crate::commands::command::Applied;
 use crate::commands::funds::{addition, valid_key};
 use crate::commands::rejection::Rejection;
-use crate::commands::request::{Idempotency, JoinRequest};
+use crate::commands::request::{Idempotency, JoinRequest, JudgedTask};
 use crate::commands::ruling::{Ruling, Stop};
-use crate::ledger::hold::HoldId;
+use crate::ledger::hold::{Hold, HoldId};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::idempotency::{self, Known};
 use crate::task::submit::{check_price, check_scope};
@@ -31,13 +33,14 @@ pub(crate) fn join<B: LedgerStorage>(
     check_price("request.held", &request.charge, request.unit_price, request.held).map_err(Stop::Rejected)?;
     check_scope("the request's key", &request.key, idempotency.as_ref()).map_err(Stop::Rejected)?;
     let key = valid_key(storage, request.key.clone(), at)?;
-    let mut task = joinable(storage, parent, &key.customer)?;
+    let mut task = joinable(storage, parent, &key.customer, request.judged)?;
     let held = HoldId::Task(parent);
     let hold = storage.hold(held)?.ok_or(Stop::Rejected(Rejection::NoHold(held)))?;
     let entry = addition(storage, key, &hold, request.held, at)?;
-    let JoinRequest { key, surface, brief, blobs, held, .. } = request;
+    let JoinRequest { key, surface, brief, blobs, held, deadline, .. } = request;
     let overflow = || Stop::Rejected(Rejection::Overflow);
-    let hold = hold.joined(&key, held).ok_or_else(overflow)?;
+    task.deadline = task.deadline.max(deadline);
+    let hold = Hold { expires: task.deadline, ..hold.joined(&key, held).ok_or_else(overflow)? };
     task.held = task.held.checked_add(held).ok_or_else(overflow)?;
     task.joined_held = task.joined_held.checked_add(held).ok_or_else(overflow)?;
     task.joined.push(JoinedRequest { surface, brief, blobs, held });
@@ -51,7 +54,12 @@ pub(crate) fn join<B: LedgerStorage>(
 
 /// The task, if a request of that customer may join it. A task of another customer is as unknown as one that never
 /// existed.
-fn joinable<B: LedgerStorage>(storage: &B, id: TaskId, customer: &CustomerId) -> Ruling<Task, B> {
+fn joinable<B: LedgerStorage>(
+    storage: &B,
+    id: TaskId,
+    customer: &CustomerId,
+    judged: JudgedTask,
+) -> Ruling<Task, B> {
     let live = storage.live(id)?.filter(|task| task.customer == *customer);
     let Some(task) = live else {
         let ended = storage.finished(id)?.filter(|task| task.customer == *customer);
@@ -65,6 +73,9 @@ fn joinable<B: LedgerStorage>(storage: &B, id: TaskId, customer: &CustomerId) ->
     }
     if task.joined.len() >= MAX_UNDELIVERED_JOINS {
         return Err(Stop::Rejected(Rejection::JoinsFull(task.joined.len())));
+    }
+    if JudgedTask::of(&task) != judged {
+        return Err(Stop::Rejected(Rejection::Stale { current: task.revision }));
     }
     Ok(task)
 }

@@ -5,6 +5,7 @@ use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, Status, Task};
 use super::{advance, finish, funded, run, submit};
 use crate::commands::change::Ending;
 use crate::commands::command::Command;
+use crate::commands::request::{JoinRequest, JudgedTask};
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::Hold;
 use crate::ledger::journal_entry::{EntryKind, JournalEntry};
@@ -104,7 +105,8 @@ fn joined() -> Rows {
     run(&mut storage, submit(0, 0, 10)).unwrap();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     for (number, key, price) in [(0, 0, 3), (0, 1, 5), (1, 1, 4)] {
-        let request = Box::new(join_request(key, price, START));
+        let judged = JudgedTask { revision: 0, undelivered: usize::from((number, key) == (0, 1)) };
+        let request = Box::new(JoinRequest { judged, ..join_request(key, price, START) });
         run(&mut storage, Command::Join { parent: task_id(number), request, idempotency: None, at: START })
             .unwrap();
     }

@@ -7,7 +7,7 @@ use super::{advance, balances, call, changed, finish, funded, last, refused, run
 use crate::commands::change::Change;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
-use crate::commands::request::{Idempotency, JoinRequest};
+use crate::commands::request::{Idempotency, JoinRequest, JudgedTask};
 use crate::ledger::hold::HoldId;
 use crate::ledger::journal_entry::EntryKind;
 use crate::sample::{START, change, completed, delivery, failed, join_request, key_id, task, task_id};
@@ -24,6 +24,12 @@ fn join(number: u8, request: JoinRequest) -> Command {
     Command::Join { parent: task_id(number), request: Box::new(request), idempotency: None, at: START }
 }
 
+/// A request that was judged by the task as it is now.
+fn joined(storage: &mut MemoryLedgerStorage, number: u8, request: JoinRequest) -> Result<Applied, Rejection> {
+    let judged = storage.live_tasks().find(|task| task.id == task_id(number)).map(JudgedTask::of);
+    run(storage, join(number, JoinRequest { judged: judged.expect("a living task"), ..request }))
+}
+
 fn live(storage: &MemoryLedgerStorage) -> &gatehouse_model::Task {
     storage.live_tasks().next().unwrap()
 }
@@ -32,7 +38,7 @@ fn live(storage: &MemoryLedgerStorage) -> &gatehouse_model::Task {
 fn a_request_that_joins_adds_to_the_hold_and_is_settled_with_the_task() {
     let mut storage = funded();
     run(&mut storage, submit(1, 1, 40)).unwrap();
-    assert_eq!(run(&mut storage, join(1, request(1, 25, 1))), Ok(Applied::Joined(task_id(1))));
+    assert_eq!(joined(&mut storage, 1, request(1, 25, 1)), Ok(Applied::Joined(task_id(1))));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((235, 65, 0), 65));
     assert_eq!((last(&storage).kind, last(&storage).movement.reserved), (EntryKind::Join, Credits(25)));
     let task = live(&storage);
@@ -61,13 +67,13 @@ fn a_request_that_joins_adds_to_the_hold_and_is_settled_with_the_task() {
 fn each_key_pays_for_what_joined_through_it() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 40)).unwrap();
-    run(&mut storage, join(1, request(1, 60, 1))).unwrap();
-    run(&mut storage, join(1, request(1, 30, 2))).unwrap();
-    run(&mut storage, join(1, request(0, 5, 3))).unwrap();
+    joined(&mut storage, 1, request(1, 60, 1)).unwrap();
+    joined(&mut storage, 1, request(1, 30, 2)).unwrap();
+    joined(&mut storage, 1, request(0, 5, 3)).unwrap();
     assert_eq!((balances(&storage, 0), used(&storage, 0), used(&storage, 1)), ((165, 135, 0), 45, 90));
     // Key 1 may use 100, also for a task of another key.
     let short = Rejection::QuotaExceeded { needed: Credits(11), remaining: Credits(10) };
-    assert_eq!(refused(&mut storage, join(1, request(1, 11, 4))), short);
+    assert_eq!(joined(&mut storage, 1, request(1, 11, 4)), Err(short));
     let hold = storage.holds().next().unwrap();
     let shares: Vec<_> = hold.shares.iter().map(|share| (share.key.clone(), share.amount)).collect();
     assert_eq!((shares, hold.own()), (vec![(key_id(1), Credits(90))], Some(Credits(45))));
@@ -91,8 +97,8 @@ fn each_key_pays_for_what_joined_through_it() {
 fn what_joins_is_delivered_oldest_first_and_once() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
-    run(&mut storage, join(1, request(0, 1, 11))).unwrap();
-    run(&mut storage, join(1, request(0, 1, 12))).unwrap();
+    joined(&mut storage, 1, request(0, 1, 11)).unwrap();
+    joined(&mut storage, 1, request(0, 1, 12)).unwrap();
     let first = task_of(run(&mut storage, advance(1, 0, delivery(Status::Processing, 1))));
     assert_eq!(first.phase, Phase::Run(Event::Joined(Bytes::new())));
     assert_eq!((first.brief, first.joined.len()), (Bytes::copy_from_slice(&11_u64.to_be_bytes()), 1));
@@ -125,7 +131,7 @@ fn a_step_under_way_keeps_its_commit_and_what_joined_meanwhile() {
     let call = call(Replay::Once);
     let sent = Change { phase: Phase::Sent { call, at: START }, ..change(Status::Pending, 0) };
     run(&mut storage, advance(1, 0, sent)).unwrap();
-    run(&mut storage, join(1, request(0, 7, 1))).unwrap();
+    joined(&mut storage, 1, request(0, 7, 1)).unwrap();
     let blobs = Some(vec![BlobId::from_bits(3)]);
     let reply = Change { blobs, ..change(Status::Processing, 10) };
     let task = task_of(run(&mut storage, advance(1, 1, reply)));
@@ -140,7 +146,7 @@ fn a_step_under_way_keeps_its_commit_and_what_joined_meanwhile() {
 fn a_delivery_interrupts_nothing_but_a_wait_or_a_save() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
-    run(&mut storage, join(1, request(0, 1, 1))).unwrap();
+    joined(&mut storage, 1, request(0, 1, 1)).unwrap();
     for phase in [Phase::Run(Event::Timer), Phase::Run(Event::Start(Bytes::new())), Phase::Probe(vec![])] {
         let lossy = Change { phase, ..delivery(Status::Pending, 0) };
         assert_eq!(
@@ -158,8 +164,8 @@ fn a_delivery_interrupts_nothing_but_a_wait_or_a_save() {
 fn a_task_does_not_complete_over_what_joined_but_it_may_fail() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
-    run(&mut storage, join(1, request(0, 5, 1))).unwrap();
-    run(&mut storage, join(1, request(1, 6, 2))).unwrap();
+    joined(&mut storage, 1, request(0, 5, 1)).unwrap();
+    joined(&mut storage, 1, request(1, 6, 2)).unwrap();
     assert_eq!(refused(&mut storage, finish(1, 0, completed(21))), Rejection::JoinsPending(2));
     assert_eq!(refused(&mut storage, finish(1, 0, completed(10))), Rejection::JoinsPending(2));
     let task = task_of(run(&mut storage, finish(1, 0, failed())));
@@ -221,19 +227,58 @@ fn joining_is_checked_like_a_submission() {
     }
 }
 
+/// Two requests judged by one state of the task: the second must be judged again.
+#[test]
+fn a_request_joins_the_task_it_was_judged_by() {
+    let mut storage = funded();
+    run(&mut storage, submit(1, 0, 1)).unwrap();
+    let judged = |revision, undelivered| JoinRequest {
+        judged: JudgedTask { revision, undelivered },
+        ..request(0, 5, revision)
+    };
+    run(&mut storage, join(1, judged(0, 0))).unwrap();
+    let before = storage.clone();
+    let stale = |current| Rejection::Stale { current };
+    assert_eq!(refused(&mut storage, join(1, judged(0, 0))), stale(0));
+    assert_eq!(storage, before, "nothing is held for it");
+    run(&mut storage, advance(1, 0, delivery(Status::Processing, 1))).unwrap();
+    for (revision, undelivered) in [(0, 0), (0, 1), (1, 1), (2, 0)] {
+        assert_eq!(refused(&mut storage, join(1, judged(revision, undelivered))), stale(1));
+    }
+    run(&mut storage, join(1, judged(1, 0))).unwrap();
+    assert_eq!((live(&storage).joined_held, live(&storage).joined.len()), (Credits(10), 1));
+    assert!(storage.examine().is_clean());
+}
+
+#[test]
+fn what_joins_has_a_time_limit_of_its_own() {
+    let mut storage = funded();
+    run(&mut storage, submit(1, 0, 1)).unwrap();
+    let first = live(&storage).deadline;
+    let until = |deadline| JoinRequest { deadline, ..request(0, 5, deadline.0) };
+    let later = UnixMs(first.0 + 1);
+    for (deadline, expected) in [(UnixMs(first.0 - 1), first), (later, later), (first, later)] {
+        joined(&mut storage, 1, until(deadline)).unwrap();
+        assert_eq!(live(&storage).deadline, expected);
+        assert_eq!(storage.holds().next().unwrap().expires, expected);
+    }
+    run(&mut storage, advance(1, 0, delivery(Status::Processing, 1))).unwrap();
+    assert_eq!(live(&storage).deadline, later, "no change of the task takes it back");
+}
+
 #[test]
 fn no_more_join_than_a_task_can_take_in() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 1)).unwrap();
     for moment in 0..MAX_UNDELIVERED_JOINS as u64 {
-        run(&mut storage, join(1, request(0, 0, moment))).unwrap();
+        joined(&mut storage, 1, request(0, 0, moment)).unwrap();
     }
     assert_eq!(
         refused(&mut storage, join(1, request(0, 0, 99))),
         Rejection::JoinsFull(MAX_UNDELIVERED_JOINS)
     );
     run(&mut storage, advance(1, 0, delivery(Status::Pending, 0))).unwrap();
-    run(&mut storage, join(1, request(0, 0, 99))).unwrap();
+    joined(&mut storage, 1, request(0, 0, 99)).unwrap();
     assert!(storage.examine().is_clean());
 }
 
@@ -275,7 +320,12 @@ fn a_repeated_join_is_the_same_join() {
     }
     assert_eq!(run(&mut storage, submitted), Ok(Applied::Repeated(task_id(1))));
     // From its expiry on it counts as absent.
-    assert_eq!(run(&mut storage, asked(b"b", 0, 100)), Ok(Applied::Joined(task_id(1))));
+    assert_eq!(refused(&mut storage, asked(b"b", 0, 100)), Rejection::Stale { current: 0 });
+    let mut late = asked(b"b", 0, 100);
+    if let Command::Join { request, .. } = &mut late {
+        request.judged = JudgedTask::of(live(&storage));
+    }
+    assert_eq!(run(&mut storage, late), Ok(Applied::Joined(task_id(1))));
     assert_eq!((live(&storage).joined.len(), live(&storage).joined_held), (2, Credits(10)));
     assert_eq!(storage.idempotency_records().count(), 1);
 }

@@ -176,7 +176,11 @@ impl Oracle {
             return false;
         };
         let fits = self.tasks.get(&parent).is_some_and(|task_state| {
-            task_state.customer == customer && !task_state.status.is_final() && task_state.waiting.len() < 16
+            let judged = (request.judged.revision, request.judged.undelivered);
+            task_state.customer == customer
+                && !task_state.status.is_final()
+                && task_state.waiting.len() < 16
+                && judged == (task_state.revision, task_state.waiting.len())
         });
         if !fits || !self.take(&request.key, request.held.0, at) {
             return false;

@@ -63,7 +63,13 @@ fn waiting(request: &Submission) -> Result<Record, Refusal> {
     };
     let lives = !matches!(parent.status, TaskStatus::Completed | TaskStatus::Failed);
     match Record::of(parent).filter(|_| parent.family == MODEL) {
-        Some(record) if record.status == Status::Modal && lives => Ok(record),
+        Some(record) if record.status == Status::Modal && lives => {
+            if parent.joining.is_empty() {
+                return Ok(record);
+            }
+            let action = record.action.name();
+            Err(invalid(format!("{expected}, got the task of {action}, whose modal request has come")))
+        }
         Some(record) => {
             let action = record.action.name();
             Err(invalid(format!("{expected}, got the task of {action}, which is {}", status(parent))))

@@ -3,20 +3,19 @@
 use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Stage, Step};
 
 use crate::job::ModalRequest;
+use crate::record::Status;
 use crate::request::{modal, source};
 use crate::steps::send;
-use crate::steps::state::{State, Waiting, cancelled, unexpected};
+use crate::steps::state::{State, Waiting, cancelled, shown, unexpected};
 
 pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<State> {
     match event {
         Event::Joined(brief) => match ModalRequest::of_brief(&brief) {
-            Some(ModalRequest { area: Some(area), prompt, speed }) => {
-                let probes = vec![Probe::keep(&area.source)];
-                waiting.joined = Some(ModalRequest { area: Some(area), prompt, speed });
-                let progress = waiting.progress;
-                Step::probe(State::Modal(waiting), probes).stage(Stage::Processing).progress(progress)
+            Some(modal) => {
+                // It waits no more, whatever becomes of this request: a second one is refused from now on.
+                let record = waiting.job.record(Status::Submitted, Some(&waiting.id), None);
+                shown(waiting.take(cx, modal), &record)
             }
-            Some(modal) => waiting.send(cx, modal),
             None => waiting.fail(unexpected(&Event::Joined(Vec::new()))),
         },
         Event::Probed(findings) => match (findings.as_slice(), waiting.joined.take()) {
@@ -34,6 +33,14 @@ pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<Sta
 }
 
 impl Waiting {
+    /// What joined is sent, its file after a look at it.
+    fn take(mut self, cx: &Context, modal: ModalRequest) -> Step<State> {
+        let Some(area) = &modal.area else { return self.send(cx, modal) };
+        let (probes, progress) = (vec![Probe::keep(&area.source)], self.progress);
+        self.joined = Some(modal);
+        Step::probe(State::Modal(self), probes).stage(Stage::Processing).progress(progress)
+    }
+
     fn send(self, cx: &Context, modal: ModalRequest) -> Step<State> {
         send::confirm(cx, self.job, self.id, modal, self.progress)
     }

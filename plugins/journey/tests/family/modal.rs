@@ -259,6 +259,12 @@ fn requests_that_cannot_join_are_refused() {
         "task_id",
         &format!("{expected} one that is submitted"),
     );
+    let taken = Parent { joining: vec![b"{}".to_vec()], ..modal_parent() };
+    refused(
+        about("journey.modal", body.clone(), taken),
+        "task_id",
+        &format!("{expected} the task of inpaint, whose modal request has come"),
+    );
     let foreign = Parent { family: "context-image".to_owned(), ..modal_parent() };
     refused(about("journey.modal", body, foreign), "task_id", &format!("{expected} one that is processing"));
 

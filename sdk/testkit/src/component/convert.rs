@@ -61,6 +61,7 @@ fn parent(parent: &Parent) -> host::Parent {
         private: write(&parent.private),
         media: same_shape(&parent.media),
         affinity: parent.affinity.clone(),
+        joining: parent.joining.iter().cloned().map(Into::into).collect(),
     }
 }
 

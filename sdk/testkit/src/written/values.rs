@@ -68,6 +68,8 @@ struct ParentWritten {
     #[serde(default)]
     media: Vec<FactsWritten>,
     affinity: Option<String>,
+    #[serde(default)]
+    joining: Vec<String>,
 }
 
 impl From<ParentWritten> for Parent {
@@ -85,6 +87,7 @@ impl From<ParentWritten> for Parent {
             public: written.public,
             media: written.media.into_iter().map(Into::into).collect(),
             affinity: written.affinity,
+            joining: written.joining.into_iter().map(String::into_bytes).collect(),
             ..parent
         }
     }

@@ -1,6 +1,7 @@
 //! A gateway as an operator runs it: a process with a configuration file and a data folder.
 
 mod caller;
+mod compiled_code;
 mod process;
 mod setup;
 

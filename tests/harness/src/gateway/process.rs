@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::caller::Caller;
+use super::compiled_code;
 use super::setup::Setup;
 use crate::wait::PATIENCE;
 
@@ -43,7 +44,10 @@ impl Gateway {
             child: None,
             public: SocketAddr::from(([127, 0, 0, 1], 0)),
         };
+        let data = gateway.folder().join("data");
+        compiled_code::copy_into(&data, &gateway.binary);
         gateway.restart().await;
+        compiled_code::keep(&data, &gateway.binary);
         gateway
     }
 

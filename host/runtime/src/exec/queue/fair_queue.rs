@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::exec::fair_share::Shares;
-use crate::exec::family_queue::{Added, FamilyQueue, Origin, Running};
+use crate::exec::queue::fair_share::Shares;
+use crate::exec::queue::family_queue::{Added, FamilyQueue, Origin, Running};
 
 /// Jobs waiting, by family.
 pub(crate) struct FairQueue<J> {
@@ -57,7 +57,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::exec::family_queue::JobKind;
+    use crate::exec::queue::family_queue::JobKind;
 
     const SLOW: Duration = Duration::from_millis(100);
     const QUICK: Duration = Duration::from_micros(20);

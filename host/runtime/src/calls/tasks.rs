@@ -10,7 +10,7 @@ use gatehouse_model::{
 };
 use tokio::sync::Semaphore;
 
-use crate::exec::family_queue::{JobKind, Origin};
+use crate::exec::queue::family_queue::{JobKind, Origin};
 use crate::fault::Fault;
 use crate::service::PluginService;
 use crate::version::Version;

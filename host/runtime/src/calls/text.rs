@@ -7,9 +7,9 @@ use std::sync::Arc;
 use gatehouse_model::{Answered, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::calls::begun_work;
+use crate::calls::tasks::begun_work;
 use crate::deploy::fallback::ServedBy;
-use crate::exec::family_queue::Origin;
+use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
 use crate::service::PluginService;
 use crate::version::Version;
