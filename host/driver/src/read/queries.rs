@@ -9,6 +9,7 @@ use std::time::Duration;
 use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
+use tokio::runtime::Handle;
 
 use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
@@ -48,7 +49,10 @@ impl Driver {
         self.state.keys_generation.fetch_add(1, Ordering::AcqRel);
         if !self.state.upstream.has_several_customers() {
             let state = Arc::clone(&self.state);
-            tokio::task::spawn_blocking(move || state.count_customers());
+            match Handle::try_current() {
+                Ok(runtime) => drop(runtime.spawn_blocking(move || state.count_customers())),
+                Err(_) => state.count_customers(),
+            }
         }
     }
 

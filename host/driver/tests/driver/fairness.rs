@@ -12,10 +12,8 @@ use serde_json::{Value, json};
 use crate::support::{PuppetTest, customer_named};
 use crate::text_timeouts::{DRAIN, PERMIT_WAIT, TextTest, stream};
 
-const LONE: &str = "first";
-
 fn one_permit() -> Value {
-    json!({LONE: {"secret": {"env": "KEY"}, "concurrency": 1}})
+    json!({"first": {"secret": {"env": "KEY"}, "concurrency": 1}})
 }
 
 impl TextTest {

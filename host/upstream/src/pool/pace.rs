@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use gatehouse_model::UnixMs;
 
-/// Measured over this long at least, and twice as long at most, once it has gone by.
+/// Measured over this long at least once it has gone by, and twice as long at most.
 const WINDOW: Duration = Duration::from_secs(300);
 /// Fewer permits than this are no measure.
-const MIN_SERVED: u64 = 8;
+const MIN_SERVED: u64 = 4;
 
 /// Permits that came while others waited for theirs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +25,7 @@ impl Pace {
         self.since.get_or_insert(now);
     }
 
-    /// A waiter got its permit, and whether others still wait.
+    /// A waiter got its permit.
     pub(crate) fn serve(&mut self, now: UnixMs) {
         self.served += 1;
         let Some(since) = self.since else { return };
@@ -44,6 +44,6 @@ impl Pace {
     pub(crate) fn interval(&self, now: UnixMs) -> Option<Duration> {
         let (span, served) = self.before;
         let (span, served) = (span + now.since(self.since?), served + self.served);
-        (served >= MIN_SERVED).then(|| span.div_f64(served as f64))
+        (served >= MIN_SERVED).then(|| span / u32::try_from(served).unwrap_or(u32::MAX))
     }
 }

@@ -61,6 +61,29 @@ async fn no_answer_in_time_is_a_timeout() {
     assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::Timeout));
 }
 
+/// A call that only hands a job over does not hold its permit as long as a whole exchange may take; one that brings a file
+/// does, and one that may be repeated too.
+#[tokio::test]
+async fn a_hanging_submit_has_a_time_limit_of_its_own() {
+    let address = serve_raw(|stream| async move {
+        let _held = stream;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let more = "total_timeout_ms = 3600000\nsubmit_timeout_ms = 50";
+    let upstream = upstream(&provider(&format!("http://{address}"), more));
+    let long = |call: Call| Call { timeout_ms: 3_600_000, ..call };
+    assert_eq!(outcome(&upstream, &long(post("{}")), NEVER).await, Err(Outage::Timeout));
+    for other in [Call { reading: Reading::Cut, ..post("{}") }, get(path("/poll"))] {
+        let other = long(other);
+        tokio::select! {
+            biased;
+            outcome = outcome(&upstream, &other, NEVER) => panic!("{outcome:?}"),
+            outcome = outcome(&upstream, &long(post("{}")), NEVER) => assert_eq!(outcome, Err(Outage::Timeout)),
+        }
+    }
+}
+
 #[tokio::test]
 async fn half_an_answer_in_time_is_a_timeout_too() {
     let address = serve_raw(|mut stream| async move {

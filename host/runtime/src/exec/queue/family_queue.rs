@@ -8,8 +8,8 @@ use crate::exec::queue::fair_share::{Jobs, Shares};
 
 /// The cost of a running job until its time is known: enough that a second thread serves another family.
 const RUNNING_COST: Duration = Duration::from_millis(10);
-/// Bytes of a body that cost as much again, roughly: they are copied, checked and parsed.
-const BYTES_PER_COST: usize = 1 << 20;
+/// Each byte of a body costs about as much: it is copied, checked and parsed.
+const NANOS_PER_BYTE: u64 = 10;
 /// A body counts in the queue once, and once more for each of these.
 const BYTES_PER_UNIT: usize = 64 << 10;
 
@@ -170,7 +170,7 @@ impl<J> NewJob<J> {
     }
 
     fn estimate(&self) -> Duration {
-        RUNNING_COST.mul_f64(1.0 + self.bytes as f64 / BYTES_PER_COST as f64)
+        RUNNING_COST + Duration::from_nanos(NANOS_PER_BYTE * self.bytes as u64)
     }
 }
 
