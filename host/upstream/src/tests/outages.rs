@@ -75,11 +75,11 @@ async fn a_hanging_submit_has_a_time_limit_of_its_own() {
     let long = |call: Call| Call { timeout_ms: 3_600_000, ..call };
     assert_eq!(outcome(&upstream, &long(post("{}")), NEVER).await, Err(Outage::Timeout));
     for other in [Call { reading: Reading::Cut, ..post("{}") }, get(path("/poll"))] {
-        let other = long(other);
+        let (other, submit) = (long(other), long(post("{}")));
         tokio::select! {
             biased;
             outcome = outcome(&upstream, &other, NEVER) => panic!("{outcome:?}"),
-            outcome = outcome(&upstream, &long(post("{}")), NEVER) => assert_eq!(outcome, Err(Outage::Timeout)),
+            outcome = outcome(&upstream, &submit, NEVER) => assert_eq!(outcome, Err(Outage::Timeout)),
         }
     }
 }
