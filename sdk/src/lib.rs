@@ -7,7 +7,8 @@
 //! * [`Family`] ties a family together; [`export_family!`] makes a component of it.
 //! * [`Jobs`] is the interface for images and videos, [`Text`] the one for text models; [`Views`] and [`Bulk`] are
 //!   optional beside `Jobs`.
-//! * [`params`] reads typed parameters and writes refusals; [`pace`] decides when to poll again.
+//! * [`params`] reads typed parameters and writes refusals; [`source`] tells the forms of a medium's source apart.
+//! * [`job`] is the machine of a job that is submitted and polled; [`pace`] decides when to poll again.
 //! * [`log`] writes to the operator's log.
 //!
 //! The types are those generated from the contract, with builders. Where a family works with parsed JSON, or
@@ -23,10 +24,12 @@ pub mod bindings;
 mod contract;
 mod export;
 mod interfaces;
+pub mod job;
 pub mod log;
 pub mod pace;
 pub mod params;
 pub mod run;
+pub mod source;
 #[doc(hidden)]
 pub mod worlds;
 

@@ -1,4 +1,5 @@
-//! When to poll again. The host adds jitter and honours `Retry-After`; these functions give the interval.
+//! When to poll again, and how far a job probably is. The host adds jitter and honours `Retry-After`; these functions
+//! give the interval.
 //!
 //! An operator may set other bounds in the plugin's settings, for every family alike:
 //! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
@@ -47,6 +48,26 @@ pub fn poll(cx: &Context, since: UnixMs) -> UnixMs {
 pub fn backoff(cx: &Context, attempt: u32) -> UnixMs {
     let (shortest, longest) = bounds(cx);
     cx.now.plus((shortest * (1 << attempt.saturating_sub(1).min(16))).clamp(shortest, longest))
+}
+
+/// The progress, percent, of a job whose provider tells none: from `first` to `highest` in its `usual` duration.
+///
+/// ```
+/// use std::time::Duration;
+/// use gatehouse_sdk::{Context, UnixMs, pace};
+///
+/// let since = UnixMs(1_000_000);
+/// let after = |seconds| {
+///     let cx = Context::at(since.plus(Duration::from_secs(seconds)));
+///     pace::estimate(&cx, since, Duration::from_secs(100), (10, 95))
+/// };
+/// assert_eq!([after(0), after(50), after(100), after(1000)], [10, 52, 95, 95]);
+/// ```
+#[must_use]
+pub fn estimate(cx: &Context, since: UnixMs, usual: Duration, (first, highest): (u8, u8)) -> u8 {
+    let span = highest.saturating_sub(first);
+    let share = cx.now.since(since).as_millis() * u128::from(span) / usual.as_millis().max(1);
+    first + u8::try_from(share).map_or(span, |share| share.min(span))
 }
 
 /// The operator's bounds, or the defaults; an invalid value counts as absent.

@@ -93,6 +93,33 @@ pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> ga
     }
 }
 
+/// A `garde` rule for a text that may not be empty or only white space.
+///
+/// ```
+/// use gatehouse_sdk::params;
+/// use garde::Validate;
+/// use serde::Deserialize;
+/// use serde_json::json;
+///
+/// #[derive(Deserialize, Validate)]
+/// struct Params {
+///     #[garde(custom(params::not_blank))]
+///     prompt: String,
+/// }
+///
+/// let invalid = params::read::<Params>(&json!({"prompt": " \n"})).err().unwrap();
+/// assert_eq!(invalid.to_string(), "`prompt`: expected a text that is not blank, got the string \" \\n\"");
+/// ```
+///
+/// # Errors
+/// The rule is broken.
+pub fn not_blank<C>(text: &str, _: &C) -> garde::Result {
+    if text.trim().is_empty() {
+        return Err(garde::Error::new("expected a text that is not blank"));
+    }
+    Ok(())
+}
+
 /// What came, as a client reads it: `"3"` is `the string "3"`, nothing is `nothing`.
 ///
 /// ```

@@ -19,17 +19,7 @@ use crate::interfaces::text::Text;
 /// # Errors
 /// The family's own refusal.
 pub fn submit<F: Jobs>(cx: &Context, request: Submission) -> Result<Accepted<Vec<u8>>, Refusal> {
-    let accepted = F::submit(cx, request)?;
-    Ok(Accepted {
-        model: accepted.model,
-        charge: accepted.charge,
-        stage: accepted.stage,
-        progress: accepted.progress,
-        expected: accepted.expected,
-        state: accepted.state.as_ref().map(encode),
-        brief: accepted.brief,
-        doomed: accepted.doomed,
-    })
+    F::submit(cx, request).map(|accepted| accepted.map(|state| encode(&state)))
 }
 
 /// One step; the state is encoded before and after.
@@ -37,14 +27,7 @@ pub fn submit<F: Jobs>(cx: &Context, request: Submission) -> Result<Accepted<Vec
 /// # Panics
 /// When this version did not write `state`: the host mixed up versions.
 pub fn advance<F: Jobs>(cx: &Context, state: &[u8], event: Event) -> Step<Vec<u8>> {
-    let step = F::advance(cx, decode(state), event);
-    Step {
-        state: encode(&step.state),
-        stage: step.stage,
-        progress: step.progress,
-        view: step.view,
-        next: step.next,
-    }
+    F::advance(cx, decode(state), event).map(|state| encode(&state))
 }
 
 /// Rewrites the state of an older version.

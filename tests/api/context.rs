@@ -5,6 +5,7 @@ use base64::Engine as _;
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
+use crate::faults::expect_all;
 use crate::{TestGateway, request};
 
 /// The specification's outcome for a request.
@@ -22,10 +23,7 @@ use Outcome::{Fails, Picture, Refused};
 const PNG: &str = "image/png";
 
 async fn check(gateway: &TestGateway, rows: Vec<(Value, Outcome)>) {
-    let looks = rows.iter().map(|(body, outcome)| check_row(gateway, body, outcome));
-    let broken: Vec<String> =
-        futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
-    assert!(broken.is_empty(), "{} of {} rows are broken:\n{}", broken.len(), rows.len(), broken.join("\n"));
+    expect_all(rows.iter().map(|(body, outcome)| check_row(gateway, body, outcome))).await;
 }
 
 async fn check_row(gateway: &TestGateway, body: &Value, outcome: &Outcome) -> Result<(), String> {

@@ -4,13 +4,13 @@
 //! a secret, and never blames the client for a provider's failure.
 
 use gatehouse_harness::{run, send_to};
-use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
+use crate::faults::{Failed, expect_all, expect_time_limit, has_failed, verdict};
 use crate::{TestGateway, request};
 
 /// Completed, or failed with this `error.type` and these words in the message.
-type End = Result<(), (&'static str, &'static [&'static str])>;
+type End = Result<(), Failed>;
 
 const FAULTS: &[(&str, End)] = &[
     ("[[moderated-input]]", Err(("content_policy_violation", &["moderat"]))),
@@ -60,54 +60,23 @@ fn the_table_lists_every_fault_of_the_provider() {
 fn every_fault_has_its_outcome() {
     run(async {
         let gateway = TestGateway::start().await;
-        let looks = FAULTS.iter().map(|(marker, end)| check_row(&gateway, marker, end));
-        let broken: Vec<String> =
-            futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
-        assert!(broken.is_empty(), "{} of {} faults:\n{}", broken.len(), FAULTS.len(), broken.join("\n"));
+        expect_all(FAULTS.iter().map(|(marker, end)| check_row(&gateway, marker, end))).await;
         gateway.process.expect_sound_ledger().await;
     });
 }
 
 async fn check_row(gateway: &TestGateway, marker: &str, end: &End) -> Result<(), String> {
     let task = gateway.finish(&request(json!({"prompt": format!("a red kite {marker}")}))).await;
-    let message = task["error"]["message"].as_str().unwrap_or_default();
-    let well = match end {
+    let is_right = match end {
         Ok(()) => task["status"] == "completed" && task["cost"] == 4.0,
-        Err((kind, words)) => {
-            let (type_, code) = (&task["error"]["type"], &task["error"]["code"]);
-            task["status"] == "failed"
-                && (type_, code) == (&json!(kind), &json!("task_failed"))
-                && task["cost"] == 0.0
-                && !message.is_empty()
-                && words.iter().all(|word| message.contains(word))
-        }
+        Err(failed) => has_failed(&task, *failed),
     };
-    let shown = SECRETS.iter().find(|secret| message.contains(*secret));
-    match shown {
-        None if well => Ok(()),
-        None => Err(format!("  {marker}: {task}")),
-        Some(secret) => Err(format!("  {marker} shows {secret:?}: {message}")),
-    }
+    verdict(marker, &task, is_right, SECRETS)
 }
 
 #[test]
 fn a_job_that_never_ends_fails_at_its_limit_and_is_refunded() {
-    run(async {
-        let gateway = TestGateway::start_with(Settings::default(), "[tasks]\ntime_limit_s = 2\n").await;
-        let ends = ENDLESS.map(|marker| {
-            let gateway = &gateway;
-            async move { gateway.finish(&request(json!({"prompt": marker}))).await }
-        });
-        for task in futures_util::future::join_all(ends).await {
-            assert_eq!(task["status"], "failed", "{task}");
-            assert_eq!(
-                task["error"],
-                json!({"type": "timeout_error", "code": "task_failed", "message": "Task timeout"})
-            );
-            assert_eq!(task["cost"], 0.0);
-        }
-        gateway.process.expect_sound_ledger().await;
-    });
+    run(expect_time_limit(ENDLESS.map(|marker| request(json!({"prompt": marker})))));
 }
 
 #[test]

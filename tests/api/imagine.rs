@@ -10,6 +10,7 @@ use gatehouse_sandbox::Settings;
 use gatehouse_sandbox::imagine::ImageCall;
 use serde_json::{Value, json};
 
+use crate::faults::expect_all;
 use crate::https_files::HttpsFiles;
 use crate::{TestGateway, imagine_request};
 
@@ -28,10 +29,7 @@ use Outcome::{Fails, Pictures, Refused};
 const SQUARE: (u32, u32) = (1024, 1024);
 
 async fn check(gateway: &TestGateway, rows: Vec<(Value, Outcome)>) {
-    let looks = rows.iter().map(|(body, outcome)| check_row(gateway, body, outcome));
-    let broken: Vec<String> =
-        futures_util::future::join_all(looks).await.into_iter().filter_map(Result::err).collect();
-    assert!(broken.is_empty(), "{} of {} rows are broken:\n{}", broken.len(), rows.len(), broken.join("\n"));
+    expect_all(rows.iter().map(|(body, outcome)| check_row(gateway, body, outcome))).await;
 }
 
 async fn check_row(gateway: &TestGateway, body: &Value, outcome: &Outcome) -> Result<(), String> {

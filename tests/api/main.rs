@@ -6,6 +6,7 @@
 mod context;
 mod context_faults;
 mod errors;
+mod faults;
 mod https_files;
 mod imagine;
 mod imagine_faults;
@@ -15,9 +16,12 @@ mod tasks;
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, Setup};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, with};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
+
+/// The route of the image families.
+const ROUTE: &str = "/v1/images/generations";
 
 /// A gateway process with one customer, an unlimited key, and simulated providers.
 struct TestGateway {
@@ -53,15 +57,12 @@ impl TestGateway {
     }
 
     async fn submit(&self, body: &Value) -> Response {
-        self.caller.post("/v1/images/generations", body).await
+        self.caller.post(ROUTE, body).await
     }
 
     /// Submits, expects a receipt, and waits for the task's end.
     async fn finish(&self, body: &Value) -> Value {
-        let answer = self.submit(body).await;
-        assert_eq!(answer.status, 200, "{body}: {}", answer.json());
-        assert_eq!(answer.json()["data"][0]["status"], "submitted");
-        self.caller.end_of(&answer.task_id()).await
+        self.caller.finish(ROUTE, body).await
     }
 
     fn sample(&self, path: &str) -> String {
@@ -71,21 +72,10 @@ impl TestGateway {
 
 /// A minimal request with more fields.
 fn request(more: Value) -> Value {
-    let mut body = json!({"model": "ctx-pro", "prompt": "a red kite"});
-    merge(&mut body, more);
-    body
+    with(json!({"model": "ctx-pro", "prompt": "a red kite"}), more)
 }
 
 /// The same for the imagine family.
 fn imagine_request(more: Value) -> Value {
-    let mut body = json!({"model": "imagine-1.5-gw", "prompt": "a red kite"});
-    merge(&mut body, more);
-    body
-}
-
-fn merge(body: &mut Value, more: Value) {
-    let Value::Object(more) = more else { panic!("expected an object") };
-    for (field, value) in more {
-        body[field] = value;
-    }
+    with(json!({"model": "imagine-1.5-gw", "prompt": "a red kite"}), more)
 }

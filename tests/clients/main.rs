@@ -1,10 +1,11 @@
 //! The official SDKs of `OpenAI` and Anthropic as clients: Python and Node, a current and an older major version
-//! of each, against the real binary and strict simulated providers.
+//! of each; the Vercel AI SDK; and Claude Code. Against the real binary and strict simulated providers.
 //!
 //! [`rows::ROWS`] lists what must hold. A script prints a line for every check with the number of its row. A failed check fails
 //! the test, and so does a missing row. The packages are installed once under the target folder (`kit.rs`); after that
 //! nothing leaves the machine.
 
+mod claude_code;
 mod kit;
 mod rows;
 mod scene;
@@ -20,9 +21,14 @@ const OLDER_PYTHON: Set = Set { tool: Tool::Python, name: "python-older" };
 const CURRENT_NODE: Set = Set { tool: Tool::Node, name: "node-current" };
 const MIDDLE_NODE: Set = Set { tool: Tool::Node, name: "node-middle" };
 const OLDER_NODE: Set = Set { tool: Tool::Node, name: "node-older" };
+const VERCEL: Set = Set { tool: Tool::Node, name: "vercel" };
 
 fn openai(set: Set, version: &'static str) -> Script {
     Script { set, package: "openai", version, file: "openai_sdk", side: Side::Openai }
+}
+
+fn responses(set: Set, version: &'static str) -> Script {
+    Script { set, package: "openai", version, file: "openai_responses", side: Side::Responses }
 }
 
 fn anthropic(set: Set, version: &'static str) -> Script {
@@ -45,14 +51,20 @@ scripts! {
     openai_node_current: openai(CURRENT_NODE, "7.55.0"),
     openai_node_middle: openai(MIDDLE_NODE, "6.49.0"),
     openai_node_older: openai(OLDER_NODE, "4.104.0"),
+    responses_python_current: responses(CURRENT_PYTHON, "3.52.0"),
+    responses_python_older: responses(OLDER_PYTHON, "1.109.1"),
+    responses_node_current: responses(CURRENT_NODE, "7.55.0"),
+    responses_node_middle: responses(MIDDLE_NODE, "6.49.0"),
+    responses_node_older: responses(OLDER_NODE, "4.104.0"),
     anthropic_python_current: anthropic(CURRENT_PYTHON, "2.11.0"),
     anthropic_python_older: anthropic(OLDER_PYTHON, "0.125.0"),
     anthropic_node_current: anthropic(CURRENT_NODE, "1.11.0"),
     anthropic_node_older: anthropic(OLDER_NODE, "0.71.2"),
+    vercel_ai: Script { set: VERCEL, package: "ai", version: "7.0.173", file: "vercel_ai", side: Side::Vercel },
 }
 
 #[test]
 fn every_row_has_its_number() {
     let numbers: Vec<u8> = ROWS.iter().map(|(row, ..)| *row).collect();
-    assert_eq!(numbers, (1..=19).collect::<Vec<u8>>());
+    assert_eq!(numbers, (1..=23).collect::<Vec<u8>>());
 }

@@ -6,6 +6,10 @@ pub(crate) enum Side {
     Openai,
     Anthropic,
     Both,
+    /// Responses through the same packages: scripts of their own.
+    Responses,
+    /// The Vercel AI SDK, with either protocol.
+    Vercel,
     /// Not visible through an SDK: `wire.rs` checks it.
     Wire,
 }
@@ -31,4 +35,8 @@ pub(crate) const ROWS: &[(u8, Side, &str)] = &[
     (17, Side::Both, "clients of one protocol with models of the other"),
     (18, Side::Both, "two hundred calls on one client"),
     (19, Side::Anthropic, "a refused key is told so in the messages shape"),
+    (20, Side::Vercel, "Vercel AI SDK: text whole and streamed"),
+    (21, Side::Vercel, "Vercel AI SDK: a tool loop, whole and streamed, ends"),
+    (22, Side::Vercel, "Vercel AI SDK: structured output keeps to its schema"),
+    (23, Side::Responses, "responses: create, stream, tools, structured output, thinking, conversations"),
 ];

@@ -168,11 +168,15 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
     for (id, upstream, rules) in CLAUDES {
         setup = model(setup, id, "anthropic-plain", "messages", upstream, rules);
     }
-    for (id, rules) in
-        [("gpt-sim", ""), ("gpt-sim-reasoning", ""), ("clone-sim", "max_tokens_field = \"max_tokens\"")]
-    {
+    for (id, rules) in [
+        ("gpt-sim", ""),
+        ("gpt-sim-reasoning", "thinking = [\"enabled\", \"adaptive\"]"),
+        ("clone-sim", "max_tokens_field = \"max_tokens\""),
+    ] {
         setup = model(setup, id, "openai-plain", "chat", id, rules);
     }
+    // A model whose operator knows its limit: agents ask for more than small models write.
+    setup = model(setup, "gpt-agent", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
     for (name, _) in &PROVIDERS[1..] {
         let (claude, rules) = (format!("lm-{name}"), "thinking = [\"enabled\"]");
         setup = model(setup, &claude, &format!("anthropic-{name}"), "messages", "claude-sonnet-4-6", rules);

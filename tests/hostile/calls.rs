@@ -1,7 +1,7 @@
 //! What a plugin may have sent, told by the bytes that arrive: a call is refused before anything leaves, or it goes
 //! where it may go and says what it may say, with the host's own headers and nothing smuggled in between.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{run, with};
 use serde_json::{Value, json};
 
 use crate::scene::gateway::Scene;
@@ -119,7 +119,7 @@ const HEADERS: &[(&str, &str, Verdict)] = &[
 
 /// Calls that fit no table above.
 fn others() -> Vec<(Value, Verdict)> {
-    let get = |more: Value| merged(json!({"method": "GET"}), more);
+    let get = |more: Value| with(json!({"method": "GET"}), more);
     vec![
         (get(json!({"path": {"$repeat": ["/x", 50_000]}})), Fault("at most 8192 bytes are allowed")),
         (
@@ -168,12 +168,6 @@ fn others() -> Vec<(Value, Verdict)> {
             Sent("POST /base/plain HTTP/1.1", &["content-length: 7", "content-type: application/json"]),
         ),
     ]
-}
-
-fn merged(mut one: Value, more: Value) -> Value {
-    let Value::Object(more) = more else { panic!("expected an object") };
-    more.into_iter().for_each(|(key, value)| one[key] = value);
-    one
 }
 
 #[test]
@@ -325,7 +319,7 @@ fn a_call_without_credentials_brings_none() {
             let before = scene.trap.seen().len();
             let call = json!({"provider": provider, "method": "PUT", "credentials": false, "mime": "image/png",
                 "raw": {"data": "a picture"}});
-            let task = scene.finish(&json!({"steps": [{"call": merged(call, target.clone())}]})).await;
+            let task = scene.finish(&json!({"steps": [{"call": with(call, target.clone())}]})).await;
             assert_eq!(
                 (&task["status"], &task["cost"]),
                 (&json!("completed"), &json!(2)),
@@ -348,7 +342,7 @@ fn a_call_without_credentials_brings_none() {
             (json!({"url": format!("{evil}/x")}), "not inside the provider's origins"),
             (json!({"url": "http://169.254.169.254/latest"}), "not inside the provider's origins"),
         ] {
-            let call = merged(json!({"method": "GET", "credentials": false}), call);
+            let call = with(json!({"method": "GET", "credentials": false}), call);
             let task = scene.finish(&json!({"steps": [{"call": call}]})).await;
             assert!(
                 task["result"]["seen"].as_str().is_some_and(|seen| seen.contains("Outage::Refused")),

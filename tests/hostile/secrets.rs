@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatehouse_harness::{run, send, send_to};
+use gatehouse_harness::{run, send, send_to, with};
 use serde_json::{Value, json};
 
 use crate::scene::gateway::{IMAGES, Scene};
@@ -23,12 +23,7 @@ const ECHOES: [&str; 3] = ["/echo", "/refused-echo", "/redirect"];
 /// Ways to pass on everything the plugin saw, each after every echo.
 fn ways_out(provider: &str) -> Vec<Value> {
     let seen = json!({"$seen": 0});
-    let call = |more: Value| {
-        let mut call = json!({"provider": provider, "replay": "safe"});
-        let Value::Object(more) = more else { panic!("expected an object") };
-        more.into_iter().for_each(|(key, value)| call[key] = value);
-        json!({"call": call})
-    };
+    let call = |more| json!({"call": with(json!({"provider": provider, "replay": "safe"}), more)});
     let echoes: Vec<Value> =
         ECHOES.iter().map(|echo| call(json!({"path": echo, "json": {"a": "b"}}))).collect();
     let picture = call(json!({"path": "/picture-echo", "save-body": true}));

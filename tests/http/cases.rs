@@ -168,6 +168,9 @@ impl Answer {
     fn check(&self, reply: &Response) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("{what}: {reply:?}"));
         let has_id = reply.header("x-gateway-request-id").starts_with("req_");
+        if has_id && reply.header("x-content-type-options") != "nosniff" {
+            return wrong("expected that no type is guessed");
+        }
         if !matches!(reply.status, 100..=199 | 204 | 304) && reply.header("content-length").is_empty() {
             return wrong("expected a length");
         }

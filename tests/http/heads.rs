@@ -29,6 +29,12 @@ fn line_ends_and_characters() {
         served("no space after the colon", live("Host:a\r\nX-A:b\r\n")),
         served("a tab in a value", live("Host: a\r\nX-A: b\tc\r\n")),
         served("bytes in a value", b"GET /livez HTTP/1.1\r\nHost: a\r\nX-A: \xc3\xa4\xff\r\n\r\n".as_slice()),
+        refused(
+            "two keys",
+            live("Host: a\r\nAuthorization: KEY\r\nAuthorization: KEY\r\n"),
+            400,
+            "Authorization: given more than once",
+        ),
         unparsed("a folded line", live("Host: a\r\nX-A: b\r\n c\r\n"), 400),
         unparsed("a line folded with a tab", live("Host: a\r\nX-A: b\r\n\tc\r\n"), 400),
         unparsed("a fold before the first line", live(" Host: a\r\n"), 400),

@@ -4,6 +4,7 @@
 //! Timers exact to the second are tested in `host/edge/src/tests/net`.
 
 mod bodies;
+mod body_shares;
 mod cases;
 mod counts;
 mod frames;
@@ -11,6 +12,7 @@ mod framing;
 mod heads;
 mod http2;
 mod http2_floods;
+mod proxies;
 mod slow;
 mod targets;
 

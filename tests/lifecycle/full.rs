@@ -1,4 +1,5 @@
-//! A full disk: the process logs the reason and exits, and the next start continues.
+//! A store whose file may not grow, which no other file's end helps: the process logs the reason and exits, and the next
+//! start continues. A full disk is another matter, see `disk`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +15,7 @@ const MOST: usize = 2000;
 
 /// The gateway behind a shell that forbids files to grow, as long as `tight` exists: no file of the process may
 /// get longer than twice the store's file at its start (the shell counts in 512 bytes). The signal that comes with it is ignored, so that
-/// the process sees an error, as on a full disk.
+/// the process sees an error.
 fn limited(folder: &Path, tight: &Path) -> String {
     let script = folder.join("gatehouse");
     let text = format!(
@@ -29,7 +30,7 @@ fn limited(folder: &Path, tight: &Path) -> String {
 }
 
 #[test]
-fn a_full_disk_ends_the_process_and_a_restart_goes_on() {
+fn a_file_that_may_not_grow_ends_the_process_and_a_restart_goes_on() {
     run(async {
         let sandbox = sandbox(Duration::ZERO).await;
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,12 +1,16 @@
 //! Starts, stops and crashes of the real binary: acknowledged work survives, failed work costs
 //! nothing, and the provider is never called twice for the same job.
 
+mod admin;
 mod ambiguous;
+mod disk;
 mod full;
 mod kill;
 mod kill_joins;
+mod privacy;
 mod reload;
 mod restarts;
+mod small_disk;
 mod stop;
 mod tls;
 

@@ -4,6 +4,7 @@
 mod fairness;
 mod large;
 mod one_body_streams;
+mod responses;
 mod scene;
 mod slow_providers;
 mod thousand_streams;

@@ -26,13 +26,15 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-upstream",
         ],
     ),
-    ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model"]),
+    ("gatehouse-net", &["gatehouse-model"]),
+    ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model", "gatehouse-net"]),
     (
         "gatehouse-admin",
         &[
             "gatehouse-driver",
             "gatehouse-files",
             "gatehouse-model",
+            "gatehouse-net",
             "gatehouse-runtime",
             "gatehouse-store",
             "gatehouse-tasks",

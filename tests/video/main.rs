@@ -5,13 +5,17 @@
 mod avatars;
 mod clip;
 mod motion;
+mod scene;
 
 use std::time::Duration;
 
-use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to, with};
 use gatehouse_sandbox::{Sandbox, Settings};
 use mp4_atom::{Codec, Moov, ReadFrom};
 use serde_json::{Value, json};
+
+/// The route of the video families.
+const ROUTE: &str = "/v1/videos/generations";
 
 /// A gateway process with one customer, an unlimited key, and the simulated providers of all video families.
 struct TestGateway {
@@ -27,28 +31,32 @@ impl TestGateway {
     }
 
     async fn start_with(settings: Settings, more: &str) -> Self {
+        Self::start_by(settings, |setup, _| setup.with(more)).await
+    }
+
+    /// With more configuration, made of the sandbox's addresses.
+    async fn start_by(settings: Settings, more: impl FnOnce(Setup, &Sandbox) -> Setup) -> Self {
         let sandbox =
             Sandbox::start(Settings { max_in_flight: 10_000, ..settings }).await.expect("a sandbox");
         let setup = Setup::new(
             env!("CARGO_BIN_EXE_gatehouse"),
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         );
-        let process =
-            Gateway::start(clip::configure(motion::configure(setup, &sandbox), &sandbox).with(more)).await;
+        let setup = [motion::configure, clip::configure, scene::configure]
+            .into_iter()
+            .fold(setup, |setup, configure| configure(setup, &sandbox));
+        let process = Gateway::start(more(setup, &sandbox)).await;
         let caller = process.open_account("acme", "1000000").await;
         Self { process, sandbox, caller }
     }
 
     async fn submit(&self, body: &Value) -> Response {
-        self.caller.post("/v1/videos/generations", body).await
+        self.caller.post(ROUTE, body).await
     }
 
     /// Submits, expects a receipt, and waits for the task's end.
     async fn finish(&self, body: &Value) -> Value {
-        let answer = self.submit(body).await;
-        assert_eq!(answer.status, 200, "{body}: {}", answer.json());
-        assert_eq!(answer.json()["data"][0]["status"], "submitted");
-        self.caller.end_of(&answer.task_id()).await
+        self.caller.finish(ROUTE, body).await
     }
 
     /// Submits and expects a 400 that names the field and has these words.
@@ -99,13 +107,4 @@ async fn film_of(task: &Value) -> FilmFacts {
         milliseconds: moov.mvhd.duration * 1000 / u64::from(moov.mvhd.timescale),
         has_sound: moov.trak.iter().any(|trak| is(&trak, b"soun")),
     }
-}
-
-/// An object with more fields.
-fn with(mut body: Value, more: Value) -> Value {
-    let Value::Object(more) = more else { panic!("expected an object") };
-    for (field, value) in more {
-        body[field] = value;
-    }
-    body
 }

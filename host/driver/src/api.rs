@@ -21,6 +21,12 @@ pub struct SubmitRequest {
     pub idempotency: Option<String>,
 }
 
+/// What the task in the path of a surface is called, where a client reads of it (spec: "message about the video").
+#[must_use]
+pub fn parent_kind(surface: &str) -> &'static str {
+    if surface.starts_with("videos.") { "video" } else { "task" }
+}
+
 /// What a submission is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {

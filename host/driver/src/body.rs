@@ -1,7 +1,7 @@
 //! A request body, looked at once: one JSON object in shared bytes, and the model it names.
 //!
-//! Nothing else in the host parses a client's body. The cut of embedded media and the plugin share the bytes. The
-//! plugin limits how deep a body may nest: nothing here recurses.
+//! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
+//! embedded media and the plugin share the bytes. The plugin limits how deep a body may nest: nothing here recurses.
 
 use bytes::Bytes;
 use gatehouse_model::Json;

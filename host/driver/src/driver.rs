@@ -15,6 +15,7 @@ use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::{Config, PreparedTables};
+use crate::disks::Disk;
 use crate::errors::StartError;
 use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
@@ -39,6 +40,8 @@ pub struct Parts {
     pub seed: Arc<dyn Seed>,
     /// The installation's secret; customers have pseudonyms under it.
     pub pepper: Pepper,
+    /// The disks that tasks are written to. Without any, none is ever low.
+    pub disks: Vec<Disk>,
 }
 
 /// The whole gateway behind its listeners. Cheap to clone.
@@ -53,7 +56,7 @@ impl Driver {
     /// # Errors
     /// A price or model table that cannot be used, or a store that cannot be read.
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
-        let Parts { store, plugins, upstream, media, config, clock, seed, pepper } = parts;
+        let Parts { store, plugins, upstream, media, config, clock, seed, pepper, disks } = parts;
         let tables = PreparedTables::of(&config)?.over(&upstream);
         let state = Arc::new(DriverState {
             step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
@@ -66,6 +69,7 @@ impl Driver {
             clock,
             seed,
             pepper,
+            disks,
             live: LiveTasks::default(),
             shutdown: watch::Sender::new(ShutdownState::Serving),
             keys_generation: AtomicU64::new(0),
@@ -75,9 +79,11 @@ impl Driver {
         });
         state.recover().await?;
         state.count_customers();
+        state.look_at_disks().await;
         let background = vec![
             tokio::spawn(Arc::clone(&state).run_loop()),
             tokio::spawn(Arc::clone(&state).run_housekeeping()),
+            tokio::spawn(Arc::clone(&state).watch_disks()),
         ];
         *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
         Ok(Self { state })

@@ -48,6 +48,12 @@ pub enum SubmitError {
     /// Something the request names does not exist (for this caller).
     #[error("{0}")]
     NotFound(String),
+    /// The request goes on from a response that does not exist (for this caller).
+    #[error("Previous response with id '{0}' not found.")]
+    UnknownResponse(String),
+    /// The request names an item that does not exist (for this caller).
+    #[error("Item with id '{0}' not found. Items are not persisted when `store` is set to false.")]
+    UnknownItem(String),
     /// Something the request names may not be used.
     #[error("{0}")]
     Forbidden(String),
@@ -95,6 +101,9 @@ pub enum SubmitError {
     /// Too much is going on; nothing was started.
     #[error("the gateway is busy, retry in a moment")]
     Busy,
+    /// The disk of this has no room for new work, which is the operator's to change. Nothing was started.
+    #[error("the gateway's {0} disk is full: it takes no new work until there is room; what runs goes on")]
+    DiskFull(&'static str),
     /// The process is shutting down.
     #[error("the gateway is restarting, retry in a moment")]
     Draining,

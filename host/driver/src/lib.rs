@@ -10,6 +10,7 @@ mod api;
 mod body;
 mod config;
 mod detached;
+mod disks;
 mod driver;
 mod errors;
 mod in_progress;
@@ -21,13 +22,15 @@ mod step;
 mod submit;
 mod text;
 
-pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest};
+pub use api::{ModelListing, Receipt, SubmitRequest, TaskFilter, ViewRequest, parent_kind};
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
+pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
 pub use text::{
-    CompletionRequest, CompletionResponse, ModelConfig, TextError, TextStream, TokenPrices, check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
+    check_models,
 };

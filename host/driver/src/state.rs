@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::config::tables::Tables;
+use crate::disks::Disk;
 use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::step::bulk::groups::CallGroups;
@@ -45,6 +46,8 @@ pub(crate) struct DriverState {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) pepper: Pepper,
+    /// Those that may become full.
+    pub(crate) disks: Vec<Disk>,
     pub(crate) live: LiveTasks,
     pub(crate) shutdown: watch::Sender<ShutdownState>,
     /// Moves with every change of a key.

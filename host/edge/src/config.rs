@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gatehouse_net::ConnectionLimits;
 use ipnet::IpNet;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Unexpected, Visitor};
@@ -18,7 +19,8 @@ pub struct Config {
     /// Addresses to listen on, one as text or several as a list; port 0 takes a free one.
     #[serde(deserialize_with = "one_or_many")]
     pub listen: Vec<SocketAddr>,
-    /// The start of links in responses. Without it: the scheme and `Host` of the request itself.
+    /// The start of links in responses. Without it: the scheme and host that a trusted proxy forwards, else
+    /// those of the request itself.
     pub public_url: Option<PublicUrl>,
     /// Certificate and key; without them the listener speaks cleartext HTTP.
     pub tls: Option<Tls>,
@@ -27,7 +29,7 @@ pub struct Config {
     /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
     /// response ends its connection, requests are still served.
     pub lame_duck_ms: u32,
-    /// Networks whose `X-Forwarded-For` counts.
+    /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
     /// Limits on everything a client can make the gateway hold or wait for.
     pub limits: Limits,
@@ -59,9 +61,10 @@ pub struct Limits {
     pub body_idle_seconds: NonZeroU32,
     /// Seconds a body may take altogether.
     pub body_seconds: NonZeroU32,
-    /// Minimum bytes per second of a body, after the first `body_idle_seconds`.
+    /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
     pub body_bytes_per_second: NonZeroU32,
-    /// MiB of request bodies held at once, all clients together.
+    /// MiB of request bodies held at once, all clients together. A customer holds at most as much as it leaves
+    /// free, a key at most as much as it leaves free of that.
     pub bodies_mib: NonZeroU32,
     /// Open connections.
     pub connections: NonZeroU32,
@@ -131,6 +134,23 @@ impl Default for Limits {
             idle_seconds: at_least_one(75),
             write_seconds: at_least_one(60),
             keep_alive_seconds: at_least_one(15),
+        }
+    }
+}
+
+impl Limits {
+    /// The part that concerns a single connection, of any listener.
+    #[must_use]
+    pub fn of_connections(&self) -> ConnectionLimits {
+        ConnectionLimits {
+            head: seconds(self.head_seconds),
+            idle: seconds(self.idle_seconds),
+            write: seconds(self.write_seconds),
+            // hyper's own limits are twice ours: ours respond with an error envelope, hyper's with a bare status.
+            head_bytes: kib(self.head_kib).saturating_mul(2).max(16 * 1024),
+            headers: count(self.headers).saturating_mul(2),
+            streams: self.streams.get(),
+            header_list_bytes: u32::try_from(kib(self.header_list_kib)).unwrap_or(u32::MAX),
         }
     }
 }

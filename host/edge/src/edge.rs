@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_net::ShutdownPhase;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -17,7 +18,6 @@ use crate::config::{Config, count};
 use crate::http::auth::Auth;
 use crate::http::pipeline::Pipeline;
 use crate::net::listen::Listeners;
-use crate::net::shutdown::ShutdownPhase;
 use crate::net::tls::{Certificates, TlsError};
 
 /// Why the edge cannot start.

@@ -1,7 +1,7 @@
 //! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
 //!
-//! All other code names a [`Kind`]; the table maps it to what a client reads. Three forms: the generic
-//! envelope, the journey family's (two other `type` words), and the messages endpoint's. Never decides which
+//! All other code names a [`Kind`]; the table maps it to what a client reads. Four forms: the generic
+//! envelope, the journey family's (two other `type` words), the messages endpoint's, and OpenAI's for responses. Never decides which
 //! error a request gets.
 
 use std::borrow::Cow;
@@ -11,6 +11,7 @@ use bytes::Bytes;
 use gatehouse_model::RequestId;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::http::response::{ResponseBody, json_bytes};
 
@@ -19,6 +20,7 @@ use crate::http::response::{ResponseBody, json_bytes};
 pub(crate) enum Kind {
     Invalid,
     UnknownModel,
+    UnknownResponse,
     Unauthenticated,
     InsufficientBalance,
     QuotaExceeded,
@@ -40,9 +42,12 @@ pub(crate) enum Kind {
     HeadTooLarge,
     Internal,
     BadGateway,
+    /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
+    UpstreamAccount,
     UpstreamTimeout,
     Busy,
     Draining,
+    DiskFull,
 }
 
 /// One line of the error table.
@@ -68,7 +73,7 @@ const fn row(
     reason: &'static str,
     messages_code: &'static str,
 ) -> ErrorRow {
-    let retry = matches!(status, 408 | 429 | 500..);
+    let retry = matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount);
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
@@ -77,9 +82,10 @@ const INVALID: &str = "invalid_request_error";
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 26] = [
+static TABLE: [ErrorRow; 29] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
+    row(Kind::UnknownResponse,     400, INVALID,                "previous_response_not_found", "invalid_request"),
     row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
     row(Kind::InsufficientBalance, 402, "payment_required",     "insufficient_balance", "payment_required"),
     row(Kind::QuotaExceeded,       402, "payment_required",     "quota_exceeded", "payment_required"),
@@ -101,9 +107,11 @@ static TABLE: [ErrorRow; 26] = [
     row(Kind::HeadTooLarge,        431, INVALID,                "headers_too_large", "request_too_large"),
     row(Kind::Internal,            500, "server_error",         "internal_error", "internal_error"),
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
+    row(Kind::UpstreamAccount,     502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
+    row(Kind::DiskFull,            503, "service_unavailable",  "disk_full", "upstream_unavailable"),
 ];
 
 /// Every error a client can get, for documentation and tests.
@@ -118,6 +126,7 @@ pub(crate) enum Form {
     Generic,
     Journey,
     Messages,
+    Responses,
 }
 
 impl Form {
@@ -126,6 +135,7 @@ impl Form {
         let mut segments = path.split('/').skip(1).skip_while(|segment| *segment == "v1");
         match segments.next() {
             Some("messages") => Self::Messages,
+            Some("responses") => Self::Responses,
             Some("journey") => Self::Journey,
             _ => Self::Generic,
         }
@@ -219,6 +229,28 @@ impl Refusal {
         TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
     }
 
+    /// The error of the responses form.
+    fn openai(&self) -> Value {
+        let row = self.row();
+        json!({
+            "message": self.0.message,
+            "type": row.type_word,
+            "param": self.0.param,
+            "code": openai_code(row),
+        })
+    }
+
+    /// The error inside a response that has begun. Its codes are a closed list.
+    pub(crate) fn in_response(&self) -> Value {
+        let row = self.row();
+        let code = match row.kind {
+            Kind::Invalid | Kind::TooLarge => "invalid_prompt",
+            Kind::RateLimited => "rate_limit_exceeded",
+            _ => "server_error",
+        };
+        json!({"code": code, "message": self.0.message, "type": row.type_word, "param": self.0.param})
+    }
+
     /// The envelope as JSON.
     pub(crate) fn body(&self, form: Form, id: RequestId) -> Bytes {
         let row = self.row();
@@ -235,6 +267,9 @@ impl Refusal {
                 request_id: id,
             });
         }
+        if form == Form::Responses {
+            return json_bytes(&json!({"error": self.openai()}));
+        }
         json_bytes(&GenericError {
             error: GenericDetail {
                 code: row.status,
@@ -244,6 +279,16 @@ impl Refusal {
                 param: self.0.param.as_deref(),
             },
         })
+    }
+}
+
+/// The `code` that OpenAI's clients act on.
+fn openai_code(row: &ErrorRow) -> Option<&'static str> {
+    match row.kind {
+        Kind::Invalid => None,
+        Kind::RateLimited => Some("rate_limit_exceeded"),
+        Kind::InsufficientBalance | Kind::QuotaExceeded => Some("insufficient_quota"),
+        _ => Some(row.reason),
     }
 }
 
@@ -261,6 +306,8 @@ fn default_retry_after(kind: Kind) -> Option<Duration> {
     match kind {
         Kind::Busy | Kind::RateLimited => Some(Duration::from_secs(1)),
         Kind::Draining => Some(Duration::from_secs(5)),
+        // Space is made by an operator, not within a second.
+        Kind::DiskFull => Some(Duration::from_secs(30)),
         _ => None,
     }
 }

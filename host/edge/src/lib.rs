@@ -16,6 +16,7 @@ mod config;
 mod edge;
 mod endpoints;
 mod errors;
+mod failed_response;
 mod http;
 mod net;
 mod sse;

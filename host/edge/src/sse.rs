@@ -15,6 +15,7 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
 
 use crate::errors::{Form, Refusal};
+use crate::failed_response::SentResponse;
 use crate::http::response::ResponseBody;
 
 /// A comment line: every client skips it, none takes it for an event.
@@ -32,6 +33,8 @@ pub(crate) struct EventBody {
     keep_alive: Pause,
     started: bool,
     ended: bool,
+    /// What the client has of a response, which a failure repeats.
+    sent: Option<SentResponse>,
     explain: fn(TextError) -> Refusal,
 }
 
@@ -46,7 +49,8 @@ impl EventBody {
         explain: fn(TextError) -> Refusal,
     ) -> Self {
         let keep_alive = clock.pause(interval);
-        Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, explain }
+        let sent = (form == Form::Responses).then(SentResponse::default);
+        Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, sent, explain }
     }
 
     /// The response with this body.
@@ -66,6 +70,10 @@ impl EventBody {
         if let Some(cause) = refusal.cause() {
             tracing::error!(request = %self.id, cause, "a stream failed");
         }
+        if let Some(sent) = &self.sent {
+            let (name, data) = sent.failed(&refusal.in_response());
+            return frame(&[Sse { event: Some(name.to_owned()), data: data.to_string() }]);
+        }
         let name: &[u8] = if self.form == Form::Messages { b"event: error\n" } else { b"" };
         [name, b"data: ", &refusal.body(self.form, self.id), b"\n\n"].concat().into()
     }
@@ -82,6 +90,9 @@ impl Body for EventBody {
         let piece = match self.stream.poll_next(cx) {
             Poll::Ready(Some(Ok(events))) => {
                 self.started = true;
+                if let Some(sent) = &mut self.sent {
+                    sent.add(&events);
+                }
                 frame(&events)
             }
             Poll::Ready(Some(Err(error))) => {

@@ -2,12 +2,16 @@
 //! new one, never a part.
 //!
 //! Owns the one order of steps that promises it (temporary file in the same folder, fsync, rename, fsync of the
-//! folder). Every file it writes is readable by its owner alone. Never decides what is written or where; calls
-//! block, so an async caller runs them on a blocking thread.
+//! folder), and the look at the free space of a disk. Every file it writes is readable by its owner
+//! alone. Never decides what is written or where; calls block, so an async caller runs them on a blocking thread.
+
+mod private;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+
+pub use private::{close_to_others, private_folder};
 
 /// The end of a temporary file's name.
 const TEMPORARY: &str = ".tmp";
@@ -57,6 +61,31 @@ pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether an error means that a disk, or the owner's quota on it, has no room.
+#[must_use]
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// The free space of a disk, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// What this process may still write there.
+    pub free: u64,
+    /// The size of the disk.
+    pub size: u64,
+}
+
+/// The free space of the disk that `folder` is on.
+///
+/// # Errors
+/// The file system's.
+pub fn space(folder: &Path) -> io::Result<Space> {
+    let disk = rustix::fs::statvfs(folder)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+    Ok(Space { free: bytes(disk.f_bavail), size: bytes(disk.f_blocks) })
 }
 
 #[cfg(test)]
@@ -116,6 +145,14 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         write_atomic(&path, b"secret").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_disk_has_no_more_room_than_its_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = space(folder.path()).unwrap();
+        assert!(found.size > 0 && found.free <= found.size, "{found:?}");
+        assert_eq!(space(&folder.path().join("missing")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

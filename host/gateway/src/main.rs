@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! start: config -> telemetry -> secrets -> data folder -> store -> runtime -> driver -> edge -> admin -> banner
-//! stop:  lame duck -> edge drains -> driver stops -> admin closes -> store closes
+//! stop:  lame duck -> edge drains -> driver stops -> admin closes -> store closes, each within its own time limit
 //! ```
 
 mod commands;
@@ -15,6 +15,7 @@ mod data_folder;
 mod environment;
 mod exit;
 mod plugins;
+mod privacy;
 mod reload;
 mod sandbox_mode;
 mod secrets;

@@ -1,18 +1,48 @@
 //! The real clock and the real source of randomness: no other code asks the operating system for either.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gatehouse_model::{Clock, Pause, Seed, UnixMs};
 
-/// The machine's wall clock and timers.
+/// The machine's clock and timers. Its time begins with the wall clock and never goes back: a wall clock that is set
+/// back changes nothing before the next start, one that is set forward is followed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SystemClock;
+
+/// When the process first read the clock. Every clock of it counts from there, so all of them agree.
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+static TIME: ForwardTime = ForwardTime::new();
+
+/// A wall clock that keeps the pace of a steady one where it would go back: otherwise a task that is due in a second
+/// would wait for as long as the clock was set back.
+#[derive(Debug)]
+struct ForwardTime {
+    /// The most that the wall clock was ever ahead of the steady one, in milliseconds.
+    ahead: AtomicU64,
+}
+
+impl ForwardTime {
+    const fn new() -> Self {
+        Self { ahead: AtomicU64::new(0) }
+    }
+
+    /// The time when the wall clock shows `wall`, `steady` after the process began.
+    fn at(&self, wall: Duration, steady: Duration) -> UnixMs {
+        let [wall, steady] = [wall, steady].map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+        let ahead = wall.saturating_sub(steady);
+        let most = self.ahead.fetch_max(ahead, Ordering::Relaxed).max(ahead);
+        UnixMs(steady.saturating_add(most))
+    }
+}
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one real clock")]
     fn now(&self) -> UnixMs {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        UnixMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Read second: a pause between the two then makes no time ahead of both.
+        TIME.at(wall, BEGAN.elapsed())
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one real timer")]
@@ -28,5 +58,29 @@ pub(crate) struct SystemSeed;
 impl Seed for SystemSeed {
     fn fill(&self, into: &mut [u8]) {
         getrandom::fill(into).expect("an operating system without randomness cannot make keys");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_follows_the_wall_clock_forward_and_never_back() {
+        let time = ForwardTime::new();
+        for (wall_ms, steady_ms, expected_ms) in [
+            (1_000_000, 0, 1_000_000),
+            (1_000_500, 500, 1_000_500),
+            // Set back by ten minutes: a second is still a second.
+            (400_500, 500, 1_000_500),
+            (401_500, 1_500, 1_001_500),
+            // Set forward, past everything before.
+            (2_000_000, 2_000, 2_000_000),
+            (2_000_001, 2_001, 2_000_001),
+            (0, 3_000, 2_001_000),
+        ] {
+            let [wall, steady] = [wall_ms, steady_ms].map(Duration::from_millis);
+            assert_eq!(time.at(wall, steady), UnixMs(expected_ms), "{wall_ms} {steady_ms}");
+        }
     }
 }

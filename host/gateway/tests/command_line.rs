@@ -275,6 +275,30 @@ fn the_configuration_is_checked_and_shown() {
     let shown = String::from_utf8(set.stdout).unwrap();
     assert!(set.status.success() && shown.contains("(secret) from env"), "{shown}");
     assert!(!shown.contains("hunter2"), "{shown}");
+    // Too short to be found in what the provider says.
+    let warned = String::from_utf8(set.stderr).unwrap();
+    let (key, remedy) = ("providers.bfl.accounts.main.secret", "use a longer one");
+    assert!(warned.contains("warning: gatehouse.toml:2:1") && warned.contains(key), "{warned}");
+    assert!(warned.contains(remedy) && !warned.contains("hunter2"), "{warned}");
+    let strong = gatehouse(folder.path(), &["check-config"])
+        .env("GATEHOUSE_TEST_SECRET", "bfl-4f9aX2c7Q1")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(strong.stderr).unwrap(), "");
+}
+
+#[test]
+fn too_many_streams_are_refused_with_a_number_that_fits() {
+    let folder = folder();
+    for streams in ["100000", "4000000000"] {
+        let config = format!("[plugins]\nstreams = {streams}\n");
+        std::fs::write(folder.path().join("gatehouse.toml"), config).unwrap();
+        let error = refused(folder.path(), &["serve", "--listen", "127.0.0.1:0"], 2);
+        assert!(error.contains("gatehouse.toml:2:1") && error.contains("plugins.streams"), "{error}");
+        assert!(error.contains(streams) && error.contains("address space"), "{error}");
+        let fitting = error.split("set it to ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        assert!((1000..100_000).contains(&fitting.parse::<u32>().unwrap()), "{error}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct Config {
     pub probe_timeout_seconds: u32,
     /// Seconds to fetch a result.
     pub result_timeout_seconds: u32,
+    /// MiB that must be free on the disk of a new task's results; absent: 256, or a tenth of a small disk.
+    pub min_free_mib: Option<u32>,
 }
 
 impl Default for Config {
@@ -32,6 +34,7 @@ impl Default for Config {
             max_probe_mib: 20,
             probe_timeout_seconds: 30,
             result_timeout_seconds: 300,
+            min_free_mib: None,
         }
     }
 }

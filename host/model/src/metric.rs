@@ -56,5 +56,11 @@ pub const BATCH_SIZE: &str = "gatehouse_store_batch_commands";
 pub const COMMIT_SECONDS: &str = "gatehouse_store_commit_seconds";
 /// Commands waiting for the writer.
 pub const QUEUE_DEPTH: &str = "gatehouse_store_queue_depth";
+/// 1 while the store's disk is full and a commit waits for room.
+pub const STORE_WAITS: &str = "gatehouse_store_waits_for_room";
+/// Bytes free on a disk, by `disk`: `store`, `media`.
+pub const DISK_FREE: &str = "gatehouse_disk_free_bytes";
+/// 1 while a disk has less free than its mark and new tasks are refused, by `disk`.
+pub const DISK_LOW: &str = "gatehouse_disk_low";
 /// Bytes copied into the media store.
 pub const MEDIA_BYTES: &str = "gatehouse_media_bytes_total";

@@ -42,7 +42,7 @@ impl ComponentRunner {
     /// The stage that refused it, and why.
     pub fn load_with(wasm: &[u8], config: &Config) -> Result<Self, StageError> {
         let digest = admit(wasm, config.largest_limits().component())?;
-        let verifier = Verifier::open(0, config.largest_memory())
+        let verifier = Verifier::open(0, 0, config.largest_memory())
             .map_err(|error| StageError::Host(error.to_string()))?;
         let component =
             Component::new(&verifier.engine, wasm).map_err(|error| StageError::Compile(causes(&error)))?;

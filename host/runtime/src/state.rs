@@ -73,7 +73,7 @@ impl ServiceState {
         let store = Arc::new(store);
         let count = config.thread_count();
         let pool_memory = config.largest_memory();
-        let verifier = Verifier::open(count + config.streams, pool_memory)?;
+        let verifier = Verifier::open(count, config.streams, pool_memory)?;
         let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let state = Self {
             compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store)),

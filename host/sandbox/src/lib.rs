@@ -6,7 +6,7 @@
 //! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
-//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`messages`] (Anthropic's Messages API)
+//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on Vertex AI and the Gemini API), [`messages`] (Anthropic's Messages API)
 //! and [`chat`] (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod ark;
@@ -19,6 +19,7 @@ pub mod messages;
 pub mod midjourney;
 mod sandbox;
 pub mod text;
+pub mod veo;
 
 pub use ark::ArkAddresses;
 pub use common::clock::Now;
@@ -30,3 +31,4 @@ pub use imagine::ImagineAddresses;
 pub use midjourney::MidjourneyAddresses;
 pub use sandbox::Sandbox;
 pub use text::TextAddresses;
+pub use veo::VeoAddresses;

@@ -26,6 +26,7 @@ use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
 use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
+use crate::veo::{self, VeoAddresses, VeoRecord};
 
 /// The simulated providers, running. Dropping it closes every listener and connection.
 pub struct Sandbox {
@@ -36,6 +37,7 @@ pub struct Sandbox {
     dashscope: Arc<dashscope::Provider>,
     imagine: Arc<imagine::Provider>,
     midjourney: Arc<midjourney::Provider>,
+    veo: Arc<veo::Provider>,
     listeners: JoinSet<()>,
 }
 
@@ -68,6 +70,7 @@ impl Sandbox {
         let chat = provider(&chat_listener, "/truth/chat");
         let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
         let midjourney = midjourney::start(&settings, &mut listeners).await?;
+        let veo = veo::start(&settings, &mut listeners).await?;
         let context = Arc::new(Provider::new(settings, addresses)?);
 
         let (of_context, of_messages, of_chat) =
@@ -87,7 +90,7 @@ impl Sandbox {
         listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
         listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
         listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, listeners })
+        Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners })
     }
 
     /// The addresses of the context-image provider.
@@ -172,6 +175,18 @@ impl Sandbox {
     #[must_use]
     pub fn midjourney_record(&self) -> MidjourneyRecord {
         self.midjourney.record()
+    }
+
+    /// The addresses of the simulated Veo.
+    #[must_use]
+    pub fn veo(&self) -> &VeoAddresses {
+        &self.veo.addresses
+    }
+
+    /// The operations and refusals of the simulated Veo.
+    #[must_use]
+    pub fn veo_record(&self) -> VeoRecord {
+        self.veo.record()
     }
 
     /// Releases every text answer that a marker holds at this moment. The record says how many there are.

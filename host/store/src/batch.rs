@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use gatehouse_tasks::{
     AuditRecord, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead, LedgerStorage, NameRecord,
+    ResponseRecord, ResponseTotals,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, HoldKey, Row};
 use crate::listing::task_index::TaskIndex;
+use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
 use crate::tables::find;
 
@@ -37,6 +39,7 @@ pub(crate) struct Batch<'txn> {
     idempotency: Rows<'txn, (&'static str, DigestKey)>,
     idempotency_expiry: Table<'txn, (u64, &'static str, DigestKey), ()>,
     audit: Rows<'txn, u64>,
+    responses: ResponseTables<'txn>,
 }
 
 impl<'txn> Batch<'txn> {
@@ -62,6 +65,7 @@ impl<'txn> Batch<'txn> {
             idempotency: txn.open_table(layout::IDEMPOTENCY)?,
             idempotency_expiry: txn.open_table(layout::IDEMPOTENCY_EXPIRY)?,
             audit: txn.open_table(layout::AUDIT)?,
+            responses: ResponseTables::new(txn),
         })
     }
 }
@@ -210,6 +214,25 @@ impl LedgerStorage for Batch<'_> {
             expired.extend(find("idempotency", &self.idempotency, (key, token))?);
         }
         Ok(expired)
+    }
+
+    fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, StoreError> {
+        self.responses.find(customer, id)
+    }
+    fn oldest_response(&self, customer: &CustomerId) -> Result<Option<ResponseRecord>, StoreError> {
+        self.responses.oldest(customer)
+    }
+    fn response_totals(&self, customer: &CustomerId) -> Result<ResponseTotals, StoreError> {
+        self.responses.totals(customer)
+    }
+    fn put_response(&mut self, record: &ResponseRecord) -> Result<(), StoreError> {
+        self.responses.put(record)
+    }
+    fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), StoreError> {
+        self.responses.remove(record)
+    }
+    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, StoreError> {
+        self.responses.expired(now, limit)
     }
 
     fn head(&self) -> Result<LedgerHead, StoreError> {

@@ -39,9 +39,12 @@ pub enum OpenError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Too many commands are waiting; nothing was done. The only error that may pass.
+    /// Too many commands are waiting; nothing was done. Passes by itself.
     #[error("the store is busy: its queue is full")]
     Busy,
+    /// The disk is full, and a commit already waits for room; nothing was done. Passes once the disk has room.
+    #[error("the store's disk is full: nothing can be written until it has room")]
+    NoRoom,
     /// [`crate::Store::close`] was called; nothing was done.
     #[error("the store is closed")]
     Closed,

@@ -49,7 +49,30 @@ pub(crate) const NAMES: TableDefinition<'_, (&str, &str), Row> = TableDefinition
 /// The customer that owns a name, by name.
 pub(crate) const NAME_OWNERS: TableDefinition<'_, &str, &str> = TableDefinition::new("name-owners");
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 2] = ["names", "name-owners"];
+pub(crate) const ADDED: [&str; 7] = [
+    "names",
+    "name-owners",
+    "responses",
+    "response-items",
+    "response-ages",
+    "response-expiry",
+    "response-totals",
+];
+
+/// Kept responses by customer and id.
+pub(crate) const RESPONSES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("responses");
+/// Ids of kept responses by customer and item of their output.
+pub(crate) const RESPONSE_ITEMS: TableDefinition<'_, (&str, &str), &str> =
+    TableDefinition::new("response-items");
+/// Kept responses by customer, time and id.
+pub(crate) const RESPONSE_AGES: TableDefinition<'_, (&str, u64, &str), ()> =
+    TableDefinition::new("response-ages");
+/// Kept responses by expiry, customer and id.
+pub(crate) const RESPONSE_EXPIRY: TableDefinition<'_, (u64, &str, &str), ()> =
+    TableDefinition::new("response-expiry");
+/// How many responses a customer keeps, and their bytes.
+pub(crate) const RESPONSE_TOTALS: TableDefinition<'_, &str, (u64, u64)> =
+    TableDefinition::new("response-totals");
 
 const HISTORY_PREFIX: &str = "history-";
 const TASK_INDEX_PREFIX: &str = "task-index-";

@@ -7,6 +7,7 @@
 
 mod batch;
 mod config;
+mod disk_full;
 mod durability;
 mod error;
 mod examine;
@@ -16,6 +17,7 @@ mod layout;
 mod listing;
 mod open;
 mod read;
+mod responses;
 mod row;
 mod store;
 mod tables;

@@ -1,19 +1,23 @@
 //! The handle of the store: open, execute, fail, close.
 
+use std::fs::OpenOptions;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use gatehouse_tasks::{Applied, Command, Rejection};
+use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::config::Config;
+use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
-use crate::writer::{Failure, Job, Writer};
+use crate::writer::{Claim, Failure, Job, Writer};
 
 /// Reads of many rows at the same time; others wait.
 const MAX_LONG_READS: usize = 2;
@@ -27,6 +31,7 @@ pub struct Store {
 struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
+    disk_wait: Arc<DiskWait>,
     /// Permits for reads of many rows; `None` where the caller runs the writer and expects one thread.
     long_reads: Option<Semaphore>,
 }
@@ -45,8 +50,9 @@ impl Store {
     /// [`OpenError`]; [`OpenError::Locked`] while another process has the file.
     pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
         let storage = |reason: String| OpenError::Storage { path: path.to_owned(), reason };
-        let database = match builder(config).create(path) {
-            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => builder(config).create(path),
+        let disk_wait = Arc::new(DiskWait::default());
+        let database = match open_file(path, config, &disk_wait) {
+            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => open_file(path, config, &disk_wait),
             outcome => outcome,
         };
         let database = database.map_err(|error| match error {
@@ -54,7 +60,7 @@ impl Store {
             other => storage(other.to_string()),
         })?;
         creation::keep_name(path).map_err(|error| storage(error.to_string()))?;
-        Self::start(database, path, config)
+        Self::start(database, path, config, disk_wait)
     }
 
     /// Opens the store on any backend: in memory, or one that replays power cuts.
@@ -62,26 +68,34 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
-        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config)
+        let disk_wait = Arc::new(DiskWait::default());
+        let backend = WaitingBackend::new(backend, Arc::clone(&disk_wait));
+        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config, disk_wait)
     }
 
     /// The same without a thread: the caller runs the writer with [`Writer::run_batch`]. For simulations, where
-    /// everything happens in one thread and in a repeatable order.
+    /// everything happens in one thread and in a repeatable order. Nobody waits there for room on a full disk, which is
+    /// a failure like any other.
     ///
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
         let (open, failure, writer) = Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config)?;
-        Ok((Self::of(open, failure, None), writer))
+        Ok((Self::of(open, failure, Arc::default(), None), writer))
     }
 
-    fn start(database: Database, path: &Path, config: &Config) -> Result<Self, OpenError> {
+    fn start(
+        database: Database,
+        path: &Path,
+        config: &Config,
+        disk_wait: Arc<DiskWait>,
+    ) -> Result<Self, OpenError> {
         let (mut open, failure, writer) = Self::joined(database, path, config)?;
         let clock =
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure, Some(Semaphore::new(MAX_LONG_READS))))
+        Ok(Self::of(open, failure, disk_wait, Some(Semaphore::new(MAX_LONG_READS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -99,8 +113,8 @@ impl Store {
         Ok((Open { database, queue, writer: None }, failure, writer))
     }
 
-    fn of(open: Open, failure: Failure, long_reads: Option<Semaphore>) -> Self {
-        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, long_reads }) }
+    fn of(open: Open, failure: Failure, disk_wait: Arc<DiskWait>, long_reads: Option<Semaphore>) -> Self {
+        Self { shared: Arc::new(Shared { open: RwLock::new(Some(open)), failure, disk_wait, long_reads }) }
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.
@@ -108,7 +122,8 @@ impl Store {
     /// The shared result is the command's own. Dropping the future does not take the command back.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when too much is waiting, everything else when the store is of no more use.
+    /// [`StoreError::Busy`] when too much is waiting and [`StoreError::NoRoom`] while the disk is full, everything else
+    /// when the store is of no more use.
     pub async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
         self.queued(Some(command), Durability::Immediate).await
     }
@@ -121,7 +136,8 @@ impl Store {
         self.queued(Some(command), Durability::Deferred).await
     }
 
-    /// The same for a caller that cannot give up: waits for room in the queue instead of [`StoreError::Busy`].
+    /// The same for a caller that cannot give up: waits for room in the queue and on the disk, instead of
+    /// [`StoreError::Busy`] and [`StoreError::NoRoom`].
     ///
     /// # Errors
     /// The store is of no more use.
@@ -135,7 +151,7 @@ impl Store {
             let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
             open.as_ref().ok_or(StoreError::Closed)?.queue.clone()
         };
-        if queue.send(Job { command: Some(command), durability, answer }).await.is_err() {
+        if queue.send(Job { command: Some(command), durability, answer, claim: None }).await.is_err() {
             return Err(self.failure().unwrap_or(StoreError::Closed));
         }
         drop(queue);
@@ -155,9 +171,20 @@ impl Store {
         command: Option<Command>,
         durability: Durability,
     ) -> Result<Result<Applied, Rejection>, StoreError> {
+        if self.waits_for_room() {
+            return Err(StoreError::NoRoom);
+        }
         let (answer, outcome) = oneshot::channel();
-        self.queue(Job { command, durability, answer })?;
-        self.outcome(outcome).await
+        let claim = Claim::default();
+        self.queue(Job { command, durability, answer, claim: Some(claim.clone()) })?;
+        let mut outcome = pin!(self.outcome(outcome));
+        tokio::select! {
+            biased;
+            outcome = &mut outcome => return outcome,
+            () = self.until_waiting_for_room() => {}
+        }
+        // What the writer has not begun is taken back; what it has waits with it.
+        if claim.take() { Err(StoreError::NoRoom) } else { outcome.await }
     }
 
     async fn outcome(&self, outcome: Outcome) -> Result<Result<Applied, Rejection>, StoreError> {
@@ -192,6 +219,17 @@ impl Store {
         seen.ok().and_then(|reason| reason.clone()).unwrap_or(StoreError::Closed)
     }
 
+    /// Whether the disk is full: a commit waits for room, and no further command is taken that could be refused.
+    #[must_use]
+    pub fn waits_for_room(&self) -> bool {
+        self.shared.disk_wait.waits()
+    }
+
+    /// Ends when [`Store::waits_for_room`] is true.
+    pub async fn until_waiting_for_room(&self) {
+        self.shared.disk_wait.until_waiting().await;
+    }
+
     /// Whether the store has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
@@ -199,7 +237,7 @@ impl Store {
     }
 
     /// Finishes what is queued, stops the writer and closes the file, for all clones. Blocks meanwhile. Reads
-    /// that are under way keep the file until they end.
+    /// that are under way keep the file until they end. On a full disk nothing is waited for: what is queued fails.
     pub fn close(&self) {
         self.shared.close();
     }
@@ -232,6 +270,7 @@ impl Store {
 
 impl Shared {
     fn close(&self) {
+        self.disk_wait.close();
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Open { database, queue, writer }) = open {
             drop((database, queue));
@@ -251,6 +290,13 @@ type Outcome = oneshot::Receiver<Result<Result<Applied, Rejection>, StoreError>>
 
 /// Shown instead of a path for a store that is not a file.
 const BACKEND: &str = "(backend)";
+
+/// As [`redb::Builder::create`], with a file that waits for room.
+fn open_file(path: &Path, config: &Config, disk_wait: &Arc<DiskWait>) -> Result<Database, DatabaseError> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    let backend = WaitingBackend::new(FileBackend::new(file)?, Arc::clone(disk_wait));
+    builder(config).create_with_backend(backend)
+}
 
 fn on_backend(backend: impl StorageBackend, config: &Config) -> Result<Database, OpenError> {
     let broken =

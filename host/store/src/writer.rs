@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
@@ -34,6 +35,19 @@ pub(crate) struct Job {
     pub(crate) command: Option<Command>,
     pub(crate) durability: Durability,
     pub(crate) answer: Answering,
+    /// Of a caller that may take the command back; none of one that waits in any case.
+    pub(crate) claim: Option<Claim>,
+}
+
+/// The right to decide about a waiting command: the writer's, who then applies it, or its caller's, who takes it back.
+#[derive(Clone, Default)]
+pub(crate) struct Claim(Arc<AtomicBool>);
+
+impl Claim {
+    /// Whether the caller of this is the first.
+    pub(crate) fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
 }
 
 pub(crate) type Answering = oneshot::Sender<Result<Outcome, StoreError>>;
@@ -123,13 +137,16 @@ impl Writer {
         metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let mut any = false;
         let mut jobs = std::mem::take(&mut self.jobs).into_iter();
-        while let Some(Job { command, durability, answer }) = jobs.next() {
+        while let Some(Job { command, durability, answer, claim }) = jobs.next() {
+            if claim.is_some_and(|claim| !claim.take()) {
+                continue;
+            }
             any |= durability == Durability::Immediate;
             match command.map_or(Ok(Ok(Applied::Done)), |command| guarded(|| apply(batch, command))) {
                 Ok(verdict) => self.applied.push((answer, verdict)),
                 Err(error) => {
                     // Answered with all the others, after the failure is recorded.
-                    self.jobs.push(Job { command: None, durability, answer });
+                    self.jobs.push(Job { command: None, durability, answer, claim: None });
                     self.jobs.extend(jobs);
                     return Err(error);
                 }

@@ -7,6 +7,7 @@ use crate::commands::command::{Applied, Command};
 use crate::commands::funds;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
+use crate::responses::rules as responses;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::{advance, finish, join, submit, sweep};
 
@@ -39,12 +40,14 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Finish { id, revision, ending, audit, at } => {
             finish::finish(storage, id, revision, ending, audit, at)
         }
+        Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
         Command::Hold { id, key, amount, unit_price, expires, at } => {
             funds::hold(storage, id, key, amount, unit_price, (at, expires))
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
         }
+        Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
         Command::Release { id, at } => funds::resolve(storage, id, None, String::new(), at),
         Command::RevokeKey { id, at } => funds::revoke_key(storage, id, at),
@@ -52,5 +55,6 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
         Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),
+        Command::SweepResponses { now, limit } => responses::sweep(storage, now, limit),
     }
 }

@@ -8,6 +8,7 @@
 mod apply;
 mod commands;
 mod ledger;
+mod responses;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 mod storage;
@@ -22,6 +23,7 @@ pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
+pub use responses::record::{ResponseLimits, ResponseRecord, ResponseTotals};
 pub use storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage, NameRecord};
 pub use storage::memory::MemoryLedgerStorage;
 pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};

@@ -225,7 +225,9 @@ impl From<TokenError> for CallFailure {
 impl From<ExchangeError> for CallFailure {
     fn from(error: ExchangeError) -> Self {
         let outage = match &error {
-            ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Outage::Unreachable,
+            ExchangeError::NotSent(_) | ExchangeError::NoHost(_) | ExchangeError::NoConnection(_) => {
+                Outage::Unreachable
+            }
             ExchangeError::Timeout => Outage::Timeout,
             ExchangeError::Broken(_) => Outage::Broken,
         };

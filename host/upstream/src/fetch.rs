@@ -76,8 +76,9 @@ pub enum FetchError {
     /// The provider is not configured.
     #[error("no provider {0:?} is configured")]
     NoProvider(String),
-    /// It leads to a private or reserved address.
-    #[error("{0} is not a public address")]
+    /// It leads to a private or reserved address, or to no host at all. One error for both: the difference would tell
+    /// which names the gateway's own network knows.
+    #[error("{0} is not a public address or does not exist")]
     NotPublic(String),
     /// No connection.
     #[error("the server could not be reached")]
@@ -104,7 +105,8 @@ impl FetchError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable | Self::Timeout | Self::Broken => true,
+            // A name may not resolve for a moment.
+            Self::NotPublic(_) | Self::Unreachable | Self::Timeout | Self::Broken => true,
             Self::Status(status) => matches!(status, 408 | 429 | 500..),
             _ => false,
         }
@@ -122,8 +124,9 @@ impl Upstream {
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         for _ in 0..=policy.max_redirects {
             let http = self.client_for(&url, policy.origins)?;
-            let response =
-                exchange::send(&http, get(&url, policy.part)?, deadline).await.map_err(FetchError::from)?;
+            let response = exchange::send(&http, get(&url, policy.part)?, deadline)
+                .await
+                .map_err(|error| FetchError::of(error, &url))?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
                 None => return self.accept(response, policy, deadline, began),
@@ -312,10 +315,13 @@ fn next_hop(from: &Url, response: &Response<Incoming>) -> Result<Option<Url>, Fe
     from.join(location).map(Some).map_err(|_| FetchError::BadUrl("it redirects to an invalid URL"))
 }
 
-impl From<ExchangeError> for FetchError {
-    fn from(error: ExchangeError) -> Self {
+impl FetchError {
+    fn of(error: ExchangeError, url: &Url) -> Self {
         match error {
-            ExchangeError::NotSent(ConnectError::NotPublic { host, .. }) => Self::NotPublic(host),
+            ExchangeError::NotSent(ConnectError::NotPublic { .. }) | ExchangeError::NoHost(_) => {
+                let host = url.host_str().unwrap_or_default();
+                Self::NotPublic(host.trim_start_matches('[').trim_end_matches(']').to_owned())
+            }
             ExchangeError::NotSent(_) | ExchangeError::NoConnection(_) => Self::Unreachable,
             ExchangeError::Timeout => Self::Timeout,
             ExchangeError::Broken(_) => Self::Broken,

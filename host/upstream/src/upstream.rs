@@ -118,6 +118,15 @@ impl Upstream {
         providers.chain(fetch).chain(private).chain(fairness).collect()
     }
 
+    /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.
+    #[must_use]
+    pub fn warnings(
+        providers: &BTreeMap<String, ProviderConfig>,
+        secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+    ) -> Vec<ConfigError> {
+        providers.iter().flat_map(|(name, one)| check::weak_secrets(name, one, secrets)).collect()
+    }
+
     /// Checks other providers, and resolves their secrets again. Nothing changes. Blocks.
     ///
     /// # Errors

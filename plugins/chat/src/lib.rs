@@ -1,5 +1,5 @@
-//! The chat family: clients speak chat completions; the provider speaks the same, or Messages. The models and
-//! their providers are the operator's table; `gatehouse_text_protocols::rules` documents its `rules`.
+//! The chat family: clients speak chat completions or responses; the provider speaks chat completions, or Messages.
+//! The models and their providers are the operator's table; `gatehouse_text_protocols::rules` documents its `rules`.
 //!
 //! Owns the surface's parameters, the translation of requests, answers and streams between the two protocols,
 //! and what a provider's error means. Between equal protocols the bytes are kept. Never a socket, a clock, an
@@ -10,6 +10,7 @@ mod params;
 mod prepare;
 mod request;
 mod response;
+mod responses;
 mod state;
 mod stream;
 
@@ -25,6 +26,8 @@ use crate::state::State;
 
 /// The surface the family serves.
 pub const SURFACE: &str = "chat.completions";
+
+pub use responses::SURFACE as RESPONSES;
 
 /// The family.
 pub struct Chat;
@@ -52,12 +55,19 @@ impl Family for Chat {
         });
         let silent = json!({"model": "m", "messages": []});
         let quoted = json!({"model": "m", "messages": [user], "temperature": "0.5"});
+        let response = json!({"model": "m", "input": "What is the weather in Oslo?", "stream": true});
+        let unpaired = json!({"model": "m", "input": [
+            {"type": "function_call_output", "call_id": "call_1", "output": "rain"},
+        ]});
         About::new("chat", env!("CARGO_PKG_VERSION"))
             .surface(Surface::new::<Params>(SURFACE))
+            .surface(Surface::new::<responses::params::Params>(RESPONSES))
             .self_test(SURFACE, good, Verdict::Accepted)
             .self_test(SURFACE, tools, Verdict::Accepted)
             .self_test(SURFACE, silent, Verdict::Refused)
             .self_test(SURFACE, quoted, Verdict::Refused)
+            .self_test(RESPONSES, response, Verdict::Accepted)
+            .self_test(RESPONSES, unpaired, Verdict::Refused)
     }
 }
 
@@ -65,7 +75,10 @@ impl Text for Chat {
     type State = State;
     type Relay = Stream;
 
-    fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
+    fn prepare(cx: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
+        if request.surface == responses::SURFACE {
+            return responses::prepare(cx, request);
+        }
         if request.surface != SURFACE {
             return Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)));
         }
@@ -73,7 +86,7 @@ impl Text for Chat {
     }
 
     fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
-        response::answer(cx, &state, &reply)
+        responses::answer(cx, state, &reply)
     }
 
     fn relay(cx: &Context, state: State) -> Stream {

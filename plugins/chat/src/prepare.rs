@@ -2,6 +2,7 @@
 //! route's provider.
 
 mod conversation;
+mod echoes;
 mod pass_through;
 mod plan;
 mod thinking;
@@ -73,6 +74,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             upstream: route.upstream.clone(),
             translated: !is_chat,
             counted: request.counted,
+            response: None,
         },
     })
 }

@@ -1,5 +1,6 @@
 //! What the reading of an answer needs to know of its request.
 
+use gatehouse_text_protocols::responses::Echo;
 use serde::{Deserialize, Serialize};
 
 /// Kept between a request and its answer.
@@ -13,4 +14,7 @@ pub struct State {
     pub(crate) translated: bool,
     /// The client asked for the chunk with the token counts.
     pub(crate) counted: bool,
+    /// The client asked for a response, which is made of the completion.
+    #[serde(default)]
+    pub(crate) response: Option<Echo>,
 }

@@ -10,15 +10,17 @@ mod whole_completion;
 use gatehouse_sdk::Context;
 use gatehouse_text_protocols::relay::Stream;
 
+use crate::responses::Responses;
 use crate::state::State;
 use from_chat::FromChat;
 use from_messages::FromMessages;
 
 /// The stream that answers a request.
-pub(crate) fn begin(cx: &Context, state: State) -> Stream {
-    if state.translated {
-        Stream::new(FromMessages::new(cx, state))
-    } else {
-        Stream::new(FromChat::new(cx, state))
+pub(crate) fn begin(cx: &Context, mut state: State) -> Stream {
+    match (state.translated, state.response.take()) {
+        (true, None) => Stream::new(FromMessages::new(cx, state)),
+        (true, Some(echo)) => Stream::new(Responses::new(FromMessages::new(cx, state), echo)),
+        (false, None) => Stream::new(FromChat::new(cx, state)),
+        (false, Some(echo)) => Stream::new(Responses::new(FromChat::new(cx, state), echo)),
     }
 }

@@ -6,7 +6,6 @@
 //! those.
 
 mod avatar;
-mod interruption;
 mod names;
 mod upstream_error;
 mod video;
@@ -81,39 +80,16 @@ impl Jobs for Clip {
 
     fn submit(cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
         if request.surface == AVATARS {
-            return avatar::submit::submit(cx, &request).map(|accepted| accepted_as(accepted, State::Avatar));
+            return avatar::submit::submit(cx, &request).map(|accepted| accepted.map(State::Avatar));
         }
-        video::submit::submit(&request).map(|accepted| accepted_as(accepted, State::Video))
+        video::submit::submit(&request).map(|accepted| accepted.map(State::Video))
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
         match state {
-            State::Video(state) => step_as(video::advance::step(cx, state, event), State::Video),
-            State::Avatar(state) => step_as(avatar::advance::step(cx, state, event), State::Avatar),
+            State::Video(state) => video::advance::step(cx, state, event).map(State::Video),
+            State::Avatar(state) => avatar::advance::step(cx, state, event).map(State::Avatar),
         }
-    }
-}
-
-fn accepted_as<S>(accepted: Accepted<S>, state: impl FnOnce(S) -> State) -> Accepted<State> {
-    Accepted {
-        model: accepted.model,
-        charge: accepted.charge,
-        stage: accepted.stage,
-        progress: accepted.progress,
-        expected: accepted.expected,
-        state: accepted.state.map(state),
-        brief: accepted.brief,
-        doomed: accepted.doomed,
-    }
-}
-
-fn step_as<S>(step: Step<S>, state: impl FnOnce(S) -> State) -> Step<State> {
-    Step {
-        state: state(step.state),
-        stage: step.stage,
-        progress: step.progress,
-        view: step.view,
-        next: step.next,
     }
 }
 

@@ -3,6 +3,7 @@
 //! A refusal of the request or by moderation is the client's to read; whatever concerns the operator's account, the
 //! provider's names or its servers goes to the operator's log.
 
+use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 
@@ -112,7 +113,7 @@ impl UpstreamError {
         match kind {
             ErrorKind::Moderation => Failure::moderation(moderated(&self.code)),
             ErrorKind::Request => Failure::request(self.words(names)),
-            ErrorKind::Account | ErrorKind::Busy => unavailable(),
+            ErrorKind::Account | ErrorKind::Busy => Policy::DEFAULT.unavailable(),
             ErrorKind::Provider => Failure::upstream(format!("the upstream failed to {what}")),
         }
     }
@@ -143,11 +144,6 @@ impl UpstreamError {
         let fields = [("status", status.as_str()), ("code", &self.code), ("reason", &self.message)];
         log::error(what, &fields);
     }
-}
-
-/// The operator's account was refused, as a client reads it.
-pub(crate) fn unavailable() -> Failure {
-    Failure::upstream("No available upstream, please retry later")
 }
 
 /// `OutputVideoSensitiveContentDetected.PolicyViolation` in words.

@@ -7,11 +7,9 @@
 
 mod advance;
 mod params;
-mod poll;
 mod provider;
 mod references;
 mod request;
-mod send;
 mod sizes;
 mod state;
 mod submit;

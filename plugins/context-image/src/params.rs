@@ -2,7 +2,7 @@
 //! Unknown fields are ignored, and so is `resolution`, which has no effect.
 
 use garde::Validate;
-use gatehouse_sdk::params::unsupported;
+use gatehouse_sdk::params::{not_blank, unsupported};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -100,11 +100,4 @@ pub(crate) struct Params {
     #[garde(custom(unsupported("use `size`")))]
     #[schemars(skip)]
     height: Option<Value>,
-}
-
-fn not_blank(text: &str, (): &()) -> garde::Result {
-    if text.trim().is_empty() {
-        return Err(garde::Error::new("expected a text that is not blank"));
-    }
-    Ok(())
 }

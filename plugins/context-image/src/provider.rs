@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::{Policy, Polled, Submitted};
+use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,19 +18,16 @@ mod detail;
 /// Its name in the operator's configuration.
 pub(crate) const NAME: &str = "bfl";
 /// Time for one poll.
-pub(crate) const POLL_TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a submission, which may carry four images.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The operator's account was refused, as a client reads it.
-pub(crate) fn unavailable() -> Failure {
-    Failure::upstream("No available upstream, please retry later")
-}
-
-/// The provider failed.
-pub(crate) fn failed() -> Failure {
-    Failure::upstream("the upstream failed to generate the image")
-}
+/// What a client reads when the provider does not do it.
+pub(crate) const POLICY: Policy = Policy {
+    failed: "the upstream failed to generate the image",
+    uncopied: "the finished image could not be fetched from the upstream",
+    ..Policy::DEFAULT
+};
 
 /// The call that submits `request`.
 pub(crate) fn submission(request: &ImageRequest) -> Call {
@@ -59,32 +58,23 @@ fn body(request: &ImageRequest) -> Map<String, Value> {
     body
 }
 
-/// The outcome of a submission.
-pub(crate) enum Submitted {
-    Accepted {
-        id: String,
-        polling_url: String,
-    },
-    /// Too many tasks in flight; it was not accepted.
-    Busy,
-    Failed(Failure),
+/// The call that asks for a task.
+pub(crate) fn poll(url: &str) -> Call {
+    Call::get(NAME, url).timeout(POLL_TIMEOUT)
 }
 
-pub(crate) fn submitted(reply: &Reply) -> Submitted {
-    #[derive(Deserialize)]
-    struct Accepted {
-        id: String,
-        polling_url: String,
-    }
+/// A task as the provider names it.
+#[derive(Deserialize)]
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) polling_url: String,
+}
 
+pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
     match reply.status {
-        200..300 => match reply.json::<Accepted>() {
-            Ok(Accepted { id, polling_url }) if is_url(&polling_url) => {
-                Submitted::Accepted { id, polling_url }
-            }
-            Ok(Accepted { polling_url, .. }) => {
-                without_task(&format!("polling_url is no URL: {polling_url:?}"))
-            }
+        200..300 => match reply.json::<Task>() {
+            Ok(task) if is_url(&task.polling_url) => Submitted::Accepted(task),
+            Ok(Task { polling_url, .. }) => without_task(&format!("polling_url is no URL: {polling_url:?}")),
             Err(error) => without_task(&error.to_string()),
         },
         429 => Submitted::Busy,
@@ -97,55 +87,42 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted {
         }
         status => {
             log::error("a submission failed", &status_fields(&status.to_string(), &detail::words(reply)));
-            Submitted::Failed(failed())
+            Submitted::Failed(POLICY.failed())
         }
     }
 }
 
 /// The answer names no task, so there is nothing to poll.
-fn without_task(error: &str) -> Submitted {
+fn without_task(error: &str) -> Submitted<Task> {
     log::error("a submission was answered without a task", &[("error", error)]);
-    Submitted::Failed(failed())
-}
-
-/// Whether the text is a URL; the host checks whose it is.
-fn is_url(text: &str) -> bool {
-    let http = text.starts_with("https://") || text.starts_with("http://");
-    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
+    Submitted::Failed(POLICY.failed())
 }
 
 /// The operator's account was refused.
 fn account(reply: &Reply) -> Failure {
     let (status, reason) = (reply.status.to_string(), detail::words(reply));
     log::error("the provider refused the operator's account", &status_fields(&status, &reason));
-    unavailable()
+    POLICY.unavailable()
 }
 
 fn status_fields<'a>(status: &'a str, reason: &'a str) -> [(&'a str, &'a str); 2] {
     [("status", status), ("reason", reason)]
 }
 
-/// The answer to a poll.
-pub(crate) enum Polled {
+/// A clear answer to a poll.
+pub(crate) enum Answer {
     /// Not finished; the progress in percent, when the provider reports it.
     Running(Option<u8>),
     Ready {
         sample: String,
         seed: Option<i64>,
     },
-    /// The provider does not know the task, or not yet.
-    Missing,
-    /// Asked too often.
-    Busy,
-    /// Unreadable, with the reason for the log.
-    Faulty(String),
-    Failed(Failure),
 }
 
-pub(crate) fn polled(reply: &Reply) -> Polled {
+pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
     match reply.status {
-        200..300 => match reply.json::<Answer>() {
-            Ok(answer) => answer.meaning(),
+        200..300 => match reply.json::<Record>() {
+            Ok(record) => record.meaning(),
             Err(error) => Polled::Faulty(error.to_string()),
         },
         404 => Polled::Missing,
@@ -156,15 +133,15 @@ pub(crate) fn polled(reply: &Reply) -> Polled {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct Record {
     status: String,
     result: Option<Value>,
     progress: Option<Value>,
     details: Option<Value>,
 }
 
-impl Answer {
-    fn meaning(&self) -> Polled {
+impl Record {
+    fn meaning(&self) -> Polled<Answer> {
         match self.status.as_str() {
             "Ready" => self.ready(),
             "Request Moderated" => Polled::Failed(self.moderated("the prompt or a reference image", "input")),
@@ -172,21 +149,21 @@ impl Answer {
             "Error" => {
                 let reason = self.details.as_ref().or(self.result.as_ref()).map(ToString::to_string);
                 log::warn("the provider failed a task", &[("reason", &reason.unwrap_or_default())]);
-                Polled::Failed(failed())
+                Polled::Failed(POLICY.failed())
             }
             "Task not found" => Polled::Missing,
             // "Pending", and whatever newer words mean: the host's deadline ends what never ends.
-            _ => Polled::Running(self.progress.as_ref().and_then(Value::as_f64).map(percent)),
+            _ => Polled::Clear(Answer::Running(self.progress.as_ref().and_then(Value::as_f64).map(percent))),
         }
     }
 
-    fn ready(&self) -> Polled {
+    fn ready(&self) -> Polled<Answer> {
         let result = self.result.as_ref();
         match result.and_then(|result| result.get("sample")).and_then(Value::as_str) {
-            Some(sample) if is_url(sample) => Polled::Ready {
+            Some(sample) if is_url(sample) => Polled::Clear(Answer::Ready {
                 sample: sample.to_owned(),
                 seed: result.and_then(|result| result.get("seed")).and_then(Value::as_i64),
-            },
+            }),
             _ => Polled::Faulty("Ready without a URL in result.sample".to_owned()),
         }
     }

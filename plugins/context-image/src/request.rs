@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
 use gatehouse_sdk::{InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +14,6 @@ use crate::sizes::{RATIOS, Size};
 const TOLERANCE: i64 = 2;
 /// The usual duration of a task.
 pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(10);
-/// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
-const MAX_BYTES: usize = 60 * 1024;
-/// A text of this length always fits: JSON writes at most six bytes for a byte.
-const ALWAYS_FITS: usize = 8 * 1024;
 
 /// What is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,20 +54,12 @@ impl ImageRequest {
     /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is the
     /// prompt, URLs, small inline images, and inline data that is not an image.
     fn check_size(&self) -> Result<(), InvalidParam> {
-        let text = self.prompt.len() + self.references.iter().map(String::len).sum::<usize>();
-        if text <= ALWAYS_FITS {
-            return Ok(());
-        }
-        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
-        if bytes <= MAX_BYTES {
-            return Ok(());
-        }
-        Err(InvalidParam::at(
-            None,
-            format!(
-                "expected `prompt` and `image_urls` of at most {MAX_BYTES} bytes together (large image files \
-                 do not count), got {bytes}"
-            ),
-        ))
+        check_size(self, REQUEST_BYTES).map_err(|bytes| {
+            let problem = format!(
+                "expected `prompt` and `image_urls` of at most {REQUEST_BYTES} bytes together (large image \
+                 files do not count), got {bytes}"
+            );
+            InvalidParam::at(None, problem)
+        })
     }
 }

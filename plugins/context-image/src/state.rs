@@ -1,6 +1,6 @@
 //! The state of a task, kept as JSON between its steps.
 
-use gatehouse_sdk::{Event, Failure, UnixMs, log};
+use gatehouse_sdk::job::{Attempts, Polls};
 use serde::{Deserialize, Serialize};
 
 use crate::params::Format;
@@ -23,39 +23,17 @@ pub enum State {
 pub struct Sending {
     #[serde(rename = "order")]
     pub(crate) request: ImageRequest,
-    /// Tries in a row that the provider did not accept.
-    pub(crate) rests: u32,
-    /// Since when the provider is unreachable.
-    pub(crate) unreachable: Option<UnixMs>,
-    /// Waits until then; `None` while the call is sent.
-    pub(crate) until: Option<UnixMs>,
+    #[serde(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
 /// A task the provider has accepted.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    pub(crate) id: String,
     pub(crate) polling_url: String,
     pub(crate) format: Format,
-    /// When the provider accepted it.
-    pub(crate) since: UnixMs,
-    /// When to poll next.
-    pub(crate) wake: UnixMs,
     /// Whether a poll has been answered clearly.
     pub(crate) seen: bool,
-    pub(crate) progress: u8,
-    pub(crate) faults: u32,
-    pub(crate) misses: u32,
-    pub(crate) losses: u32,
-}
-
-/// A cancel before the submission was sent.
-pub(crate) fn cancelled() -> Failure {
-    Failure::request("cancelled before it was sent")
-}
-
-/// An event that no step asked for. The task fails, so that it does not hang.
-pub(crate) fn unexpected(event: &Event) -> Failure {
-    log::error("an event came that nothing asked for", &[("event", event.name())]);
-    Failure::upstream("the task was interrupted, please submit it again")
+    #[serde(flatten)]
+    pub(crate) polls: Polls,
 }

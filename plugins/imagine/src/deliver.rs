@@ -1,14 +1,12 @@
 //! Hands the images of an answer over. The provider keeps no task that could be asked again, so what stays out of
 //! reach after a few tries is left out: the client gets the other images and pays for them alone.
 
-use gatehouse_sdk::{Charge, Context, Event, Failure, Outcome, Stage, Step, log, pace};
+use gatehouse_sdk::{Charge, Context, Event, Failure, Outcome, Stage, Step, UnixMs, log, pace};
 use serde_json::json;
 
 use crate::params::MODEL;
-use crate::state::{Delivery, Image, State, unexpected};
-
-/// Tries to copy a task's images again; from then on an image that cannot be copied is left out.
-const MAX_LOSSES: u32 = 3;
+use crate::provider::POLICY;
+use crate::state::{Delivery, Image, State};
 
 /// `images` are at least one and at most `asked`.
 pub(crate) fn begin(cx: &Context, asked: u32, images: Vec<Image>) -> Step<State> {
@@ -25,7 +23,7 @@ pub(crate) fn step(cx: &Context, delivery: Delivery, event: Event) -> Step<State
             delivery.wait(wake)
         }
         other => {
-            let failure = unexpected(&other);
+            let failure = POLICY.unexpected(&other);
             delivery.fail(failure)
         }
     }
@@ -49,18 +47,18 @@ impl Delivery {
     fn lost(mut self, cx: &Context, source: &str, reason: &str) -> Step<State> {
         self.losses += 1;
         log::warn("a finished image could not be copied", &[("reason", reason)]);
-        if self.losses <= MAX_LOSSES {
+        if self.losses <= POLICY.losses {
             let wake = pace::backoff(cx, self.losses);
             return self.wait(wake);
         }
         self.images.retain(|image| image.source != source);
         if self.images.is_empty() {
-            return self.fail(Failure::upstream("the finished image could not be fetched from the upstream"));
+            return self.fail(Failure::upstream(POLICY.uncopied));
         }
         self.hand_over()
     }
 
-    fn wait(mut self, wake: gatehouse_sdk::UnixMs) -> Step<State> {
+    fn wait(mut self, wake: UnixMs) -> Step<State> {
         self.wake = wake;
         Step::wait(State::Copying(self), wake).stage(Stage::Processing)
     }

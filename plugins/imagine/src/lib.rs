@@ -10,7 +10,6 @@ mod params;
 mod provider;
 mod reference;
 mod request;
-mod send;
 mod state;
 
 use gatehouse_sdk::{

@@ -2,6 +2,7 @@
 //! Unknown fields are ignored.
 
 use garde::Validate;
+use gatehouse_sdk::params::not_blank;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,11 +58,4 @@ pub(crate) struct Params {
     /// How many images, 1 by default: a number, never in quotes.
     #[garde(range(min = 1, max = 10))]
     pub(crate) n: Option<i64>,
-}
-
-fn not_blank(text: &str, (): &()) -> garde::Result {
-    if text.trim().is_empty() {
-        return Err(garde::Error::new("expected a text that is not blank"));
-    }
-    Ok(())
 }

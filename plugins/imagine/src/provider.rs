@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Call, Context, Failure, Reply, log};
+use gatehouse_sdk::job::{Policy, Submitted};
+use gatehouse_sdk::{Call, Context, Reply, log};
 use serde_json::{Value, json};
 
 use crate::request::ImageRequest;
@@ -19,15 +20,13 @@ const UPSTREAM_MODEL: &str = "grok-imagine-image";
 /// Time for a call, which lasts until the last image is made.
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The operator's account was refused, as a client reads it.
-pub(crate) fn unavailable() -> Failure {
-    Failure::upstream("No available upstream, please retry later")
-}
-
-/// The provider failed.
-fn failed() -> Failure {
-    Failure::upstream("the upstream failed to generate the image")
-}
+/// What a client reads when the provider does not do it. From the last of the `losses` on, an image that cannot be
+/// copied is left out.
+pub(crate) const POLICY: Policy = Policy {
+    failed: "the upstream failed to generate the image",
+    uncopied: "the finished image could not be fetched from the upstream",
+    ..Policy::DEFAULT
+};
 
 /// The call that makes the images of `request`. Links are asked for: the host fetches them at once. Images that come
 /// as base64 all the same are kept by the host as blobs.
@@ -65,15 +64,7 @@ fn upstream_model(cx: &Context) -> &str {
     }
 }
 
-/// The outcome of a call.
-pub(crate) enum Answer {
-    /// At least one, at most as many as asked for.
-    Images(Vec<Image>),
-    /// Too many calls; no image was made.
-    Busy,
-    Failed(Failure),
-}
-
-pub(crate) fn answer(reply: &Reply, request: &ImageRequest) -> Answer {
+/// The images of an answer: at least one, at most as many as asked for.
+pub(crate) fn answer(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image>> {
     if reply.is_success() { images::read(reply, request) } else { refusals::read(reply) }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
 use gatehouse_sdk::{InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +11,6 @@ use crate::reference;
 
 /// The usual duration of a task.
 pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(15);
-/// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
-const MAX_BYTES: usize = 60 * 1024;
-/// A text of this length always fits: JSON writes at most six bytes for a byte.
-const ALWAYS_FITS: usize = 8 * 1024;
 
 /// What is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,18 +40,12 @@ impl ImageRequest {
     /// Refuses what does not fit into the task's state. The host has taken a large file out; the rest is the prompt,
     /// a URL, or a small inline image.
     fn check_size(&self) -> Result<(), InvalidParam> {
-        let text = self.prompt.len() + self.reference.as_ref().map_or(0, String::len);
-        if text <= ALWAYS_FITS {
-            return Ok(());
-        }
-        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
-        if bytes <= MAX_BYTES {
-            return Ok(());
-        }
-        let problem = format!(
-            "expected at most {MAX_BYTES} bytes together with `image_urls` (a large image file does not count), \
-             got {bytes}"
-        );
-        Err(InvalidParam::at(Some("prompt"), problem))
+        check_size(self, REQUEST_BYTES).map_err(|bytes| {
+            let problem = format!(
+                "expected at most {REQUEST_BYTES} bytes together with `image_urls` (a large image file does not \
+                 count), got {bytes}"
+            );
+            InvalidParam::at(Some("prompt"), problem)
+        })
     }
 }

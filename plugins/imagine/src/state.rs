@@ -1,6 +1,7 @@
 //! The state of a task, kept as JSON between its steps.
 
-use gatehouse_sdk::{Event, Failure, UnixMs, log};
+use gatehouse_sdk::UnixMs;
+use gatehouse_sdk::job::Attempts;
 use serde::{Deserialize, Serialize};
 
 use crate::request::ImageRequest;
@@ -20,12 +21,8 @@ pub enum State {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sending {
     pub(crate) request: ImageRequest,
-    /// Tries in a row that the provider did not accept.
-    pub(crate) rests: u32,
-    /// Since when the provider is unreachable.
-    pub(crate) unreachable: Option<UnixMs>,
-    /// Waits until then; `None` while the call is sent.
-    pub(crate) until: Option<UnixMs>,
+    #[serde(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
 /// The images of an answer.
@@ -48,15 +45,4 @@ pub(crate) struct Image {
     pub(crate) source: String,
     /// Its media type, as the provider says.
     pub(crate) mime: String,
-}
-
-/// A cancel before the call was sent.
-pub(crate) fn cancelled() -> Failure {
-    Failure::request("cancelled before it was sent")
-}
-
-/// An event that no step asked for. The task fails, so that it does not hang.
-pub(crate) fn unexpected(event: &Event) -> Failure {
-    log::error("an event came that nothing asked for", &[("event", event.name())]);
-    Failure::upstream("the task was interrupted, please submit it again")
 }

@@ -1,6 +1,8 @@
 //! A request, checked: every field of the specification, by the rules of the model. Borrows from the body.
 
 pub(crate) mod blocks;
+pub(crate) mod conversation;
+pub(crate) mod extras;
 pub(crate) mod fields;
 pub(crate) mod findings;
 pub(crate) mod thinking;
@@ -8,7 +10,7 @@ pub(crate) mod tools;
 
 use std::ops::RangeInclusive;
 
-use gatehouse_sdk::Refusal;
+use gatehouse_sdk::{Protocol, Refusal};
 
 use gatehouse_text_protocols::check::{self, array};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject};
@@ -22,11 +24,11 @@ use gatehouse_text_protocols::rules::{Rules, Sampling};
 use blocks::{Block, Message, Role};
 use fields::{boolean, object, required, wrong};
 use findings::Findings;
-use thinking::ThinkingPlan;
+use thinking::{Situation, ThinkingPlan};
 use tools::{Tool, ToolChoice};
 
-/// The fields of the specification; any other passes only if the rules list it.
-const FIELDS: [&str; 13] = [
+/// The fields of the specification; `extras` has the others.
+pub(crate) const FIELDS: [&str; 13] = [
     "model",
     "messages",
     "max_tokens",
@@ -49,6 +51,8 @@ pub(crate) struct Request<'a> {
     pub(crate) fields: UniqueObject<'a>,
     pub(crate) system: Vec<JsonString<'a>>,
     pub(crate) messages: Vec<Message<'a>>,
+    /// The order in which `messages` are sent, where it is not their own.
+    pub(crate) order: Option<Vec<usize>>,
     pub(crate) plan: ThinkingPlan<'a>,
     pub(crate) temperature: Option<Raw<'a>>,
     pub(crate) top_p: Option<Raw<'a>>,
@@ -62,21 +66,40 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Checks `body`, a request for the public model `model`.
+    /// Checks `body`, a request for the public model `model` of a provider that speaks `protocol`.
     ///
     /// # Errors
     /// The first wrong field.
-    pub(crate) fn read(body: &'a str, model: &str, rules: &Rules) -> Result<Self, Refusal> {
+    pub(crate) fn read(
+        body: &'a str,
+        model: &str,
+        protocol: Protocol,
+        rules: &Rules,
+    ) -> Result<Self, Refusal> {
         let fields = top(body)?;
-        no_unknown_field(&fields, rules)?;
+        let is_chat = protocol == Protocol::Chat;
+        extras::check(&fields, FIELDS.as_slice(), is_chat, rules)?;
         let alias = is_alias(&fields, model)?;
         let (at, mut findings) = (&Path::DOTTED, Findings::default());
+        findings.folds_system = is_chat || !rules.system_messages;
         let messages =
             blocks::messages(&at.key("messages"), required(at, &fields, "messages")?, &mut findings)?;
-        let max_tokens = max_tokens(&fields, model, rules)?;
+        let max_tokens = max_tokens(&fields, model, is_chat, rules)?;
         let thinking =
             fields.get("thinking").map(|raw| thinking::read(&at.key("thinking"), raw)).transpose()?;
-        let plan = thinking::plan(thinking.as_ref(), alias, max_tokens, rules)?;
+        let choice = fields.get("tool_choice").map(|raw| tools::choice(&at.key("tool_choice"), raw));
+        let choice = choice.transpose()?;
+        let effort = fields.object("output_config").and_then(|config| config.text("effort"));
+        let situation = Situation {
+            alias,
+            max_tokens,
+            requested: fields.unsigned("max_tokens").unwrap_or_default(),
+            is_chat,
+            excludes_budget: choice.as_ref().is_some_and(ToolChoice::forces)
+                || conversation::tool_loop_lacks_thinking(&messages),
+            share: thinking::share(effort.as_deref()),
+        };
+        let plan = thinking::plan(thinking.as_ref(), situation, rules)?;
         if plan.max_tokens > max_tokens {
             within_cap(plan.max_tokens, model, rules)?;
         }
@@ -92,9 +115,9 @@ impl<'a> Request<'a> {
         if let Some(raw) = fields.get("output_config").filter(|raw| !raw.get().starts_with('{')) {
             return Err(wrong(&at.key("output_config"), "an object", raw));
         }
-        let choice = fields.get("tool_choice").map(|raw| tools::choice(&at.key("tool_choice"), raw));
         let mut request = Self {
             system,
+            order: if findings.folds_system { conversation::order(&messages) } else { None },
             messages,
             temperature: number(&fields, "temperature")?,
             top_p: number(&fields, "top_p")?,
@@ -103,7 +126,7 @@ impl<'a> Request<'a> {
             stops: stops(&fields)?,
             user: user(&fields)?,
             tools,
-            choice: choice.transpose()?,
+            choice,
             plan,
             fields,
             findings,
@@ -166,20 +189,6 @@ fn top(body: &str) -> Result<UniqueObject<'_>, Refusal> {
     object(&Path::DOTTED.key("the request body"), raw)
 }
 
-fn no_unknown_field(fields: &UniqueObject<'_>, rules: &Rules) -> Result<(), Refusal> {
-    let unknown = fields
-        .iter()
-        .map(|(name, _)| name)
-        .find(|name| !FIELDS.contains(name) && !rules.pass.iter().any(|passed| passed == name));
-    match unknown {
-        None => Ok(()),
-        Some(name) => {
-            let shown: String = name.chars().take(60).collect();
-            Err(Path::DOTTED.key(&shown).sentence("Extra inputs are not permitted"))
-        }
-    }
-}
-
 /// Whether the request names a `-thinking` alias: of the model's own id or of another name for it.
 fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
     let Some(raw) = fields.get("model") else { return Ok(false) };
@@ -189,7 +198,7 @@ fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
     Ok(name.ends_with(THINKING_SUFFIX) && !model.ends_with(THINKING_SUFFIX))
 }
 
-fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u32, Refusal> {
+fn max_tokens(fields: &UniqueObject<'_>, model: &str, is_chat: bool, rules: &Rules) -> Result<u32, Refusal> {
     let raw = required(&Path::DOTTED, fields, "max_tokens")?;
     let requested: u64 = serde_json::from_str(raw.get())
         .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), "an integer of at least 1", raw))?;
@@ -197,6 +206,10 @@ fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u
         return Err(wrong(&Path::DOTTED.key("max_tokens"), "at least 1", raw));
     }
     if let Some(cap) = rules.max_output.filter(|cap| requested > u64::from(*cap)) {
+        // Messages clients choose it for the models they know, and it is no more than a limit.
+        if is_chat && !rules.strict {
+            return Ok(cap);
+        }
         return Err(over_max_output("max_tokens", requested, cap, model));
     }
     u32::try_from(requested)

@@ -8,7 +8,9 @@ pub(crate) mod message;
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Reply, TextFailure};
-use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::json::{
+    Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, quoted,
+};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::TokenCounts;
 use serde_json::value::RawValue;
@@ -17,6 +19,9 @@ use crate::errors;
 use crate::state::{State, Wire};
 use completion::{Completion, Content, ToolCall};
 use message::{ContentBlock, Message, StopReason, UsageForm};
+
+/// A field of a text block: a list, or absent. As `null` it is left out.
+pub(crate) const NO_CITATIONS: &str = "citations";
 
 /// Reads an answer.
 ///
@@ -33,7 +38,7 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
     }
 }
 
-/// Keeps every byte but `model`.
+/// Keeps every byte but `model`, and citations that are `null`.
 fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
     let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
     let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
@@ -53,6 +58,12 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
         return Err(errors::unreadable());
     };
     edits.replace(model, quoted(&state.model));
+    for (raw, block) in content.and_then(items).unwrap_or_default().into_iter().zip(&blocks) {
+        // A client's schema may know no `null` here, and it says nothing.
+        if block.iter().any(|(name, value)| name == NO_CITATIONS && is_null(value)) {
+            edits.replace(raw, without_null_citations(block));
+        }
+    }
     let mut out = String::with_capacity(body.len() + 64);
     edits.write(raw, &mut out);
     Ok(Answered {
@@ -60,6 +71,15 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
         usage: counts.reported(),
         output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
     })
+}
+
+/// A block without its empty list of citations.
+fn without_null_citations(block: &Object<'_>) -> String {
+    let mut out = Writer::new(256);
+    for (name, value) in block.iter().filter(|(name, value)| *name != NO_CITATIONS || !is_null(value)) {
+        out.member(name, value.get());
+    }
+    out.done()
 }
 
 /// Bytes of text the model wrote in a block.

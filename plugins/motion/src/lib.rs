@@ -6,12 +6,10 @@
 //! those.
 
 mod advance;
-mod job;
 mod media_rules;
 mod params;
 mod provider;
 mod request;
-mod send;
 mod sources;
 mod state;
 mod submit;

@@ -4,6 +4,8 @@ mod codes;
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::{Policy, Polled, Submitted};
+use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,15 +20,13 @@ const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a submission, which may carry an image.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The operator's account was refused, as a client reads it.
-pub(crate) fn unavailable() -> Failure {
-    Failure::upstream("No available upstream, please retry later")
-}
-
-/// The provider failed.
-pub(crate) fn failed() -> Failure {
-    Failure::upstream("the upstream failed to generate the video")
-}
+/// What a client reads when the provider does not do it. A cancel may come after the submission, too.
+pub(crate) const POLICY: Policy = Policy {
+    failed: "the upstream failed to generate the video",
+    uncopied: "the finished video could not be fetched from the upstream",
+    cancelled: "cancelled before it was started",
+    ..Policy::DEFAULT
+};
 
 /// The call that submits `request`.
 pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
@@ -60,23 +60,15 @@ pub(crate) fn cancel(id: &str) -> Call {
     Call::post(NAME, format!("/api/v1/tasks/{id}/cancel")).safe().timeout(POLL_TIMEOUT)
 }
 
-/// The outcome of a submission.
-pub(crate) enum Submitted {
-    /// With its id.
-    Accepted(String),
-    /// Too many requests; it was not accepted.
-    Busy,
-    Failed(Failure),
-}
-
-pub(crate) fn submitted(reply: &Reply) -> Submitted {
-    let answer = Answer::of(reply);
-    if let (200..300, Ok(Answer { output: Some(output), .. })) = (reply.status, &answer)
+/// The id of a task, from the answer to its submission.
+pub(crate) fn submitted(reply: &Reply) -> Submitted<String> {
+    let answer = Record::of(reply);
+    if let (200..300, Ok(Record { output: Some(output), .. })) = (reply.status, &answer)
         && let Some(id) = output.task_id.as_deref().filter(|id| is_id(id))
     {
         return Submitted::Accepted(id.to_owned());
     }
-    let (code, message) = answer.as_ref().map_or(("", ""), Answer::reason);
+    let (code, message) = answer.as_ref().map_or(("", ""), Record::reason);
     match meaning(reply.status, code, message) {
         Meaning::Busy => Submitted::Busy,
         Meaning::Account => Submitted::Failed(account(reply.status, code, message)),
@@ -86,30 +78,21 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted {
         }
         Meaning::Other => {
             log::error("a submission failed", &fields(&reply.status.to_string(), code, message));
-            Submitted::Failed(failed())
+            Submitted::Failed(POLICY.failed())
         }
     }
 }
 
-/// The answer to a poll.
-pub(crate) enum Polled {
+/// A clear answer to a poll.
+pub(crate) enum Answer {
     Waiting,
     Working,
-    Ready {
-        video: String,
-    },
-    /// The provider does not know the task, or not yet.
-    Missing,
-    /// Asked too often.
-    Busy,
-    /// Unreadable, with the reason for the log.
-    Faulty(String),
-    Failed(Failure),
+    Ready { video: String },
 }
 
-pub(crate) fn polled(reply: &Reply) -> Polled {
-    let answer = match (reply.status, Answer::of(reply)) {
-        (200..300, Ok(Answer { output: Some(output), .. })) => return output.polled(),
+pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
+    let answer = match (reply.status, Record::of(reply)) {
+        (200..300, Ok(Record { output: Some(output), .. })) => return output.polled(),
         (200..300, Ok(_)) => return Polled::Faulty("an answer without `output`".to_owned()),
         (200..300, Err(error)) => return Polled::Faulty(error),
         (_, answer) => answer.unwrap_or_default(),
@@ -126,7 +109,7 @@ pub(crate) fn polled(reply: &Reply) -> Polled {
 /// What the provider answers to everything: `{request_id, output}` or `{request_id, code, message}`, in some places with the
 /// latter inside `error`.
 #[derive(Default, Deserialize)]
-struct Answer {
+struct Record {
     output: Option<Output>,
     error: Option<Reason>,
     #[serde(flatten)]
@@ -148,7 +131,7 @@ struct Output {
     reason: Reason,
 }
 
-impl Answer {
+impl Record {
     fn of(reply: &Reply) -> Result<Self, String> {
         let body: Value = reply.json().map_err(|error| error.to_string())?;
         Self::deserialize(&body).map_err(|error| error.to_string())
@@ -166,21 +149,21 @@ impl Reason {
 }
 
 impl Output {
-    fn polled(self) -> Polled {
+    fn polled(self) -> Polled<Answer> {
         match self.task_status.as_deref() {
-            Some("PENDING" | "SUSPENDED") => Polled::Waiting,
+            Some("PENDING" | "SUSPENDED") => Polled::Clear(Answer::Waiting),
             Some("SUCCEEDED") => match self.video_url {
-                Some(video) if is_url(&video) => Polled::Ready { video },
+                Some(video) if is_url(&video) => Polled::Clear(Answer::Ready { video }),
                 _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
             },
             Some("FAILED") => Polled::Failed(self.failure()),
             Some("CANCELED") => {
                 log::warn("the provider cancelled a task", &[]);
-                Polled::Failed(failed())
+                Polled::Failed(POLICY.failed())
             }
             Some("UNKNOWN") => Polled::Missing,
             // "RUNNING", and whatever newer words mean: the host's deadline ends what never ends.
-            Some(_) => Polled::Working,
+            Some(_) => Polled::Clear(Answer::Working),
             None => Polled::Faulty("an answer without `task_status`".to_owned()),
         }
     }
@@ -196,7 +179,7 @@ impl Output {
             }
             Meaning::Busy | Meaning::Other => {
                 log::warn("the provider failed a task", &fields("200", code, message));
-                failed()
+                POLICY.failed()
             }
         }
     }
@@ -205,7 +188,7 @@ impl Output {
 /// The operator's account was refused.
 fn account(status: u16, code: &str, message: &str) -> Failure {
     log::error("the provider refused the operator's account", &fields(&status.to_string(), code, message));
-    unavailable()
+    POLICY.unavailable()
 }
 
 fn fields<'a>(status: &'a str, code: &'a str, message: &'a str) -> [(&'a str, &'a str); 3] {
@@ -216,10 +199,4 @@ fn fields<'a>(status: &'a str, code: &'a str, message: &'a str) -> [(&'a str, &'
 fn is_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=128).contains(&id.len()) && id.bytes().all(is_plain)
-}
-
-/// Whether the text is a URL; the host checks whose it is.
-fn is_url(text: &str) -> bool {
-    let http = text.starts_with("https://") || text.starts_with("http://");
-    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
 }

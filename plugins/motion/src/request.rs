@@ -4,15 +4,13 @@
 mod motion26;
 mod motion27;
 
+use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
 use gatehouse_sdk::params::{came, read};
 use gatehouse_sdk::{Charge, InvalidParam, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::media_rules::Check;
-
-/// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
-const MAX_BYTES: usize = 60 * 1024;
 
 /// The spec's default for both models.
 const SECONDS: i64 = 5;
@@ -99,14 +97,13 @@ impl VideoRequest {
     /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and
     /// small inline files.
     fn check_size(&self) -> Result<(), InvalidParam> {
-        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
-        if bytes <= MAX_BYTES {
-            return Ok(());
-        }
-        let problem = format!(
-            "expected texts and URLs of at most {MAX_BYTES} bytes together (large files do not count), got {bytes}"
-        );
-        Err(InvalidParam::at(None, problem))
+        check_size(self, REQUEST_BYTES).map_err(|bytes| {
+            let problem = format!(
+                "expected texts and URLs of at most {REQUEST_BYTES} bytes together (large files do not count), \
+                 got {bytes}"
+            );
+            InvalidParam::at(None, problem)
+        })
     }
 }
 

@@ -1,39 +1,25 @@
 //! Sources of media in a request: http(s) URLs, `data:` URIs, and files the host cut out of the request.
 
+use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 
 const EXPECTED: &str = "expected an http(s) URL or a base64 `data:` URI";
 
 /// A rule for a source.
 pub(crate) fn check(source: &str, (): &()) -> garde::Result {
-    if is_url(source) || is_data(source) || source.starts_with("blob:") {
-        return Ok(());
+    match Source::of(source) {
+        Some(Source::Link(_) | Source::Blob) => Ok(()),
+        Some(Source::Data(data)) if data.is_encoded() => Ok(()),
+        _ => Err(garde::Error::new(EXPECTED)),
     }
-    Err(garde::Error::new(EXPECTED))
 }
 
 /// A rule for a source that must be an http(s) URL.
 pub(crate) fn check_url(source: &str, (): &()) -> garde::Result {
-    if is_url(source) { Ok(()) } else { Err(garde::Error::new("expected an http(s) URL")) }
-}
-
-fn starts_with(source: &str, prefix: &str) -> bool {
-    source.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
-}
-
-fn is_url(source: &str) -> bool {
-    let host = source.split_once("://").map_or("", |(_, host)| host);
-    let is_http = starts_with(source, "https://") || starts_with(source, "http://");
-    is_http && !host.is_empty() && !host.starts_with('/') && !source.contains(char::is_whitespace)
-}
-
-fn is_data(source: &str) -> bool {
-    let Some((head, data)) = source.split_once(',') else { return false };
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
-    starts_with(head, "data:")
-        && head.to_ascii_lowercase().ends_with(";base64")
-        && !data.is_empty()
-        && data.bytes().all(is_base64)
+    match Source::of(source) {
+        Some(Source::Link(_)) => Ok(()),
+        _ => Err(garde::Error::new("expected an http(s) URL")),
+    }
 }
 
 /// A source in the host's form, and its facts when the host has them already. A file of another kind, or a `blob:` the host
@@ -44,10 +30,10 @@ pub(crate) fn settle<'a>(
     kind: MediaKind,
     blobs: &'a [Facts],
 ) -> Result<(String, Option<&'a Facts>), InvalidParam> {
-    if !source.starts_with("blob:") {
-        return Ok((in_lower_case_scheme(&source), None));
+    if Source::of(&source) != Some(Source::Blob) {
+        return Ok((source::normalised(&source), None));
     }
-    let Some(facts) = blobs.iter().find(|facts| facts.blob.as_deref() == Some(&source)) else {
+    let Some(facts) = source::blob(&source, blobs) else {
         return Err(InvalidParam::at(Some(field), format!("{EXPECTED}, got a file of another request")));
     };
     is_of_kind(kind, facts).map_err(|problem| InvalidParam::at(Some(field), problem))?;
@@ -64,13 +50,6 @@ pub(crate) fn is_of_kind(kind: MediaKind, facts: &Facts) -> Result<(), String> {
         MediaKind::Other => "a file",
     };
     Err(format!("expected {expected}, got {}", facts.mime))
-}
-
-fn in_lower_case_scheme(source: &str) -> String {
-    match source.split_once(':') {
-        Some((scheme, rest)) => format!("{}:{rest}", scheme.to_ascii_lowercase()),
-        None => source.to_owned(),
-    }
 }
 
 #[cfg(test)]

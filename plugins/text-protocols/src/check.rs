@@ -39,12 +39,25 @@ pub fn in_provider_words(field: &str, message: impl Into<String>) -> Refusal {
     Refusal::Invalid { field: Some(field.to_owned()), message: message.into() }
 }
 
-/// An object.
+/// An object without two fields of one name.
 ///
 /// # Errors
 /// Any other value.
 pub fn object<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
-    Object::parse(raw.get()).ok_or_else(|| wrong(path, "an object", Some(raw)))
+    let object = Object::parse(raw.get()).ok_or_else(|| wrong(path, "an object", Some(raw)))?;
+    unique(path, &object)?;
+    Ok(object)
+}
+
+/// Refuses two fields of one name: the value that was checked and the one that the provider reads could differ.
+///
+/// # Errors
+/// The field that stands twice.
+pub fn unique(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
+    match object.repeated() {
+        Some((name, raw)) => Err(wrong(&path.key(name), "one value, not the same field twice", Some(raw))),
+        None => Ok(()),
+    }
 }
 
 /// The items of an array.
@@ -60,7 +73,9 @@ pub fn array<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<Raw<'a>>> {
 /// # Errors
 /// Any other value.
 pub fn objects<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<Object<'a>>> {
-    items_as(path, raw, object)
+    let objects: Vec<Object<'a>> = items_as(path, raw, object)?;
+    objects.iter().enumerate().try_for_each(|(at, object)| unique(&path.index(at), object))?;
+    Ok(objects)
 }
 
 /// The same for items of any type; `one` reads the wrong item for its refusal.

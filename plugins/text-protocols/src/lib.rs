@@ -11,6 +11,7 @@ pub mod limits;
 pub mod path;
 pub mod provider_error;
 pub mod relay;
+pub mod responses;
 pub mod rules;
 pub mod thinking;
 pub mod tools;

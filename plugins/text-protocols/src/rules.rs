@@ -9,7 +9,9 @@
 //! | `claude-opus-4-6`, `claude-sonnet-4-6` | 128000 | `either` | `["enabled", "adaptive"]` | false |
 //! | `claude-opus-4-7`, `claude-opus-4-8` | 128000 | `none` | `["adaptive"]` | false |
 //!
-//! The default of an empty table: no cap, free sampling, both kinds of thinking, no prefill.
+//! The default of an empty table: no cap, free sampling, both kinds of thinking, no prefill, and the fields of [`PASSED`].
+//! Of a chat provider it is not known whether its model thinks: a Messages client's `thinking` and `effort` are
+//! translated where the table lists `thinking`, and left out where it does not.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +21,10 @@ use serde_json::{Map, Value};
 
 /// The cap of a request that names none, when the table does not say one.
 const DEFAULT_OUTPUT: u32 = 8192;
+/// Fields beyond the specification's that a Messages provider takes, when the table does not say which.
+pub const PASSED: [&str; 3] = ["cache_control", "output_config", "service_tier"];
+/// Both kinds of thinking, when the table does not say which.
+const BOTH_KINDS: [ThinkingKind; 2] = [ThinkingKind::Enabled, ThinkingKind::Adaptive];
 
 /// The `rules` of a model.
 #[derive(Debug, Deserialize)]
@@ -33,15 +39,18 @@ pub struct Rules {
     pub sampling: Sampling,
     /// Refuse, in the upstream's words, sampling the model does not take, instead of dropping it.
     pub strict: bool,
-    /// The kinds of thinking the model knows; an empty list is a model that does not think.
-    pub thinking: Vec<ThinkingKind>,
+    /// The kinds of thinking the model knows; an empty list is a model that does not think. Absent: both, at a Messages
+    /// provider.
+    pub thinking: Option<Vec<ThinkingKind>>,
     /// A Messages provider continues a final assistant message.
     pub prefill: bool,
     /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
     pub tools: BTreeMap<String, Option<ToolUpgrade>>,
-    /// Fields beyond the specification's that are passed on (`output_config`, `cache_control`,
-    /// `service_tier`, ...); any other is refused.
-    pub pass: Vec<String>,
+    /// Fields beyond the specification's that a Messages provider takes (`output_config`, `cache_control`,
+    /// `context_management`, ...); absent: [`PASSED`]. Of the others hints are left out, and the rest is refused.
+    pub pass: Option<Vec<String>>,
+    /// The provider takes messages of role `system` between others. Elsewhere they become text of the user.
+    pub system_messages: bool,
     /// Names of the client's `anthropic-beta` that are passed on.
     pub betas: Vec<String>,
     /// `anthropic-version` sent upstream, whatever the client's own: later versions refuse what the
@@ -108,10 +117,11 @@ impl Default for Rules {
             default_output: None,
             sampling: Sampling::Free,
             strict: false,
-            thinking: vec![ThinkingKind::Enabled, ThinkingKind::Adaptive],
+            thinking: None,
             prefill: false,
             tools: BTreeMap::new(),
-            pass: Vec::new(),
+            pass: None,
+            system_messages: false,
             betas: Vec::new(),
             version: "2023-06-01".to_owned(),
             max_tokens_field: MaxTokensField::default(),
@@ -163,13 +173,32 @@ impl Rules {
     /// Whether the model thinks at all.
     #[must_use]
     pub fn thinks(&self) -> bool {
-        !self.thinking.is_empty()
+        !self.kinds().is_empty()
     }
 
     /// Whether the model knows this kind of thinking.
     #[must_use]
     pub fn knows(&self, kind: ThinkingKind) -> bool {
-        self.thinking.contains(&kind)
+        self.kinds().contains(&kind)
+    }
+
+    /// Whether the table itself says that the model thinks.
+    #[must_use]
+    pub fn is_known_to_think(&self) -> bool {
+        self.thinking.is_some() && self.thinks()
+    }
+
+    fn kinds(&self) -> &[ThinkingKind] {
+        self.thinking.as_deref().unwrap_or(&BOTH_KINDS)
+    }
+
+    /// Whether a Messages provider takes this field, which the specification does not have.
+    #[must_use]
+    pub fn passes(&self, field: &str) -> bool {
+        match &self.pass {
+            Some(listed) => listed.iter().any(|passed| passed == field),
+            None => PASSED.contains(&field),
+        }
     }
 
     /// The cap of a request to a Messages provider that names none.

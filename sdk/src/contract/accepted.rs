@@ -70,6 +70,21 @@ impl<S> Accepted<S> {
         Self { doomed: Some(failure), ..Self::joining(model, charge) }
     }
 
+    /// The same with another state, such as that of a family with several machines.
+    #[must_use]
+    pub fn map<T>(self, state: impl FnOnce(S) -> T) -> Accepted<T> {
+        Accepted {
+            model: self.model,
+            charge: self.charge,
+            stage: self.stage,
+            progress: self.progress,
+            expected: self.expected,
+            state: self.state.map(state),
+            brief: self.brief,
+            doomed: self.doomed,
+        }
+    }
+
     /// Sets what `Start` or `Joined` hands over.
     #[must_use]
     pub fn brief(mut self, brief: impl Into<Vec<u8>>) -> Self {

@@ -187,6 +187,18 @@ impl<S> Step<S> {
         Self::new(state, Action::Fail(ending.into()))
     }
 
+    /// The same with another state, such as that of a family with several machines.
+    #[must_use]
+    pub fn map<T>(self, state: impl FnOnce(S) -> T) -> Step<T> {
+        Step {
+            state: state(self.state),
+            stage: self.stage,
+            progress: self.progress,
+            view: self.view,
+            next: self.next,
+        }
+    }
+
     /// Shows a view while the task goes on.
     #[must_use]
     pub fn view(mut self, view: View) -> Self {

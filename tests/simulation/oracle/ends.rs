@@ -12,6 +12,8 @@ use crate::simulation::Simulation;
 
 /// What the quilt says when the host broke a promise to it.
 const BROKEN: &str = "the host broke its word";
+/// The progress of a quilt that is moderated; the step that fails it raises it.
+const MODERATED: u8 = 30;
 
 impl Oracle {
     /// Checks every end that is seen for the first time.
@@ -115,6 +117,10 @@ fn check_quilt(simulation: &Simulation, task: &Task, quilt: &SeenQuilt) -> Resul
             simulation.count("a request that joined was made");
         }
         return Ok(());
+    }
+    let is_moderated = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Moderation);
+    if is_moderated && task.progress != MODERATED {
+        return Err(format!("its end lost the progress of its step, and has {} %", task.progress));
     }
     if !quilt.patches.is_empty() {
         simulation.count("a failed task released what had joined it");

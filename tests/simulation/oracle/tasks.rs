@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
-use gatehouse_model::{Credits, Phase, Replay, Task, TaskId};
+use gatehouse_model::{Credits, Phase, Replay, Status, Task, TaskId};
 use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
@@ -104,8 +104,16 @@ impl Oracle {
             return on_time(simulation, &task);
         }
         let quilt = self.joins_of(simulation, &task).map_err(|what| format!("{id}: {what}"))?;
+        if let Phase::SaveFailed(ending) = &task.phase
+            && ending.products.is_empty()
+        {
+            return Err(format!("{id}: an end without products has a commit before it: {}", brief(&task)));
+        }
         let limit = Duration::from_secs(simulation.plan.limit_s.into());
         if let Some(seen) = self.seen.get_mut(&id) {
+            if task.status == Status::Failed && task.progress > seen.task.progress {
+                simulation.count("a failing step raised the progress");
+            }
             follows(&seen.task, &task).map_err(|what| format!("{id}: {what}"))?;
             let last = simulation.clock.now().plus(limit);
             if task.deadline != seen.task.deadline && task.deadline > last {
@@ -185,9 +193,10 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
         return Err(format!("I10, I14: it had ended: {} -> {}", brief(old), brief(new)));
     }
     if new.revision == old.revision {
-        // A request that joins leaves the rest of the task as it is.
-        let (joined, held, joined_held) = (old.joined.clone(), old.held, old.joined_held);
-        let is_join = new.held > held && Task { joined, held, joined_held, ..new.clone() } == *old;
+        // A request that joins leaves the rest of the task as it is, but for its time.
+        let (joined, held, joined_held, deadline) =
+            (old.joined.clone(), old.held, old.joined_held, old.deadline);
+        let is_join = new.held > held && Task { joined, held, joined_held, deadline, ..new.clone() } == *old;
         let same = || format!("changed at one revision: {} -> {}", brief(old), brief(new));
         return if is_join { Ok(()) } else { Err(same()) };
     }

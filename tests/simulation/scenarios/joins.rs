@@ -110,6 +110,18 @@ fn a_request_that_joins_at_the_deadline_survives_every_crash() {
 }
 
 #[test]
+fn an_end_that_raises_the_progress_survives_every_crash() {
+    // Moderated at the first poll; the step that fails it raises the progress.
+    let plan = quilt(100, ending(JobEnd::Moderated)).with(1_900, Action::Read("quilt".to_owned()));
+    every_point_since(
+        "a failing step raises the progress",
+        &plan,
+        1_900,
+        &["a picture was moderated", "a failing step raised the progress"],
+    );
+}
+
+#[test]
 fn a_name_is_claimed_once_at_every_crash() {
     let two = Plan::bare()
         .with_quilt(100, KEY, "quilt", named(NAMES[0]), success())

@@ -128,6 +128,7 @@ impl StreamRunner {
             clock: clock.clone(),
             seed: seed.clone(),
             pepper: pepper(),
+            disks: Vec::new(),
         });
         let driver = driver.await.expect("a driver");
         let key = Arc::clone(&keys()[0]);

@@ -84,6 +84,7 @@ impl System {
             clock: simulation.clock.clone(),
             seed: simulation.seed.clone(),
             pepper: pepper(),
+            disks: Vec::new(),
         };
         let driver = match Driver::start(parts).await {
             Ok(driver) => driver,
@@ -216,7 +217,8 @@ fn upstream(simulation: &Arc<Simulation>) -> Upstream {
 }
 
 fn text_config() -> TextConfig {
-    TextConfig { time_limit_s: 60, head_s: 5, idle_s: 20, stream_s: 60, drain_s: 5 }
+    let times = TextConfig::default();
+    TextConfig { time_limit_s: 60, head_s: 5, idle_s: 20, stream_s: 60, drain_s: 5, ..times }
 }
 
 /// A model of each protocol, named after it.

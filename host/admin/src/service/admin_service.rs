@@ -112,7 +112,7 @@ pub(super) async fn on_blocking_thread<T: Send + 'static>(
 
 pub(super) fn store_failed(error: StoreError) -> OperationError {
     match error {
-        StoreError::Busy => OperationError::Busy(error.to_string()),
+        StoreError::Busy | StoreError::NoRoom => OperationError::Busy(error.to_string()),
         other => OperationError::Failed(other.to_string()),
     }
 }

@@ -1,49 +1,13 @@
 //! The admin listener over real sockets: pages, token, an operation and its result, and the stop.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use gatehouse_harness::{Connection, Response, TestClock, send};
+use gatehouse_harness::{Connection, Response, send};
 use gatehouse_model::{CustomerId, Digest};
-use tempfile::TempDir;
 
-use super::{open, service, token};
-use crate::{
-    AdminEndpoint, AdminServer, ClientError, Component, Config, Operation, OperationError, OperationResult,
-    Probes, perform,
-};
-
-/// A listener over a store with the customer `known`.
-struct Listener {
-    server: AdminServer,
-    endpoint: AdminEndpoint,
-    ready: Arc<AtomicBool>,
-    _folder: TempDir,
-}
-
-async fn start() -> Listener {
-    let (service, folder) = service();
-    service.perform(open("known")).await.unwrap();
-    let ready = Arc::new(AtomicBool::new(false));
-    let is_ready = ready.clone();
-    let probes = Probes {
-        metrics: Box::new(|| "gatehouse_up 1\n".to_owned()),
-        is_ready: Box::new(move || is_ready.load(Ordering::Relaxed)),
-    };
-    let token = token(0xab);
-    let listen = Config::default().listen;
-    let server = AdminServer::start(
-        listen,
-        token.clone(),
-        Arc::new(service),
-        probes,
-        TestClock::skipping_pauses_at(1_000),
-    )
-    .await
-    .unwrap();
-    let endpoint = AdminEndpoint { address: server.address(), token };
-    Listener { server, endpoint, ready, _folder: folder }
-}
+use super::support::{GRACE, Listener, start};
+use super::token;
+use crate::{AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult, perform};
 
 fn show(customer: &str) -> Operation {
     Operation::CustomerShow { customer: CustomerId::from(customer) }
@@ -56,7 +20,7 @@ async fn page(endpoint: &AdminEndpoint, method: &str, path: &str) -> Response {
 
 #[tokio::test]
 async fn every_page_has_its_status() {
-    let Listener { server, endpoint, ready, _folder } = start().await;
+    let Listener { server, endpoint, ready, folder: _folder, .. } = start().await;
     for (method, path, expected) in [
         ("GET", "/livez", 200),
         ("HEAD", "/livez", 200),
@@ -72,12 +36,12 @@ async fn every_page_has_its_status() {
     ready.store(true, Ordering::Relaxed);
     assert_eq!(page(&endpoint, "GET", "/readyz").await.status, 200);
     assert_eq!(page(&endpoint, "GET", "/metrics").await.text(), "gatehouse_up 1\n");
-    server.stop().await;
+    server.stop(GRACE).await;
 }
 
 #[tokio::test]
 async fn an_operation_needs_the_token() {
-    let Listener { server, endpoint, _folder, .. } = start().await;
+    let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let right = endpoint.token.reveal().to_owned();
     let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
     let body = r#"{"operation":"account-show","account":"known"}"#;
@@ -94,12 +58,12 @@ async fn an_operation_needs_the_token() {
         let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
         assert_eq!(answer.status, expected, "{authorization:?}");
     }
-    server.stop().await;
+    server.stop(GRACE).await;
 }
 
 #[tokio::test]
 async fn the_client_gets_the_result_or_the_refusal() {
-    let Listener { server, endpoint, _folder, .. } = start().await;
+    let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let shown = perform(&endpoint, &show("known")).await.unwrap();
     assert!(
         matches!(&shown, OperationResult::Customer(customer) if customer.id == CustomerId::from("known")),
@@ -110,12 +74,12 @@ async fn the_client_gets_the_result_or_the_refusal() {
         matches!(&missing, Err(ClientError::Refused(OperationError::NotFound(text))) if text == "no account nobody"),
         "{missing:?}"
     );
-    server.stop().await;
+    server.stop(GRACE).await;
 }
 
 #[tokio::test]
 async fn a_reload_answers_with_its_changes_or_its_errors() {
-    let Listener { server, endpoint, _folder: folder, .. } = start().await;
+    let Listener { server, endpoint, folder, .. } = start().await;
     let changed = perform(&endpoint, &Operation::Reload).await.unwrap();
     assert!(
         matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
@@ -132,12 +96,12 @@ async fn a_reload_answers_with_its_changes_or_its_errors() {
     let headers = [("authorization", authorization.as_str())];
     let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
     assert_eq!(answer.status, 422);
-    server.stop().await;
+    server.stop(GRACE).await;
 }
 
 #[tokio::test]
 async fn a_large_component_arrives_whole() {
-    let Listener { server, endpoint, _folder, .. } = start().await;
+    let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
     let (digest, other) = (Digest::of(&bytes), Digest::of(b"other"));
     let install = Operation::PluginInstall {
@@ -149,23 +113,23 @@ async fn a_large_component_arrives_whole() {
     };
     let refused = perform(&endpoint, &install).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
-    server.stop().await;
+    server.stop(GRACE).await;
 }
 
 #[tokio::test]
 async fn a_stopped_listener_and_a_wrong_token_are_told_apart() {
-    let Listener { server, endpoint, _folder, .. } = start().await;
+    let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let wrong = AdminEndpoint { token: token(1), ..endpoint.clone() };
     assert!(matches!(perform(&wrong, &Operation::Doctor).await, Err(ClientError::Foreign { .. })));
-    server.stop().await;
+    server.stop(GRACE).await;
     assert!(matches!(perform(&endpoint, &Operation::Doctor).await, Err(ClientError::Unreachable { .. })));
 }
 
 #[tokio::test]
 async fn stop_does_not_wait_for_an_idle_connection() {
-    let Listener { server, endpoint, _folder, .. } = start().await;
+    let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let mut idle = Connection::open(endpoint.address).await;
     idle.request("GET", "/livez", &[], b"").await;
     assert_eq!(idle.read().await.expect("an answer").status, 200);
-    server.stop().await;
+    server.stop(GRACE).await;
 }

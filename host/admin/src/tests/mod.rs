@@ -3,8 +3,10 @@
 
 mod api;
 mod endpoint_file;
+mod limits;
 mod listener;
 mod service;
+mod support;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_model::Credits;
+use gatehouse_tasks::ResponseLimits;
 use serde::Deserialize;
 
 use crate::text::models::ModelConfig;
@@ -52,11 +53,27 @@ pub struct TextConfig {
     pub stream_s: u32,
     /// Seconds a provider is read on after the client has left, to learn what to charge.
     pub drain_s: u32,
+    /// Days a response is kept, so that another can go on from it.
+    pub response_days: u32,
+    /// Responses kept for one customer; the oldest make room. With 0 none is kept.
+    pub responses_per_customer: u32,
+    /// MiB of all responses kept for one customer, requests included.
+    pub responses_mib_per_customer: u32,
 }
 
 impl Default for TextConfig {
     fn default() -> Self {
-        Self { time_limit_s: 600, head_s: 10, permit_wait_s: 8, idle_s: 300, stream_s: 3600, drain_s: 30 }
+        Self {
+            time_limit_s: 600,
+            head_s: 10,
+            permit_wait_s: 8,
+            idle_s: 300,
+            stream_s: 3600,
+            drain_s: 30,
+            response_days: 30,
+            responses_per_customer: 10_000,
+            responses_mib_per_customer: 256,
+        }
     }
 }
 
@@ -79,6 +96,15 @@ impl TextConfig {
 
     pub(crate) fn stream(&self) -> Duration {
         Duration::from_secs(self.stream_s.into())
+    }
+
+    pub(crate) fn response_life(&self) -> Duration {
+        Duration::from_secs(u64::from(self.response_days) * 24 * 3600)
+    }
+
+    pub(crate) fn responses(&self) -> ResponseLimits {
+        let bytes = u64::from(self.responses_mib_per_customer) * 1024 * 1024;
+        ResponseLimits { count: self.responses_per_customer.into(), bytes }
     }
 
     pub(crate) fn drain(&self) -> Duration {

@@ -1,10 +1,11 @@
-//! Housekeeping: expired idempotency rows and holds, old history, expired media links, unused blobs.
+//! Housekeeping: expired idempotency rows, holds and responses, old history, expired media links, unused blobs.
 //!
 //! Nothing here is on a request's path, and every sweep is bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_store::StoreError;
 use gatehouse_tasks::Command;
 
 use crate::state::DriverState;
@@ -27,6 +28,7 @@ impl DriverState {
             for command in [
                 Command::Sweep { now, limit: BATCH },
                 Command::SweepHolds { now, limit: BATCH },
+                Command::SweepResponses { now, limit: BATCH },
                 Command::DropHistory { before_day },
             ] {
                 match self.store.execute(command).await {
@@ -34,6 +36,8 @@ impl DriverState {
                     Ok(Err(rejection)) => {
                         tracing::error!(?rejection, "the store rejected a housekeeping command");
                     }
+                    // What was not swept now is swept later; on a full disk the media sweep below is what helps.
+                    Err(StoreError::Busy | StoreError::NoRoom) => {}
                     Err(error) => {
                         tracing::error!(%error, "housekeeping stopped");
                         return;

@@ -205,7 +205,7 @@ impl DriverState {
         let max = self.upstream.max_reply(&call.provider).unwrap_or(0);
         let Body::Inline(bytes) = &reply.body else { return Event::Reply(reply) };
         let cut = match Json::try_from(bytes.clone()) {
-            Ok(json) => self.media.extract(json).await,
+            Ok(json) => self.media.extract_results(json).await,
             Err(_) if bytes.len() as u64 <= max => return Event::Reply(reply),
             Err(_) => return Event::Outage(Outage::TooLarge),
         };

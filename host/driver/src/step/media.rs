@@ -147,10 +147,17 @@ impl DriverState {
         sources: &mut ResultSources,
     ) -> Result<Media, String> {
         let provider = run.task.assignment.as_ref().map_or("", |assigned| assigned.provider.as_str());
-        let mut tries = 1;
+        let (mut tries, mut waits) = (1, false);
         loop {
             match self.media.save_one_of(sources, product, provider).await {
                 Ok(media) => return Ok(media),
+                // The result is safe at its provider as long as its link works; the deadline ends the wait.
+                Err(error) if error.is_disk_full() => {
+                    if !std::mem::replace(&mut waits, true) {
+                        tracing::warn!(task = %run.task.id, %error, "the copy of a result waits for room");
+                    }
+                    self.clock.pause(STORE_PAUSE).await;
+                }
                 Err(error) if error.is_passing() && tries < COPY_TRIES => {
                     self.clock.pause(Duration::from_millis(500 << tries)).await;
                     tries += 1;

@@ -120,12 +120,7 @@ impl DriverState {
                 run.task.phase = Phase::Save(outcome);
                 self.commit_then(run, StepOutcome::Continue).await
             }
-            // The end itself changes no progress, so a step that raises it is committed before, as one with products is.
-            Action::Fail(ending)
-                if ending.products.is_empty() && run.task.progress == run.durable.progress =>
-            {
-                self.fail(run, ending, Vec::new()).await
-            }
+            Action::Fail(ending) if ending.products.is_empty() => self.fail(run, ending, Vec::new()).await,
             Action::Fail(ending) => {
                 run.task.phase = Phase::SaveFailed(ending);
                 self.commit_then(run, StepOutcome::Continue).await
@@ -146,7 +141,7 @@ impl DriverState {
         }
     }
 
-    /// Ends the task badly, with the copies of its products.
+    /// Ends the task badly, with the copies of its products. The progress of the last step goes with the end.
     pub(super) async fn fail(
         &self,
         run: &mut RunContext,
@@ -160,7 +155,8 @@ impl DriverState {
             public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
             private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),
         });
-        self.finish(run, Ending::Failed { failure: failure.into(), result, claims }, None).await
+        let (failure, progress) = (failure.into(), task.progress);
+        self.finish(run, Ending::Failed { failure, progress, result, claims }, None).await
     }
 
     /// Up to a quarter of the wait more, so that tasks accepted together do not poll together.

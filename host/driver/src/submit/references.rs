@@ -11,7 +11,7 @@ use gatehouse_model::{
 use gatehouse_runtime::Resolved;
 use serde_json::Value;
 
-use crate::api::SubmitRequest;
+use crate::api::{SubmitRequest, parent_kind};
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 
@@ -99,7 +99,13 @@ impl DriverState {
         ids.into_iter()
             .map(|id| {
                 let task = self.store.task(id)?.filter(|task| task.customer == request.key.customer);
-                task.ok_or_else(|| SubmitError::NotFound(format!("no task {id}")))
+                task.ok_or_else(|| match surface.parent {
+                    ParentAt::Path => {
+                        let kind = parent_kind(request.surface);
+                        SubmitError::NotFound(format!("unknown {kind} \"{id}\""))
+                    }
+                    _ => SubmitError::NotFound(format!("no task {id}")),
+                })
             })
             .collect()
     }

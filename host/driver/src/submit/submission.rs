@@ -63,6 +63,7 @@ impl DriverState {
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {
             return Ok(receipt);
         }
+        self.check_disks()?;
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.json().clone()).await?;
         for _ in 0..MAX_JUDGEMENTS {
@@ -119,7 +120,10 @@ impl DriverState {
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
-        self.media.keep(&blobs).await.map_err(|error| SubmitError::Internal(error.to_string()))?;
+        self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
+            true => SubmitError::DiskFull("media"),
+            false => SubmitError::Internal(error.to_string()),
+        })?;
         let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
         let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
         let outcome = if joins {
@@ -170,10 +174,7 @@ impl DriverState {
     }
 
     pub(crate) async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, SubmitError> {
-        self.store.execute(command).await.map_err(|error| match error {
-            StoreError::Busy => SubmitError::Busy,
-            error => error.into(),
-        })
+        self.store.execute(command).await.map_err(store_error)
     }
 
     pub(crate) async fn cut(&self, body: Json) -> Result<Extracted, SubmitError> {
@@ -340,6 +341,15 @@ async fn fingerprint(request: &SubmitRequest) -> Result<Digest, SubmitError> {
     let (surface, body) = (request.surface, request.body.bytes().clone());
     let length = body.len();
     off_worker(length, move || Digest::of_fields(&[surface.as_bytes(), parent.as_bytes(), &body])).await
+}
+
+/// Why the store took no command.
+pub(crate) fn store_error(error: StoreError) -> SubmitError {
+    match error {
+        StoreError::Busy => SubmitError::Busy,
+        StoreError::NoRoom => SubmitError::DiskFull("store"),
+        error => error.into(),
+    }
 }
 
 /// Why a submission or a hold is not in the store.

@@ -10,7 +10,7 @@ use gatehouse_tasks::{Command, Rejection};
 
 use crate::errors::SubmitError;
 use crate::state::DriverState;
-use crate::submit::submission::rejection_error;
+use crate::submit::submission::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::Bill;
 use crate::text::models::TextModel;
@@ -46,7 +46,7 @@ impl DriverState {
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };
-        match self.store.execute_deferred(command).await? {
+        match self.store.execute_deferred(command).await.map_err(store_error)? {
             Ok(_) => Ok(TextHold { id: request.id, amount, bill, model: model.route.model.clone() }),
             rejected => Err(rejection_error(&rejected)),
         }
@@ -84,7 +84,19 @@ impl DriverState {
     }
 
     async fn end_hold(&self, held: &TextHold, command: Command) -> Result<(), TextError> {
-        match self.store.execute_when_free(command, Durability::Deferred).await.map_err(SubmitError::from)? {
+        let store = self.store.clone();
+        let mut ending =
+            Box::pin(async move { store.execute_when_free(command, Durability::Deferred).await });
+        let ended = tokio::select! {
+            biased;
+            ended = &mut ending => ended,
+            // The answer is at hand and its client waits; the money is settled once the disk has room.
+            () = self.store.until_waiting_for_room() => {
+                tokio::spawn(ending);
+                return Ok(());
+            }
+        };
+        match ended.map_err(SubmitError::from)? {
             Ok(_) => Ok(()),
             Err(Rejection::NoHold(_)) => {
                 tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");

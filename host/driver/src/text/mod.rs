@@ -10,12 +10,14 @@
 //! whole answers and drains streams for a while. A client that asked for a stream gets its head after a while even
 //! if no account has answered yet: the host goes on trying accounts, and a failure is the stream's last event. No
 //! answer waits for the disk: a crash ends the requests in progress, and may lose the charges of the last moment
-//! before it, always in the customer's favour. Never frames an event and never writes an error: `edge` does.
+//! before it, always in the customer's favour. A response (`history`) is the exception: it is kept before its end leaves.
+//! Never frames an event and never writes an error: `edge` does.
 
 mod api;
 mod attempt;
 mod bill;
 mod blobs;
+mod history;
 mod hold;
 pub(crate) mod models;
 mod pump;
@@ -23,4 +25,5 @@ mod request;
 
 pub use api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 pub use bill::TokenPrices;
+pub use history::KeptResponse;
 pub use models::{ModelConfig, check_models};

@@ -14,6 +14,7 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::attempt::{EventSource, OpenStream, plugin_fault};
+use crate::text::history::Kept;
 use crate::text::hold::TextHold;
 
 /// Batches that may wait for the client; each is at most a few network reads.
@@ -30,6 +31,8 @@ pub(super) struct Pump {
     account_permit: Option<AccountPermit>,
     relay: Box<Relay>,
     client: Client,
+    /// What is to be kept of the request, with its response.
+    kept: Option<Kept>,
     usage: Option<Usage>,
     output_bytes: u64,
 }
@@ -52,10 +55,11 @@ impl Pump {
         held: Arc<TextHold>,
         stream: OpenStream,
         client: Client,
+        kept: Option<Kept>,
     ) -> Self {
         let OpenStream { source, account_permit, relay } = stream;
         let account_permit = Some(account_permit);
-        Self { state, held, source, account_permit, relay, client, usage: None, output_bytes: 0 }
+        Self { state, held, source, account_permit, relay, client, kept, usage: None, output_bytes: 0 }
     }
 
     /// Runs the stream to its end and pays for it.
@@ -120,12 +124,17 @@ impl Pump {
 
     /// Pays first; only then the client gets the end.
     async fn finish(self, end: StreamEnd) {
-        let Self { state, held, client, usage, output_bytes, .. } = self;
+        let Self { state, held, client, kept, usage, output_bytes, .. } = self;
         let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
             StreamEnd::Complete(events) => {
                 let counted = usage.unwrap_or_else(|| held.bill.guess(output_bytes));
-                (state.settle(&held, counted, usage.is_none()).await, Some(Ok(events)))
+                let paid = state.settle(&held, counted, usage.is_none()).await;
+                let done = match (paid, kept) {
+                    (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
+                    (paid, _) => paid,
+                };
+                (done, Some(Ok(events)))
             }
             StreamEnd::Cut(error) if has_delivered => {
                 let delivered = held.bill.complete(usage, output_bytes);

@@ -19,9 +19,13 @@ use crate::submit::submission::{fault_error, may_use, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
+use crate::text::history::Kept;
 use crate::text::hold::TextHold;
 use crate::text::models::TextModel;
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
+
+/// The surface whose conversations the host keeps.
+const RESPONSES: &str = "responses.create";
 
 impl Driver {
     /// Answers a text request. Runs to its end even if the client disconnects meanwhile.
@@ -46,7 +50,12 @@ impl DriverState {
     ) -> Result<CompletionResponse, TextError> {
         let tables = self.tables.load_full();
         let (model, version) = self.text_model(&tables, &request)?;
-        let cut = self.cut(request.body.json().clone()).await?;
+        let (json, kept) = if request.surface == RESPONSES {
+            self.with_history(&request).await?
+        } else {
+            (request.body.json().clone(), None)
+        };
+        let cut = self.cut(json).await?;
         let cx = self.text_context(&version, &request);
         let text_request = TextRequest {
             surface: request.surface.to_owned(),
@@ -63,20 +72,28 @@ impl DriverState {
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = async move {
             if streaming {
-                state.stream(in_progress, of_run, run).await
+                state.stream(in_progress, of_run, run, kept).await
             } else {
-                state.whole(&of_run, run).await
+                state.whole(&of_run, run, kept).await
             }
         };
         self.release_on_panic(&held, answer).await?
     }
 
     /// One body, however long it takes.
-    async fn whole(&self, held: &TextHold, run: TextRun) -> Result<CompletionResponse, TextError> {
+    async fn whole(
+        &self,
+        held: &TextHold,
+        run: TextRun,
+        kept: Option<Kept>,
+    ) -> Result<CompletionResponse, TextError> {
         match self.serve(&run).await.and_then(ProviderAnswer::into_whole) {
             Ok(answered) => {
                 let guess = held.bill.guess(answered.output_bytes.into());
                 self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
+                if let Some(kept) = kept {
+                    self.keep(kept, answered.body.as_bytes()).await?;
+                }
                 Ok(CompletionResponse::Whole(answered.body.into_bytes()))
             }
             Err(error) => {
@@ -93,6 +110,7 @@ impl DriverState {
         in_progress: InProgressGuard,
         held: Arc<TextHold>,
         run: TextRun,
+        kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
         let (client, stream) = mpsc::channel(MAX_QUEUED_BATCHES);
         let state = Arc::clone(&self);
@@ -100,7 +118,7 @@ impl DriverState {
             Box::pin(async move { state.serve(&run).await.and_then(ProviderAnswer::into_stream) });
         let pump = {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
-            move |open_stream| Pump::new(state, held, open_stream, client)
+            move |open_stream| Pump::new(state, held, open_stream, client, kept)
         };
         tokio::select! {
             biased;

@@ -3,6 +3,8 @@
 mod accounts;
 mod bulk_calls;
 mod cancels;
+mod disks;
+mod failures;
 mod fairness;
 mod submissions;
 mod support;

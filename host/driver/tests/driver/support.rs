@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, Driver, Parts, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, SubmitError, SubmitRequest};
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
@@ -33,6 +33,17 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn start(data: &Path, providers: Value, config: Config, clock: Arc<dyn Clock>) -> Self {
+        Self::start_on(data, providers, config, clock, Vec::new()).await
+    }
+
+    /// The same with disks that may become full.
+    async fn start_on(
+        data: &Path,
+        providers: Value,
+        config: Config,
+        clock: Arc<dyn Clock>,
+        disks: Vec<Disk>,
+    ) -> Self {
         let seed: Arc<dyn Seed> = Arc::new(TestSeed::counting_from(clock.now().0 << 20));
         let store =
             Store::open(&data.join("core.redb"), &gatehouse_store::Config::default()).expect("a store");
@@ -69,6 +80,7 @@ impl Process {
             clock,
             seed,
             pepper,
+            disks,
         };
         let driver = Driver::start(parts).await.expect("a driver");
         Self { store, plugins, driver }
@@ -136,7 +148,7 @@ impl PuppetTest {
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
         accounts: &[&str],
     ) -> Self {
-        Self::with_limit(script, accounts, 200).await
+        Self::started(script, accounts, 200, Vec::new()).await
     }
 
     /// The same with so many permits at each account.
@@ -144,6 +156,24 @@ impl PuppetTest {
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
         accounts: &[&str],
         concurrency: u32,
+    ) -> Self {
+        Self::started(script, accounts, concurrency, Vec::new()).await
+    }
+
+    /// The same with disks that may become full.
+    pub(crate) async fn on_disks(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        accounts: &[&str],
+        disks: Vec<Disk>,
+    ) -> Self {
+        Self::started(script, accounts, 200, disks).await
+    }
+
+    async fn started(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        accounts: &[&str],
+        concurrency: u32,
+        disks: Vec<Disk>,
     ) -> Self {
         const NOW: u64 = 1_767_225_600_000;
         let provider = Provider::start(script).await;
@@ -158,7 +188,7 @@ impl PuppetTest {
         let providers =
             json!({"trap": {"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts}});
         let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
-        let process = Process::start(data.path(), providers, config, clock.clone()).await;
+        let process = Process::start_on(data.path(), providers, config, clock.clone(), disks).await;
         process.plugins.install(puppet()).expect("the plugin");
         let key = customer(&process.store, UnixMs(NOW)).await;
         Self { clock, provider, process, key, _data: data }

@@ -1,12 +1,12 @@
 //! `/livez` and `/readyz`, for load balancers and service managers. Need no key.
 
+use gatehouse_net::ShutdownPhase;
 use http::Response;
 use serde_json::json;
 
 use crate::errors::{Kind, Refusal};
 use crate::http::context::EdgeContext;
 use crate::http::response::{self, ResponseBody};
-use crate::net::shutdown::ShutdownPhase;
 
 /// The process lives.
 pub(super) fn live() -> Response<ResponseBody> {

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
 use gatehouse_model::{Key, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
-use crate::endpoints::tasks;
 use crate::errors::{Kind, Refusal};
 use crate::http::body;
 use crate::http::context::{EdgeContext, EndpointRequest};
@@ -56,7 +55,12 @@ pub(super) async fn submit(
     let idempotency = idempotency(&request.parts.headers)?;
     let parent = match submission.parent {
         ParentIn::Nowhere => None,
-        ParentIn::Path => Some(tasks::parse_id(request.param)?),
+        ParentIn::Path => {
+            let kind = parent_kind(request.route.surface);
+            let unknown =
+                || Refusal::new(Kind::NotFound, format!("unknown {kind} {}", quoted(request.param)));
+            Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
+        }
     };
     let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let body =
@@ -122,6 +126,10 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         },
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),
+        SubmitError::UnknownResponse(_) => {
+            Refusal::new(Kind::UnknownResponse, message).with_param("previous_response_id")
+        }
+        SubmitError::UnknownItem(_) => Refusal::new(Kind::NotFound, message).with_param("input"),
         SubmitError::ParentOver { .. } => Refusal::new(Kind::Conflict, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
@@ -135,6 +143,7 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
+        SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),
         SubmitError::Store(error) => store_refusal(error),
         SubmitError::Plugin(_) => Refusal::new(Kind::Internal, message),
         // The cause is for the operator.

@@ -2,6 +2,7 @@
 //! parsed by the driver.
 
 use gatehouse_driver::{MediaFile, MediaRefusal};
+use gatehouse_model::UnixMs;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use crate::errors::{Kind, Refusal};
@@ -34,10 +35,16 @@ pub(super) async fn read(
         }
         MediaRefusal::Broken => Refusal::internal("the media store failed"),
     })?;
-    Ok(respond(file, name, &tag, headers))
+    Ok(respond(file, name, &tag, headers, context.clock.now()))
 }
 
-fn respond(file: MediaFile, name: &str, tag: &str, request: &HeaderMap) -> Response<ResponseBody> {
+fn respond(
+    file: MediaFile,
+    name: &str,
+    tag: &str,
+    request: &HeaderMap,
+    now: UnixMs,
+) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::empty());
     let length = file.range.end.saturating_sub(file.range.start);
     let unchanged = request.get_all(header::IF_NONE_MATCH).iter().any(|value| has_tag(value, tag));
@@ -49,10 +56,12 @@ fn respond(file: MediaFile, name: &str, tag: &str, request: &HeaderMap) -> Respo
         set(&mut response, header::CONTENT_RANGE, &part);
     }
     set(&mut response, header::ETAG, tag);
-    // A link is its holder's secret; its content never changes.
-    set(&mut response, header::CACHE_CONTROL, "private, max-age=86400, immutable");
+    // A link is its holder's secret; its content never changes, and no cache outlives the link.
+    let left = file.expires.since(now).as_secs();
+    set(&mut response, header::CACHE_CONTROL, &format!("private, max-age={left}, immutable"));
     set(&mut response, header::ACCEPT_RANGES, "bytes");
-    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    // What a browser shows of it runs no script and has no origin: it stands under the gateway's own address.
+    set(&mut response, header::CONTENT_SECURITY_POLICY, "sandbox");
     if !unchanged {
         set(&mut response, header::CONTENT_TYPE, file.mime);
         set(&mut response, header::CONTENT_DISPOSITION, &format!("inline; filename=\"{name}\""));

@@ -5,6 +5,7 @@ mod health;
 mod jobs;
 mod media;
 mod models;
+mod responses;
 mod tasks;
 mod text;
 
@@ -34,8 +35,11 @@ pub(crate) async fn respond(
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
-        (Endpoint::ListModels, Some(key)) => Ok(models::list(context, &key)),
+        (Endpoint::ListModels, Some(key)) => models::list(context, &request, &key),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
+        (Endpoint::ReadResponse, Some(key)) => responses::read(context, &request, &key).await,
+        (Endpoint::DeleteResponse, Some(key)) => responses::delete(context, &request, &key).await,
+        (Endpoint::ListResponseItems, Some(key)) => responses::items(context, &request, &key).await,
         (Endpoint::Text, Some(key)) => text::respond(context, request, key).await,
         (Endpoint::CountTokens, Some(_)) => Err(text::no_counting()),
     }

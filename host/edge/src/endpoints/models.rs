@@ -1,7 +1,8 @@
-//! `GET /v1/models` and `GET /v1/models/{id}` in the shape OpenAI clients read. Lists only what the key may
-//! use.
+//! `GET /v1/models` and `GET /v1/models/{id}`, in the shape the asking client reads: Anthropic's send their version
+//! header, all others read OpenAI's. Both say what kind of model each is. Lists only what the key may use.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use gatehouse_driver::ModelListing;
 use gatehouse_model::Key;
@@ -11,34 +12,104 @@ use serde::Serialize;
 
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::query::quoted;
+use crate::http::query::{Query, quoted};
 use crate::http::response::{self, ResponseBody};
 
+/// The header every client of the Messages API sends.
+const ANTHROPIC: &str = "anthropic-version";
+/// What `limit` of a page may be.
+const LIMITS: RangeInclusive<usize> = 1..=1000;
+
+/// OpenAI's list.
 #[derive(Serialize)]
 struct Models {
     object: &'static str,
     data: Vec<Model>,
 }
 
+/// OpenAI's model.
 #[derive(Serialize)]
 struct Model {
     id: String,
     object: &'static str,
     created: u64,
     owned_by: String,
+    kind: &'static str,
+}
+
+/// A page of Anthropic's list.
+#[derive(Serialize)]
+struct Page {
+    data: Vec<PageModel>,
+    has_more: bool,
+    first_id: Option<String>,
+    last_id: Option<String>,
+}
+
+/// Anthropic's model.
+#[derive(Serialize)]
+struct PageModel {
+    #[serde(rename = "type")]
+    object: &'static str,
+    id: String,
+    display_name: String,
+    created_at: String,
+    kind: &'static str,
 }
 
 impl From<ModelListing> for Model {
     fn from(listing: ModelListing) -> Self {
-        let created = listing.since.seconds();
-        Self { id: listing.id, object: "model", created, owned_by: listing.family }
+        let (kind, created) = (kind(&listing.surfaces), listing.since.seconds());
+        Self { id: listing.id, object: "model", created, owned_by: listing.family, kind }
+    }
+}
+
+impl From<ModelListing> for PageModel {
+    fn from(listing: ModelListing) -> Self {
+        let (kind, created_at) = (kind(&listing.surfaces), listing.since.to_string());
+        Self { object: "model", display_name: listing.id.clone(), id: listing.id, created_at, kind }
+    }
+}
+
+/// What a model makes, by the surfaces it serves.
+fn kind(surfaces: &[String]) -> &'static str {
+    match surfaces.first().map_or("", |surface| surface.split('.').next().unwrap_or_default()) {
+        "videos" => "video",
+        "images" | "journey" => "image",
+        "avatars" => "avatar",
+        "embeddings" => "embedding",
+        _ => "text",
     }
 }
 
 /// Every model the key may use.
-pub(super) fn list(context: &EdgeContext, key: &Key) -> Response<ResponseBody> {
-    let data = context.backend.models(key).into_iter().map(Model::from).collect();
-    response::json(&Models { object: "list", data })
+pub(super) fn list(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let listings = context.backend.models(key);
+    if request.parts.headers.contains_key(ANTHROPIC) {
+        return page(listings, request.parts.uri.query()).map(|page| response::json(&page));
+    }
+    let data = listings.into_iter().map(Model::from).collect();
+    Ok(response::json(&Models { object: "list", data }))
+}
+
+/// One page: `limit` models after `after_id`, or before `before_id`. Without a limit all of them: a client that reads
+/// one page alone has then read everything.
+fn page(listings: Vec<ModelListing>, asked: Option<&str>) -> Result<Page, Refusal> {
+    let asked = Query::parse(asked);
+    let limit =
+        asked.read("limit", "1 to 1000", |text| text.parse().ok().filter(|limit| LIMITS.contains(limit)))?;
+    let position = |id: &str| listings.iter().position(|listing| listing.id == id);
+    let from = asked.one("after_id")?.and_then(position).map_or(0, |at| at + 1);
+    let to = asked.one("before_id")?.and_then(position).unwrap_or(listings.len()).max(from);
+    let data: Vec<PageModel> =
+        listings[from..to].iter().take(limit.unwrap_or(usize::MAX)).cloned().map(PageModel::from).collect();
+    let id = |model: Option<&PageModel>| model.map(|model| model.id.clone());
+    let (first_id, last_id) = (id(data.first()), id(data.last()));
+    Ok(Page { has_more: data.len() < to - from, data, first_id, last_id })
 }
 
 /// One of them.
@@ -51,6 +122,9 @@ pub(super) fn read(
     let id = percent_decode_str(request.param).decode_utf8().unwrap_or(Cow::Borrowed(request.param));
     let found = context.backend.models(key).into_iter().find(|listing| listing.id == id);
     match found {
+        Some(listing) if request.parts.headers.contains_key(ANTHROPIC) => {
+            Ok(response::json(&PageModel::from(listing)))
+        }
         Some(listing) => Ok(response::json(&Model::from(listing))),
         None => Err(Refusal::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)))),
     }

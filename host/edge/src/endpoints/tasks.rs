@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gatehouse_driver::{CancelError, TaskFilter, TaskPage, ViewError, ViewRequest};
 use gatehouse_model::{Credits, FailureKind, Key, Status, Task, TaskId};
+use gatehouse_net::{ShutdownPhase, reached};
 use http::{HeaderMap, HeaderValue, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -15,7 +16,6 @@ use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
 use crate::http::response::{self, ResponseBody};
-use crate::net::shutdown::{ShutdownPhase, reached};
 
 /// Limit of `Prefer: wait=N`, in seconds.
 const MAX_WAIT: u64 = 60;
@@ -153,7 +153,7 @@ pub(super) fn unknown(id: &str) -> Refusal {
 }
 
 /// The id in a path; text that is not an id is an unknown task.
-pub(super) fn parse_id(id: &str) -> Result<TaskId, Refusal> {
+fn parse_id(id: &str) -> Result<TaskId, Refusal> {
     id.parse().map_err(|_| unknown(id))
 }
 

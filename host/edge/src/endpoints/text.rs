@@ -95,9 +95,10 @@ fn text_refusal(error: TextError) -> Refusal {
             Obstacle::NotFound => Refusal::new(Kind::NotFound, message),
             Obstacle::TooLarge => Refusal::new(Kind::TooLarge, message),
             Obstacle::RateLimited => Refusal::new(Kind::RateLimited, message).with_retry_after(retry_after),
-            Obstacle::Account => {
-                Refusal::new(Kind::BadGateway, "the gateway's account at the model's provider was refused")
-            }
+            Obstacle::Account => Refusal::new(
+                Kind::UpstreamAccount,
+                "the gateway's account at the model's provider was refused",
+            ),
             Obstacle::Upstream => Refusal::new(Kind::BadGateway, message),
         },
         TextError::Timeout => Refusal::new(Kind::UpstreamTimeout, message),

@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use gatehouse_model::{KeyId, RequestId, metric};
+use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::http::response::ResponseBody;
-use crate::net::activity::{Activity, RequestActivity};
 use crate::net::concurrency_limit::Permit;
 
 /// Logged as the status of a request whose client left before its response began.

@@ -10,10 +10,25 @@ use ipnet::IpNet;
 
 /// The client's address; an IPv4 address mapped into IPv6 becomes plain IPv4.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    walk(peer, headers, trusted).client
+}
+
+/// How far the forwarded addresses are trusted.
+pub(crate) struct Walk {
+    /// The client's address.
+    pub(crate) client: IpAddr,
+    /// Trusted proxies between the client and the gateway, the peer included; 0 when the peer is the client.
+    pub(crate) proxies: usize,
+}
+
+/// Follows the forwarded addresses from the peer to the client.
+pub(crate) fn walk(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Walk {
     let mut client = peer.to_canonical();
+    let mut proxies = 0;
     if !is_within(client, trusted) {
-        return client;
+        return Walk { client, proxies };
     }
+    proxies = 1;
     let lines: Vec<_> = headers.get_all("x-forwarded-for").iter().collect();
     let hops = lines.iter().rev().filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
     for hop in hops {
@@ -23,8 +38,9 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
         if !is_within(client, trusted) {
             break;
         }
+        proxies += 1;
     }
-    client
+    Walk { client, proxies }
 }
 
 /// Whether any of the networks contains the address.

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Clock, RequestId, Seed};
+use gatehouse_net::ShutdownPhase;
 use http::request::Parts;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::backend::Backend;
 use crate::config::Config;
-use crate::http::body::RequestBody;
+use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::routes::Route;
-use crate::net::shutdown::ShutdownPhase;
 
 /// What all requests share.
 pub(crate) struct EdgeContext {
@@ -19,8 +19,8 @@ pub(crate) struct EdgeContext {
     pub(crate) config: Config,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
-    /// The common budget of bytes for request bodies.
-    pub(crate) bodies: Arc<Semaphore>,
+    /// The budget of bytes for request bodies.
+    pub(crate) bodies: Arc<BodyBudget>,
     pub(crate) shutdown: watch::Receiver<ShutdownPhase>,
 }
 

@@ -1,13 +1,13 @@
 //! Checks of a request's head that hyper leaves to its user (RFC 9112 sections 3.2 and 6; RFC 9113 section
 //! 8.3.1). Pure; never looks at a route or a body.
 
+use gatehouse_net::ConnectionFlags;
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, Method, Version, header};
 
 use crate::config::{Limits, count, kib};
 use crate::errors::{Kind, Refusal};
-use crate::net::transport::ConnectionFlags;
 
 /// Checks the head; returns its authority (host and port).
 pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> Result<Authority, Refusal> {
@@ -19,6 +19,7 @@ pub(crate) fn check(parts: &Parts, flags: &ConnectionFlags, limits: &Limits) -> 
         ));
     }
     check_encoding(&parts.headers)?;
+    check_authorization(&parts.headers)?;
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
         let message = format!("method {} is not offered here", parts.method);
         return Err(
@@ -37,6 +38,14 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(Kind::Invalid, "Transfer-Encoding: expected chunked, once and alone"))
+}
+
+/// Of two, a proxy in front may check one and the gateway the other.
+fn check_authorization(headers: &HeaderMap) -> Result<(), Refusal> {
+    match headers.get_all(header::AUTHORIZATION).iter().nth(1) {
+        Some(_) => Err(Refusal::field("Authorization", "Authorization: given more than once, send it once")),
+        None => Ok(()),
+    }
 }
 
 fn check_size(parts: &Parts, limits: &Limits) -> Result<(), Refusal> {
@@ -81,10 +90,15 @@ fn authority(parts: &Parts) -> Result<Authority, Refusal> {
         (Some(host), None) => host,
         (None, None) => return wrong("Host: missing, every request needs one"),
     };
-    if authority.as_str().contains('@') || authority.host().is_empty() || !has_valid_port(&authority) {
+    if !is_host_and_port(&authority) {
         return wrong("Host: expected a host name or address, with or without a port");
     }
     Ok(authority)
+}
+
+/// Whether an authority is a host with or without a port, and nothing else.
+pub(crate) fn is_host_and_port(authority: &Authority) -> bool {
+    !authority.as_str().contains('@') && !authority.host().is_empty() && has_valid_port(authority)
 }
 
 /// `Authority` accepts any text after the colon; RFC 3986, 3.2.3 allows digits or nothing.
@@ -140,6 +154,21 @@ mod tests {
                 found.ok().as_ref().map(Authority::as_str),
                 expected,
                 "{version:?} {target} {hosts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_authorization_at_most_is_accepted() {
+        for (values, fits) in [(&[][..], true), (&["Bearer a"], true), (&["Bearer a", "Bearer a"], false)] {
+            let mut parts = request(Version::HTTP_11, "/", &["a"]);
+            for value in values {
+                parts.headers.append(header::AUTHORIZATION, value.parse().unwrap());
+            }
+            let result = check(&parts, &ConnectionFlags::default(), &Limits::default());
+            assert_eq!(
+                result.map(drop).map_err(|refusal| refusal.kind()),
+                if fits { Ok(()) } else { Err(Kind::Invalid) }
             );
         }
     }

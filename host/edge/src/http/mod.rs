@@ -6,6 +6,7 @@ pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod client_address;
 pub(crate) mod context;
+pub(crate) mod forwarded;
 pub(crate) mod head;
 pub(crate) mod pipeline;
 pub(crate) mod query;

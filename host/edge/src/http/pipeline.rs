@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use gatehouse_model::{Clock, Key, KeyId, RequestId, Seed};
+use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
@@ -16,22 +17,20 @@ use hyper::body::Incoming;
 use tokio::sync::watch;
 
 use crate::backend::Backend;
-use crate::config::{Config, count, mib};
+use crate::config::{Config, count};
 use crate::endpoints;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
-use crate::http::body::{self, RequestBody};
+use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::client_address;
 use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::forwarded;
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Endpoint, Lookup};
-use crate::net::activity::Activity;
 use crate::net::concurrency_limit::ConcurrencyLimit;
-use crate::net::shutdown::ShutdownPhase;
-use crate::net::transport::ConnectionFlags;
 
 /// One for all listeners.
 pub(crate) struct Pipeline {
@@ -45,8 +44,7 @@ pub(crate) struct Pipeline {
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
     pub(crate) scheme: &'static str,
-    pub(crate) flags: Arc<ConnectionFlags>,
-    pub(crate) activity: Activity,
+    pub(crate) observed: Observed,
 }
 
 impl Pipeline {
@@ -58,7 +56,7 @@ impl Pipeline {
         seed: Arc<dyn Seed>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let bodies = Arc::new(body::budget(mib(config.limits.bodies_mib)));
+        let bodies = Arc::new(BodyBudget::new(&config.limits));
         let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
         Self { context: EdgeContext { backend, config, clock, seed, bodies, shutdown }, auth, per_key }
     }
@@ -72,7 +70,7 @@ impl Pipeline {
         let (parts, incoming) = request.into_parts();
         let clock = &*self.context.clock;
         let id = RequestId::new(clock.now(), &*self.context.seed);
-        let mut record = AccessRecord::new(id, parts.method.clone(), &peer.activity);
+        let mut record = AccessRecord::new(id, parts.method.clone(), &peer.observed.activity);
         let mut body = RequestBody::new(incoming, &parts.headers);
         let result = self.route(&parts, &mut body, peer, &mut record).await;
         let mut response = result.unwrap_or_else(|refusal| {
@@ -95,8 +93,8 @@ impl Pipeline {
         peer: &Peer,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {
-        let authority = head::check(parts, &peer.flags, &self.context.config.limits)?;
-        let base_url = self.base_url(&authority, peer);
+        let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
+        let base_url = self.base_url(&authority, parts, peer);
         let (route, param) = match routes::look_up(&parts.method, parts.uri.path()) {
             Lookup::Route(route, param) => (route, param.unwrap_or_default()),
             Lookup::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
@@ -112,6 +110,9 @@ impl Pipeline {
             true => Some(self.authenticate(route.endpoint, parts, peer, record)?),
             false => None,
         };
+        if let Some(key) = &key {
+            body.count_for(key);
+        }
         let request = EndpointRequest { parts, body, route, id: record.id, param, base_url };
         endpoints::respond(&self.context, request, key).await
     }
@@ -137,11 +138,14 @@ impl Pipeline {
         Ok(key)
     }
 
-    fn base_url(&self, authority: &Authority, peer: &Peer) -> String {
-        match &self.context.config.public_url {
-            Some(url) => url.as_str().to_owned(),
-            None => format!("{}://{authority}", peer.scheme),
+    fn base_url(&self, authority: &Authority, parts: &Parts, peer: &Peer) -> String {
+        let config = &self.context.config;
+        if let Some(url) = &config.public_url {
+            return url.as_str().to_owned();
         }
+        let origin = forwarded::origin(peer.address, &parts.headers, &config.trusted_proxies);
+        let host = origin.host.as_ref().unwrap_or(authority);
+        format!("{}://{host}", origin.scheme.unwrap_or(peer.scheme))
     }
 
     /// Adds what every response carries, whatever became of the request.
@@ -158,17 +162,18 @@ impl Pipeline {
         }
         let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
         let headers = response.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         // The same id under the names OpenAI and Anthropic clients read.
         for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
             headers.insert(name, id.clone());
         }
         if !reusable {
-            peer.flags.linger();
+            peer.observed.flags.linger();
         }
         let sized = parts.headers.contains_key(header::CONTENT_LENGTH);
         let framed = sized || parts.headers.contains_key(header::TRANSFER_ENCODING);
         let shutdown = *self.context.shutdown.borrow() != ShutdownPhase::Serving;
-        let last = !reusable || (framed && peer.flags.is_last()) || shutdown;
+        let last = !reusable || (framed && peer.observed.flags.is_last()) || shutdown;
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

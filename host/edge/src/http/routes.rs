@@ -25,6 +25,11 @@ pub(crate) enum Endpoint {
     ReadModel,
     /// A text endpoint, answered while the client waits.
     Text,
+    /// A kept response.
+    ReadResponse,
+    DeleteResponse,
+    /// The items of its request.
+    ListResponseItems,
     /// Specified as not implemented.
     CountTokens,
     /// A signed link.
@@ -79,6 +84,10 @@ const fn post(pattern: &'static str, surface: &'static str, endpoint: Endpoint) 
     Route { method: Method::POST, pattern, surface, endpoint }
 }
 
+const fn delete(pattern: &'static str, surface: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::DELETE, pattern, surface, endpoint }
+}
+
 const fn submit(
     pattern: &'static str,
     surface: &'static str,
@@ -93,8 +102,8 @@ const JOURNEY: Option<&str> = Some("journey");
 const AVATAR: Option<&str> = Some("clip-avatar");
 
 use Endpoint::{
-    CancelTask, CountTokens, ListModels, ListTasks, Live, ReadMedia, ReadModel, ReadTask, Ready, Text,
-    ViewTask,
+    CancelTask, CountTokens, DeleteResponse, ListModels, ListResponseItems, ListTasks, Live, ReadMedia,
+    ReadModel, ReadResponse, ReadTask, Ready, Text, ViewTask,
 };
 use ParentIn::{Nowhere, Path};
 use ReceiptShape::{Asset, Task};
@@ -103,6 +112,10 @@ use ReceiptShape::{Asset, Task};
 #[rustfmt::skip]
 pub(super) static TABLE: &[Route] = &[
     post("/v1/chat/completions", "chat.completions", Text),
+    post("/v1/responses", "responses.create", Text),
+    get("/v1/responses/{id}", "responses.read", ReadResponse),
+    delete("/v1/responses/{id}", "responses.delete", DeleteResponse),
+    get("/v1/responses/{id}/input_items", "responses.items", ListResponseItems),
     post("/v1/messages", "messages.create", Text),
     post("/v1/messages/count_tokens", "messages.count", CountTokens),
     submit("/v1/images/generations", "images.generate", None, Nowhere, Task),
@@ -155,7 +168,11 @@ pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
         if route.method == *wanted {
             return Lookup::Route(route, param);
         }
-        allowed.push(if route.method == Method::GET { "GET, HEAD" } else { "POST" });
+        allowed.push(match route.method {
+            Method::GET => "GET, HEAD",
+            Method::DELETE => "DELETE",
+            _ => "POST",
+        });
     }
     if allowed.is_empty() {
         return Lookup::UnknownPath;
@@ -166,10 +183,11 @@ pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
 }
 
 /// The path a client probably meant by an unknown one: its base URL had no `/v1`, or more than `/v1`, so that
-/// the path repeats itself or begins with foreign segments. The longest known ending wins.
+/// the path repeats itself or begins with foreign segments, or it ends with slashes. The longest known ending wins.
 pub(crate) fn probable_path(path: &str) -> Option<String> {
-    path.match_indices('/').find_map(|(at, _)| {
-        let mut rest = &path[at..];
+    let bare = path.trim_end_matches('/');
+    bare.match_indices('/').find_map(|(at, _)| {
+        let mut rest = &bare[at..];
         while let Some(shorter) = rest.strip_prefix("/v1") {
             rest = shorter;
         }
@@ -218,6 +236,12 @@ mod tests {
         check("GET", "/v1/tasks/task_1/cancel", "allow POST, OPTIONS");
         check("DELETE", "/v1/tasks/task_1", "allow GET, HEAD, OPTIONS");
         check("OPTIONS", "/v1/messages", "allow POST, OPTIONS");
+        check("POST", "/v1/responses", "responses.create -");
+        check("GET", "/v1/responses/resp_1", "responses.read resp_1");
+        check("DELETE", "/v1/responses/resp_1", "responses.delete resp_1");
+        check("GET", "/v1/responses/resp_1/input_items", "responses.items resp_1");
+        check("POST", "/v1/responses/resp_1", "allow GET, HEAD, DELETE, OPTIONS");
+        check("POST", "/v1/responses/resp_1/cancel", "nothing");
         check("POST", "/v1/messages/count_tokens", "messages.count -");
         check("GET", "/v1/journey/task_1", "journey.read task_1");
         check("POST", "/v1/journey/generations", "journey.imagine -");
@@ -253,7 +277,11 @@ mod tests {
             ("/v1/messages/v1/messages", Some("/v1/messages")),
             ("/openai/v1/chat/completions", Some("/v1/chat/completions")),
             ("/anthropic/v1/messages/count_tokens", Some("/v1/messages/count_tokens")),
-            ("/v1/models/", None),
+            ("/v1/models/", Some("/v1/models")),
+            ("/v1/chat/completions//", Some("/v1/chat/completions")),
+            ("/v1/tasks/task_1/", Some("/v1/tasks/task_1")),
+            ("/messages/", Some("/v1/messages")),
+            ("/v1/nothing/", None),
             ("/v1/videos//remix", None),
             ("/v1/nothing", None),
             ("/v1/models", None),

@@ -43,6 +43,9 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         | Endpoint::ListTasks
         | Endpoint::ListModels
         | Endpoint::ReadModel
+        | Endpoint::ReadResponse
+        | Endpoint::DeleteResponse
+        | Endpoint::ListResponseItems
         | Endpoint::CountTokens
         | Endpoint::ReadMedia
         | Endpoint::Live

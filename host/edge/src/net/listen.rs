@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::metric;
+use gatehouse_net::{ConnectionServer, Observed, Protocol, ShutdownPhase, reached};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
@@ -14,10 +16,8 @@ use tokio_rustls::server::TlsStream;
 
 use crate::config::{count, seconds};
 use crate::http::client_address;
-use crate::http::pipeline::Pipeline;
+use crate::http::pipeline::{Peer, Pipeline};
 use crate::net::concurrency_limit::{ConcurrencyLimit, Permit};
-use crate::net::connection::{ConnectionServer, Protocol};
-use crate::net::shutdown::{ShutdownPhase, reached};
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -25,6 +25,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What all listeners of one edge share.
 pub(crate) struct Listeners {
     pub(crate) permits: Arc<Semaphore>,
+    pipeline: Arc<Pipeline>,
     connections: ConnectionServer,
     tls: Option<TlsAcceptor>,
     shutdown: watch::Receiver<ShutdownPhase>,
@@ -50,15 +51,16 @@ impl Listeners {
         tls: Option<TlsAcceptor>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let limits = &pipeline.context.config.limits;
+        let (limits, clock) = (&pipeline.context.config.limits, Arc::clone(&pipeline.context.clock));
         let semaphore = |setting| Semaphore::new(count(setting).min(Semaphore::MAX_PERMITS));
         Self {
             permits: Arc::new(semaphore(limits.connections)),
             handshakes: semaphore(limits.handshakes),
             per_subnet: ConcurrencyLimit::new(count(limits.connections_per_ip)),
-            connections: ConnectionServer::new(pipeline, shutdown.clone()),
+            connections: ConnectionServer::new(limits.of_connections(), clock, shutdown.clone()),
             tls,
             shutdown,
+            pipeline,
         }
     }
 
@@ -79,7 +81,7 @@ impl Listeners {
                 },
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
-                    self.connections.pipeline.context.clock.pause(ACCEPT_PAUSE).await;
+                    self.pipeline.context.clock.pause(ACCEPT_PAUSE).await;
                 }
             }
         }
@@ -88,7 +90,7 @@ impl Listeners {
     fn admit(self: &Arc<Self>, permit: OwnedSemaphorePermit, stream: TcpStream, peer: SocketAddr) {
         let ip = peer.ip().to_canonical();
         // A trusted proxy carries many clients.
-        let trusted = &self.connections.pipeline.context.config.trusted_proxies;
+        let trusted = &self.pipeline.context.config.trusted_proxies;
         let per_subnet = if client_address::is_within(ip, trusted) {
             None
         } else {
@@ -114,19 +116,33 @@ impl Listeners {
             return;
         }
         let Some(acceptor) = &self.tls else {
-            let either = self.connections.pipeline.context.config.cleartext_http2;
+            let either = self.pipeline.context.config.cleartext_http2;
             let protocol = if either { Protocol::Either } else { Protocol::Http1 };
-            return self.connections.serve(stream, ip, "http", protocol).await;
+            return self.serve_http(stream, ip, "http", protocol).await;
         };
         if let Some(stream) = self.handshake(acceptor, stream).await {
             let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
             let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-            self.connections.serve(stream, ip, "https", protocol).await;
+            self.serve_http(stream, ip, "https", protocol).await;
         }
     }
 
+    async fn serve_http<IO>(&self, io: IO, ip: IpAddr, scheme: &'static str, protocol: Protocol)
+    where
+        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let observed = Observed::default();
+        let (pipeline, peer) =
+            (Arc::clone(&self.pipeline), Arc::new(Peer { address: ip, scheme, observed: observed.clone() }));
+        let respond = move |request| {
+            let (pipeline, peer) = (Arc::clone(&pipeline), Arc::clone(&peer));
+            async move { pipeline.respond(request, &peer).await }
+        };
+        self.connections.serve(io, observed, protocol, respond).await;
+    }
+
     async fn handshake(&self, acceptor: &TlsAcceptor, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
-        let context = &self.connections.pipeline.context;
+        let context = &self.pipeline.context;
         let limit = seconds(context.config.limits.tls_seconds);
         // The wait for a permit counts too: the time limit is the client's, whatever causes the delay.
         let handshake = async {

@@ -1,11 +1,6 @@
-//! Sockets: listeners, TLS, connections with their timers and framing, concurrency limits, the phases of a
-//! shutdown. Never reads what a request wants.
+//! Sockets: listeners, TLS, concurrency limits. Connections themselves are `gatehouse-net`'s. Never reads what a
+//! request wants.
 
-pub(crate) mod activity;
 pub(crate) mod concurrency_limit;
-mod connection;
-mod framing;
 pub(crate) mod listen;
-pub(crate) mod shutdown;
 pub(crate) mod tls;
-pub(crate) mod transport;

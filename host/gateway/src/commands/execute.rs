@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
 use crate::reload::OfflineConfiguration;
 use crate::system::{SystemClock, SystemSeed};
+use crate::terminal::print_error;
 
 /// Why an operation has no result.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +99,7 @@ pub(crate) async fn execute(
             }
         };
     }
-    let folder = DataFolder::open(&root)?;
+    let folder = DataFolder::open(&root, &print_error)?;
     match Store::open(&file, &data.store) {
         Ok(store) => {
             // This process may change which versions are active, and so which defaults count.
@@ -124,7 +125,7 @@ async fn in_temporary_folder(
 ) -> Result<OperationResult, ExecuteError> {
     let failed = |error: std::io::Error| OperationError::Failed(format!("temporary folder: {error}"));
     let temporary = tempfile::tempdir().map_err(failed)?;
-    let folder = DataFolder::open(temporary.path())?;
+    let folder = DataFolder::open(temporary.path(), &print_error)?;
     let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
     Ok(service(location, root, &folder, store, &operation)?.perform(operation).await?)
 }

@@ -6,6 +6,8 @@ mod cli;
 mod confirm;
 mod execute;
 mod operation;
+#[cfg(test)]
+mod packaging;
 mod print;
 mod print_configuration;
 mod run;

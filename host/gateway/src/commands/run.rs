@@ -21,7 +21,7 @@ use crate::plugins::built_in::PLUGINS;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
 use crate::terminal::{print as print_text, print_error};
-use crate::{environment, sandbox_mode};
+use crate::{environment, privacy, sandbox_mode};
 
 /// Runs the program; the whole of `main`.
 #[must_use]
@@ -92,7 +92,13 @@ fn check_config(location: &Location) -> Exit {
     let Some(runtime) = runtime() else { return Exit::Broken };
     let _inside = runtime.enter();
     match server::check(&loaded.config, false) {
-        Ok(_) => print_text(&loaded.effective()),
+        Ok(_) => {
+            for warning in server::warnings(&loaded.config) {
+                let at = loaded.error_at(&warning.key, &warning.problem);
+                print_error(&format!("warning: {at}"));
+            }
+            print_text(&loaded.effective())
+        }
         Err(error) => print_serve_error(&loaded, &error),
     }
 }
@@ -103,6 +109,11 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
         ServeError::Config(wrong) => {
             let errors: Vec<_> = wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect();
             ConfigErrors::from(errors).to_string()
+        }
+        ServeError::Plugins(wrong @ gatehouse_runtime::OpenError::TooManyStreams { .. }) => {
+            let problem = wrong.to_string();
+            let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
+            loaded.error_at("plugins.streams", problem).to_string()
         }
         ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
             loaded.error_at("server.tls", &wrong.to_string()).to_string()
@@ -148,6 +159,7 @@ fn operate(command: Command, location: &Location) -> Exit {
             return Exit::Misconfigured;
         }
     };
+    privacy::close_process(&print_error);
     let Some(runtime) = runtime() else { return Exit::Broken };
     let perform = |operation| perform(&runtime, location, operation, output);
     if let Some(preview) = confirm::preview(&operation).filter(|_| !is_confirmed) {

@@ -51,11 +51,17 @@ pub(crate) struct DataConfig {
     pub(crate) folder: PathBuf,
     /// Memory and batches of the store.
     pub(crate) store: gatehouse_store::Config,
+    /// MiB that must be free on the store's disk for a new task; absent: 256, or a tenth of a small disk.
+    pub(crate) min_free_mib: Option<u32>,
 }
 
 impl Default for DataConfig {
     fn default() -> Self {
-        Self { folder: PathBuf::from("gatehouse-data"), store: gatehouse_store::Config::default() }
+        Self {
+            folder: PathBuf::from("gatehouse-data"),
+            store: gatehouse_store::Config::default(),
+            min_free_mib: None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gatehouse_admin::{Configuration, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults};
 use gatehouse_driver::{Driver, PreparedTables, StartError};
 use gatehouse_runtime::PluginService;
-use gatehouse_upstream::{AccountChange, PreparedProviders};
+use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
 use toml::Table;
 
 use super::effects::{check_other_families, defaults_of, effects, misconfigured};
@@ -103,7 +103,9 @@ impl RunningConfiguration {
         let providers = providers.map_err(|wrong| {
             wrong.iter().map(|one| loaded.error_at(&one.key, &one.problem)).collect::<Vec<_>>()
         })?;
-        let (view, applied) = self.compare(current, &loaded.table, keeps_limits, &plugins, &providers);
+        let (mut view, applied) = self.compare(current, &loaded.table, keeps_limits, &plugins, &providers);
+        let weak = Upstream::warnings(&config.providers, &secrets::resolve);
+        view.warnings.extend(weak.iter().map(ToString::to_string));
         Ok(Prepared { loaded, applied, limits: config.plugins, tables, providers, plugins, view })
     }
 

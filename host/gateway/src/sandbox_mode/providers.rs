@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use gatehouse_driver::ModelConfig;
 use gatehouse_model::Secret;
+use gatehouse_sandbox::veo::KEY_FILES;
 use gatehouse_sandbox::{Sandbox, Settings};
-use gatehouse_upstream::{AccountConfig, Auth, ProviderConfig, SecretRef};
+use gatehouse_upstream::{AccountConfig, Auth, ProviderConfig, SecretRef, ServiceAccountAuth};
 
 use crate::config::{Config, SandboxConfig};
 
@@ -45,7 +46,7 @@ provider = "openai"
 protocol = "chat"
 upstream = "gpt-sim-reasoning"
 prices = { input = "2", output = "8", cached = "0.2" }
-rules = { max_output = 128000, sampling = "none" }
+rules = { max_output = 128000, sampling = "none", thinking = ["enabled", "adaptive"] }
 
 [sim-clone]
 provider = "openai"
@@ -68,16 +69,22 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
         ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),
         ("ark-assets", text(&ark.control)),
         ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),
+        ("veo", (sandbox.veo().vertex.clone(), vec![sandbox.veo().storage.clone()], vec![])),
         ("midjourney", (sandbox.midjourney().api.clone(), vec![], vec![sandbox.midjourney().files.clone()])),
     ];
     for (name, (base, origins, media)) in origins_by_provider {
         let Some(provider) = config.providers.get_mut(name) else { continue };
         (provider.base_url, provider.origins, provider.media_origins) = (base, origins, media);
-        let secret = Some(SecretRef::Given(Secret::new(PROVIDER_KEY.to_owned())));
+        // A service account's secret is its key file, and its tokens come from the sandbox too.
+        let tokens =
+            || ServiceAccountAuth { token_url: Some(sandbox.veo().token.clone()), ..Default::default() };
+        let auth = matches!(provider.auth, Auth::ServiceAccount(_)).then(|| Auth::ServiceAccount(tokens()));
+        let secret = if auth.is_some() { KEY_FILES[0] } else { PROVIDER_KEY };
+        let secret = Some(SecretRef::Given(Secret::new(secret.to_owned())));
         // Providers with signed requests know the sandbox's account by the id of its access key.
         let is_signed = matches!(provider.auth, Auth::Hmac(_));
         let key_id = is_signed.then(|| SecretRef::Given(Secret::new(format!("AK{PROVIDER_KEY}"))));
-        let account = AccountConfig { secret, key_id, ..AccountConfig::default() };
+        let account = AccountConfig { auth, secret, key_id, ..AccountConfig::default() };
         provider.accounts = BTreeMap::from([("sandbox".to_owned(), account)]);
     }
     let models: BTreeMap<String, ModelConfig> = toml::from_str(CHAT_MODELS).expect("a test parses it");

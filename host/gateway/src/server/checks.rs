@@ -26,6 +26,11 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     }
 }
 
+/// What works and should be known, a sentence each with its key.
+pub(crate) fn warnings(config: &Config) -> Vec<ConfigError> {
+    Upstream::warnings(&config.providers, &secrets::resolve)
+}
+
 /// The upstream client over every provider that has an account.
 fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
     let mut used = gatehouse_upstream::Config {

@@ -63,6 +63,7 @@ impl ServeError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Config(_)
+            | Self::Plugins(gatehouse_runtime::OpenError::TooManyStreams { .. })
             | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
             | Self::WatchFolder { .. }
             | Self::Logs(_) => Exit::Misconfigured,

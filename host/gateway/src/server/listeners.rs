@@ -2,11 +2,16 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, Probes, Token};
 use gatehouse_driver::Driver;
 use gatehouse_edge::{Certificates, Edge};
+use gatehouse_files::is_disk_full;
+use gatehouse_model::Clock;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::error::ServeError;
 use super::self_signed::{CertificateError, self_signed};
@@ -15,6 +20,9 @@ use crate::config::Config;
 
 /// Ports tried after a taken one, where the operator named none.
 const MAX_PORTS_TRIED: u16 = 20;
+
+/// Between two tries to write admin.json on a full disk.
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How the public listeners are opened.
 pub(super) struct PublicListeners {
@@ -66,13 +74,60 @@ pub(super) async fn listen_for_operators(
     services: &Services,
     service: Arc<AdminService>,
     probes: Probes,
-) -> Result<(AdminServer, AdminEndpoint), ServeError> {
+) -> Result<(AdminServer, EndpointFile), ServeError> {
     let (address, token) = (config.admin.listen, Token::mint(services.seed.as_ref()));
-    let server = AdminServer::start(address, token.clone(), service, probes, services.clock.clone())
-        .await
-        .map_err(|source| ServeError::Admin { address, source })?;
+    let limits = config.server.limits.of_connections();
+    let server =
+        AdminServer::start(&config.admin, limits, token.clone(), service, probes, services.clock.clone())
+            .await
+            .map_err(|source| ServeError::Admin { address, source })?;
     let endpoint = AdminEndpoint { address: server.address(), token };
-    let (file, data) = (endpoint.clone(), services.folder.root().to_owned());
-    tokio::task::spawn_blocking(move || file.write(&data)).await?.map_err(ServeError::EndpointFile)?;
-    Ok((server, endpoint))
+    let data = services.folder.root().to_owned();
+    match write(&endpoint, &data).await? {
+        Ok(()) => Ok((server, EndpointFile { endpoint, data, late: None })),
+        // Clients are served all the same; only commands on this machine have to wait.
+        Err(error) if is_disk_full(&error) => {
+            tracing::error!(%error, "the disk is full: admin.json is written once it has room, until then commands do not find this gateway");
+            let late = tokio::spawn(write_late(endpoint.clone(), data.clone(), services.clock.clone()));
+            Ok((server, EndpointFile { endpoint, data, late: Some(late) }))
+        }
+        Err(error) => Err(ServeError::EndpointFile(error)),
+    }
+}
+
+/// The file that tells commands of the admin listener.
+pub(super) struct EndpointFile {
+    endpoint: AdminEndpoint,
+    data: PathBuf,
+    /// Writes it, where there was no room at the start.
+    late: Option<JoinHandle<()>>,
+}
+
+impl EndpointFile {
+    /// Removes the file of this gateway.
+    pub(super) fn remove(&self) {
+        if let Some(late) = &self.late {
+            late.abort();
+        }
+        if let Err(error) = self.endpoint.remove(&self.data) {
+            tracing::warn!(%error, "admin.json could not be removed");
+        }
+    }
+}
+
+async fn write(endpoint: &AdminEndpoint, data: &Path) -> Result<io::Result<()>, JoinError> {
+    let (endpoint, data) = (endpoint.clone(), data.to_owned());
+    tokio::task::spawn_blocking(move || endpoint.write(&data)).await
+}
+
+async fn write_late(endpoint: AdminEndpoint, data: PathBuf, clock: Arc<dyn Clock>) {
+    loop {
+        clock.pause(WRITE_INTERVAL).await;
+        match write(&endpoint, &data).await {
+            Ok(Err(error)) if is_disk_full(&error) => {}
+            Ok(Err(error)) => return tracing::error!(%error, "admin.json could not be written"),
+            Ok(Ok(())) => return tracing::info!("admin.json is written"),
+            Err(_) => return,
+        }
+    }
 }

@@ -10,7 +10,7 @@ mod serve;
 mod services;
 mod shutdown;
 
-pub(crate) use checks::check;
+pub(crate) use checks::{check, warnings};
 pub(crate) use error::ServeError;
 pub(crate) use inherited_sockets::inherited_sockets;
 pub(crate) use serve::{Options, serve};

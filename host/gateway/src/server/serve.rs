@@ -14,7 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::banner::Banner;
-use super::checks::check;
+use super::checks::{check, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::services::Services;
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
 use crate::sandbox_mode::Simulated;
-use crate::{sandbox_mode, telemetry, terminal};
+use crate::{privacy, sandbox_mode, telemetry, terminal};
 
 /// Interval between checks of the certificate files.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -46,6 +46,8 @@ pub(crate) struct Options {
 /// Runs the gateway until a signal, or until the store fails.
 pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, ServeError> {
     telemetry::start_logs(&loaded.config.log).map_err(|error| ServeError::Logs(error.to_string()))?;
+    privacy::close_process(&|problem| tracing::warn!("{problem}"));
+    privacy::close_logs(&|report| tracing::warn!("{report}"));
     let mut signals = Signals::handle().map_err(ServeError::Signals)?;
     let mut hangups = signal(SignalKind::hangup()).map_err(ServeError::Signals)?;
     let gateway = tokio::select! {
@@ -68,7 +70,7 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
         never = reload(&gateway, &mut hangups) => match never {},
     };
     tokio::select! {
-        () = gateway.stop(skip_lame_duck) => Ok(Exit::Done),
+        exit = gateway.stop(skip_lame_duck) => Ok(exit),
         signal = signals.next() => {
             tracing::warn!(signal, "stopped at once");
             Ok(Exit::Broken)
@@ -114,6 +116,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     }
     // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
     let upstream = check(&config, options.self_signed)?;
+    warnings(&config).iter().for_each(|warning| tracing::warn!("{warning}"));
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
@@ -160,7 +163,6 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         driver,
         admin,
         endpoint,
-        data: services.folder.root().to_owned(),
         upkeep,
         watcher,
         store: services.store,

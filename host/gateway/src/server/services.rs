@@ -1,11 +1,12 @@
 //! The services below the listeners: store, plugins, upstream, media, and the driver over them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{AdminService, Backend, StoredStates};
-use gatehouse_driver::{Driver, Parts};
+use gatehouse_driver::{Disk, DiskSpace, Driver, Parts};
+use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
@@ -36,7 +37,7 @@ impl Services {
     /// Opens the data folder, its store and its plugins.
     pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
-        let folder = DataFolder::open(root)?;
+        let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
         let store = open_store(&folder, config, clock.as_ref()).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let pepper = folder.pepper(seed.as_ref())?;
@@ -67,6 +68,7 @@ impl Services {
             self.clock.clone(),
             self.seed.clone(),
         )?;
+        let disks = disks(config, self.folder.root(), &media);
         let mut tasks = config.tasks.clone();
         tasks.prices.clone_from(&config.prices);
         tasks.text.clone_from(&config.text);
@@ -80,6 +82,7 @@ impl Services {
             clock: self.clock.clone(),
             seed: self.seed.clone(),
             pepper: self.pepper.clone(),
+            disks,
         });
         Ok(driver.await?)
     }
@@ -99,6 +102,20 @@ impl Services {
             seed: self.seed.clone(),
         }
     }
+}
+
+/// The disks of the store and, where it is one of this machine, of media; both names even for one disk, since each has
+/// its own mark.
+fn disks(config: &Config, root: &Path, media: &MediaStore) -> Vec<Disk> {
+    let disk = |name, mark_mib, folder: PathBuf| {
+        Disk::new(name, mark_mib, move || {
+            let Space { free, size } = gatehouse_files::space(&folder)?;
+            Ok(DiskSpace { free, size })
+        })
+    };
+    let store = disk("store", config.data.min_free_mib, root.to_owned());
+    let media = media.folder().map(|folder| disk("media", config.media.min_free_mib, folder.to_owned()));
+    [store].into_iter().chain(media).collect()
 }
 
 async fn open_store(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> Result<Store, ServeError> {

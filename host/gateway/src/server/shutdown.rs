@@ -1,11 +1,10 @@
 //! The signals that stop the process, and the order in which its services stop.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminEndpoint, AdminServer};
+use gatehouse_admin::AdminServer;
 use gatehouse_driver::Driver;
 use gatehouse_edge::Edge;
 use gatehouse_model::Clock;
@@ -14,6 +13,8 @@ use gatehouse_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
+use super::listeners::EndpointFile;
+use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
 
 /// Time for open requests to be answered, long polls included.
@@ -23,6 +24,10 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Further time for calls that must not be repeated: a cancelled one may leave a job at the provider that no task
 /// waits for.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for operations of the admin API under way.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for the store to finish what is queued and to close its file.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// SIGTERM and SIGINT.
 pub(crate) struct Signals {
@@ -55,8 +60,7 @@ pub(super) struct Gateway {
     pub(super) edge: Edge,
     pub(super) driver: Driver,
     pub(super) admin: AdminServer,
-    pub(super) endpoint: AdminEndpoint,
-    pub(super) data: PathBuf,
+    pub(super) endpoint: EndpointFile,
     pub(super) upkeep: JoinHandle<()>,
     pub(super) watcher: Option<JoinHandle<()>>,
     pub(super) store: Store,
@@ -65,8 +69,8 @@ pub(super) struct Gateway {
 
 impl Gateway {
     /// Stops the gateway. Accepted requests are answered and running work may finish. `skip_lame_duck` gives
-    /// clients and balancers no time to go elsewhere first.
-    pub(super) async fn stop(self, skip_lame_duck: bool) {
+    /// clients and balancers no time to go elsewhere first. Every part has its own time limit.
+    pub(super) async fn stop(self, skip_lame_duck: bool) -> Exit {
         // First, so that `/readyz` refuses while the listeners still accept.
         self.driver.enter_lame_duck();
         if !skip_lame_duck {
@@ -76,10 +80,8 @@ impl Gateway {
         self.driver.drain();
         self.edge.drain(REQUEST_TIMEOUT).await;
         self.driver.stop(STEP_TIMEOUT, CALL_TIMEOUT).await;
-        if let Err(error) = self.endpoint.remove(&self.data) {
-            tracing::warn!(%error, "admin.json could not be removed");
-        }
-        self.admin.stop().await;
+        self.endpoint.remove();
+        self.admin.stop(OPERATION_TIMEOUT).await;
         self.upkeep.abort();
         if let Some(watcher) = self.watcher {
             watcher.abort();
@@ -88,8 +90,59 @@ impl Gateway {
             sandbox.stop().await;
         }
         let store = self.store;
-        if let Err(error) = tokio::task::spawn_blocking(move || store.close()).await {
-            tracing::error!(%error, "the store did not close well; the next start recovers it");
+        match close(move || store.close(), &*self.clock).await {
+            true => Exit::Done,
+            false => Exit::Store,
         }
+    }
+}
+
+/// Closes the store on a blocking thread. False when it failed, or did not end in time; the process ends either way,
+/// which frees the file for the next one.
+async fn close(close: impl FnOnce() + Send + 'static, clock: &dyn Clock) -> bool {
+    tokio::select! {
+        closed = tokio::task::spawn_blocking(close) => match closed {
+            Ok(()) => return true,
+            Err(error) => tracing::error!(%error, "the store did not close well; the next start recovers it"),
+        },
+        () = clock.pause(CLOSE_TIMEOUT) => {
+            tracing::error!("the store did not close in time; the next start recovers it");
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_harness::TestClock;
+
+    use super::*;
+
+    #[test]
+    fn the_unit_waits_for_every_part() {
+        let unit = include_str!("../../packaging/gatehouse.service");
+        let given = unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec=")).unwrap();
+        let lame_duck = gatehouse_edge::Config::default().lame_duck_ms;
+        let parts = [REQUEST_TIMEOUT, STEP_TIMEOUT, CALL_TIMEOUT, OPERATION_TIMEOUT, CLOSE_TIMEOUT];
+        let needed = Duration::from_millis(u64::from(lame_duck)) + parts.iter().sum::<Duration>();
+        assert!(Duration::from_secs(given.parse().unwrap()) > needed, "{given} s, {needed:?} needed");
+    }
+
+    #[tokio::test]
+    async fn the_store_has_its_own_time_to_close() {
+        let clock = TestClock::at(1_000);
+        assert!(close(|| (), &*clock).await);
+        assert!(!close(|| panic!("a bug"), &*clock).await);
+        let (end, hangs) = std::sync::mpsc::channel::<()>();
+        let hang = move || {
+            let _ = hangs.recv();
+        };
+        let closing = close(hang, &*clock);
+        let ended = async {
+            clock.armed_times(CLOSE_TIMEOUT, 1).await;
+            clock.advance(CLOSE_TIMEOUT);
+        };
+        assert!(!tokio::join!(closing, ended).0);
+        drop(end);
     }
 }

@@ -29,6 +29,8 @@ pub struct MediaFile {
     pub range: Range<u64>,
     /// A range was asked for, and this is it.
     pub partial: bool,
+    /// When the link ends.
+    pub expires: UnixMs,
     /// The bytes, in pieces of at most 256 KiB.
     pub body: BoxStream<'static, std::io::Result<Bytes>>,
 }
@@ -92,7 +94,7 @@ impl MediaStore {
             range::part(range, length).map_err(|range::Unsatisfiable| MediaRefusal::BadRange(length))?;
         let (partial, range) = (part.is_some(), part.unwrap_or(0..length));
         let body = self.0.objects.read_part(&link.path, range.clone()).await.map_err(broken)?;
-        Ok(MediaFile { mime: link.mime, length, range, partial, body })
+        Ok(MediaFile { mime: link.mime, length, range, partial, expires: link.expires, body })
     }
 
     /// The object a URL opens when it is one of our own links: the signature says so, whatever the host. So a

@@ -84,23 +84,41 @@ impl MediaStore {
         Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed, edits }))
     }
 
+    /// The folder that media are kept in, where they are kept on a disk of this machine.
+    #[must_use]
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.0.objects.root.as_deref()
+    }
+
     /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
     ///
     /// # Errors
     /// When a file is too large or there are too many.
     pub async fn extract(&self, json: Json) -> Result<Extracted, ExtractError> {
+        self.extract_up_to(json, self.0.config.max_blob()).await
+    }
+
+    /// The same for a provider's reply, whose files are results and may be as large as these.
+    ///
+    /// # Errors
+    /// When a file is too large or there are too many.
+    pub async fn extract_results(&self, json: Json) -> Result<Extracted, ExtractError> {
+        self.extract_up_to(json, self.0.config.max_result()).await
+    }
+
+    async fn extract_up_to(&self, json: Json, max: u64) -> Result<Extracted, ExtractError> {
         if json.len() <= EXTRACT_IN_PLACE {
-            return self.extract_now(&json);
+            return self.extract_now(&json, max);
         }
         let here = self.clone();
         // A failed join means the runtime is going down.
-        tokio::task::spawn_blocking(move || here.extract_now(&json))
+        tokio::task::spawn_blocking(move || here.extract_now(&json, max))
             .await
             .unwrap_or(Err(ExtractError::Interrupted))
     }
 
-    fn extract_now(&self, json: &Json) -> Result<Extracted, ExtractError> {
-        extract::extract(json, self.0.config.max_blob(), &*self.0.clock, &*self.0.seed)
+    fn extract_now(&self, json: &Json, max: u64) -> Result<Extracted, ExtractError> {
+        extract::extract(json, max, &*self.0.clock, &*self.0.seed)
     }
 
     /// Writes the extracted blobs; durable when it returns.

@@ -1,6 +1,7 @@
 //! Where the bytes are: an object store, for now a local folder. Whole objects are written, read, listed and deleted
 //! here; what comes in pieces is written by `writer`.
 
+use std::error::Error as StdError;
 use std::io::{self, SeekFrom};
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, BoxStream, StreamExt};
+use gatehouse_files::private_folder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
@@ -18,6 +20,9 @@ use url::Url;
 
 /// Bytes of one piece when an object is read.
 const PIECE: usize = 256 * 1024;
+
+/// What a media folder holds.
+const OWN: &[&str] = &["blobs", "media"];
 
 /// The media store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +47,26 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
+impl Error {
+    /// Whether the disk, or the owner's quota on it, has no room: another try may go well once it has.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        let mut source: Option<&(dyn StdError + 'static)> = Some(self);
+        while let Some(error) = source {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                    return true;
+                }
+                // Its own source is what lies below the error that it wraps.
+                source = error.get_ref().map(|inner| inner as &(dyn StdError + 'static));
+            } else {
+                source = error.source();
+            }
+        }
+        false
+    }
+}
+
 /// The object store and, when it is local, its folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
@@ -63,7 +88,9 @@ impl Objects {
             Some(text) => folder(text).ok_or_else(|| Error::UnknownUrl(text.to_owned()))?,
         };
         let broken = |source| Error::Folder { folder: root.clone(), source };
-        std::fs::create_dir_all(&root).map_err(broken)?;
+        if let Some(mode) = private_folder(&root, OWN).map_err(broken)? {
+            tracing::warn!(folder = %root.display(), "others could use the media folder (mode {mode:04o}); now its mode is 0700");
+        }
         // Receipts promise that what they refer to survives a crash, hence fsync.
         let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true).with_automatic_cleanup(true);
         Ok(Self { store: Arc::new(store), root: Some(root) })

@@ -36,6 +36,12 @@ impl SaveError {
     pub fn is_passing(&self) -> bool {
         !matches!(self, Self::Lost(_))
     }
+
+    /// Whether the media store's disk is full: nothing is lost as long as another try waits for room.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_disk_full())
+    }
 }
 
 /// Where the bytes come from.

@@ -64,7 +64,7 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
     for (source, reason) in [
         ((server.url() + "/gone").as_str(), "could not be fetched: the server answered 404"),
         (&(server.url() + "/large"), "could not be fetched: it is larger than 1 MiB"),
-        ("http://127.0.0.1/x", "could not be fetched: 127.0.0.1 is not a public address"),
+        ("http://127.0.0.1/x", "could not be fetched: 127.0.0.1 is not a public address or does not exist"),
         (
             "http://example.com:22/",
             "could not be fetched: not a URL that can be fetched: only ports 80 and 443 are allowed",
@@ -104,5 +104,8 @@ async fn our_own_links_are_read_without_a_request() {
     assert_eq!(server.received().len(), 1);
     test.clock.advance_ms(24 * HOUR);
     let ended = facts(&test, &test.media.link("http://127.0.0.1", &media)).await;
-    assert_eq!(ended, Err("could not be fetched: 127.0.0.1 is not a public address".to_owned()));
+    assert_eq!(
+        ended,
+        Err("could not be fetched: 127.0.0.1 is not a public address or does not exist".to_owned())
+    );
 }

@@ -75,6 +75,16 @@ pub enum OpenError {
     /// wasmtime refuses its settings on this machine.
     #[error("the plugin engine cannot start: {0}")]
     Engine(String),
+    /// The memories of so many calls do not fit into the address space of this process.
+    #[error(
+        "plugins.streams: {streams} streams need more address space than this process has; set it to {most} or less"
+    )]
+    TooManyStreams {
+        /// The configured number.
+        streams: usize,
+        /// A number that fits.
+        most: usize,
+    },
     /// A thread could not be started.
     #[error("plugin threads cannot start: {0}")]
     Threads(#[source] io::Error),

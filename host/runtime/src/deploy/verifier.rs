@@ -48,10 +48,19 @@ pub(crate) struct Candidate {
 }
 
 impl Verifier {
-    /// Makes an engine for `calls` calls at once (and the verifier's own) of at most `memory` bytes each.
-    pub(crate) fn open(calls: usize, memory: usize) -> Result<Self, OpenError> {
+    /// Makes an engine for the calls of `threads` threads and `streams` streams at once (and the verifier's own), of at
+    /// most `memory` bytes each.
+    pub(crate) fn open(threads: usize, streams: usize, memory: usize) -> Result<Self, OpenError> {
         let failed = |error: wasmtime::Error| OpenError::Engine(causes(&error));
-        let engine = engine::serving(calls + 1, memory).map_err(failed)?;
+        let others = threads.saturating_add(1);
+        let calls = others.saturating_add(streams);
+        let engine = engine::serving(calls, memory).map_err(|error| {
+            let most = engine::fitting(calls, memory).and_then(|fitting| fitting.checked_sub(others));
+            match most.filter(|most| *most > 0) {
+                Some(most) => OpenError::TooManyStreams { streams, most },
+                None => failed(error),
+            }
+        })?;
         engine::start_ticker(&engine).map_err(OpenError::Threads)?;
         let linker = linker(&engine).map_err(failed)?;
         let thread = Threads::start("plugin-load", 1).map_err(OpenError::Threads)?;

@@ -58,13 +58,20 @@ pub(crate) fn serving(calls: usize, memory: usize) -> wasmtime::Result<Engine> {
     pooled(calls, memory, Enabled::Yes, 4 << 20).or_else(|_| pooled(calls, memory, Enabled::No, 0))
 }
 
+/// A number of calls below `calls` that fits into the address space, which [`serving`] reserves for all of them at its
+/// start; `None` where the number is not what hinders it.
+pub(crate) fn fitting(calls: usize, memory: usize) -> Option<usize> {
+    let fewer = std::iter::successors(Some(calls / 2), |calls| Some(calls / 2));
+    fewer.take_while(|calls| *calls > 0).find(|calls| serving(*calls, memory).is_ok())
+}
+
 fn pooled(calls: usize, memory: usize, pagemap: Enabled, keep: usize) -> wasmtime::Result<Engine> {
     let calls = u32::try_from(calls).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(calls)
-        .total_core_instances(calls * CORE_INSTANCES)
-        .total_memories(calls * MEMORIES)
-        .total_tables(calls * TABLES)
+        .total_core_instances(calls.saturating_mul(CORE_INSTANCES))
+        .total_memories(calls.saturating_mul(MEMORIES))
+        .total_tables(calls.saturating_mul(TABLES))
         .total_stacks(calls)
         .max_core_instances_per_component(CORE_INSTANCES)
         .max_memories_per_component(MEMORIES)
@@ -75,7 +82,7 @@ fn pooled(calls: usize, memory: usize, pagemap: Enabled, keep: usize) -> wasmtim
         .max_memory_size(memory)
         .linear_memory_keep_resident(keep)
         .table_keep_resident(keep.min(64 << 10))
-        .max_unused_warm_slots((calls * MEMORIES).min(WARM_MEMORIES))
+        .max_unused_warm_slots(calls.saturating_mul(MEMORIES).min(WARM_MEMORIES))
         .decommit_batch_size(1)
         .pagemap_scan(pagemap);
     let mut config = base();
@@ -129,6 +136,17 @@ mod tests {
     #[test]
     fn the_pool_is_also_built_without_pagemap_scan() {
         assert!(pooled(1, 1 << 20, Enabled::No, 0).is_ok());
+    }
+
+    #[test]
+    fn of_too_many_calls_fewer_fit() {
+        for calls in [1_000_000, usize::MAX] {
+            assert!(serving(calls, 64 << 20).is_err(), "{calls}");
+            let fewer = fitting(calls, 64 << 20).unwrap();
+            assert!((1000..1_000_000).contains(&fewer), "{fewer}");
+        }
+        // A memory that is no memory is not the number's fault.
+        assert_eq!(fitting(8, usize::MAX), None);
     }
 
     #[test]

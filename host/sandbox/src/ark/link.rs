@@ -2,19 +2,15 @@
 
 use std::io;
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
-
 use crate::common::server::parameter;
+use crate::common::signing_key::SigningKey;
 
 /// Signs links; new at each start.
-pub(crate) struct LinkKey([u8; 32]);
+pub(crate) struct LinkKey(SigningKey);
 
 impl LinkKey {
     pub(crate) fn new() -> io::Result<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(io::Error::other)?;
-        Ok(Self(key))
+        SigningKey::new().map(Self)
     }
 
     /// The query of a link to `path` that ends at `until`, ms.
@@ -30,8 +26,6 @@ impl LinkKey {
     }
 
     fn signature(&self, path: &str, until: u64) -> String {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
-        mac.update(format!("{path}\n{until}").as_bytes());
-        format!("{:x}", mac.finalize().into_bytes())
+        self.0.code(&format!("{path}\n{until}"))
     }
 }

@@ -8,7 +8,7 @@ use super::message::{self, Message};
 use super::models::{MODELS, Model};
 use super::schema;
 use crate::common::schema::{check as check_schema, items, text};
-use crate::text::answer::answer_text::AnswerInput;
+use crate::text::answer::answer_text::{AnswerInput, own_words};
 use crate::text::answer::generate::{Format, Question, TextWithCalls, Tool, ToolChoice};
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
@@ -202,14 +202,17 @@ fn prompt(value: &Value, messages: &[Message], model: &Model, account: usize) ->
     (prefixes.collect(), tokens)
 }
 
-/// Markers are read in the last text of the user, unless a tool result follows it.
+/// Markers are read in the last words of the user's own, unless a tool result follows it.
 fn input(messages: &[Message]) -> AnswerInput {
-    let last_input = messages.iter().rfind(|message| ["user", "tool"].contains(&message.role.as_str()));
+    let last_input = messages.iter().rfind(|message| match message.role.as_str() {
+        "user" => !own_words(&message.text).trim().is_empty(),
+        role => role == "tool",
+    });
     let since = messages.iter().rposition(|message| message.role == "assistant").map_or(0, |at| at + 1);
     let last = &messages[since..];
     let of = |role: &'static str| last.iter().filter(move |message| message.role == role);
     AnswerInput {
-        text: last_input.filter(|it| it.role == "user").map_or_else(String::new, |it| it.text.clone()),
+        text: last_input.filter(|it| it.role == "user").map_or_else(String::new, |it| own_words(&it.text)),
         results: of("tool").map(|message| message.text.clone()).collect(),
         images: of("user").flat_map(|message| message.images.clone()).collect(),
         continues: last.is_empty(),

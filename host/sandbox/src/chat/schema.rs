@@ -24,7 +24,7 @@ const CALL: Kind =
 
 const INSTRUCTIONS: &[Field] = &fields! { content: TEXT_CONTENT, name?: Any };
 const USER: Variant = ("user", &fields! { content: USER_CONTENT, name?: Any });
-const TOOL_RESULT: Variant = ("tool", &fields! { tool_call_id: Text, content: TEXT_CONTENT });
+const TOOL_RESULT: Variant = ("tool", &fields! { tool_call_id: Text, content: TEXT_CONTENT, name?: Any });
 /// Clients send an answer back with all its fields. The last is in a clone's answer alone, so only a clone takes it.
 const CLONE_ASSISTANT: &[Field; 8] = &fields! {
     content?: ASSISTANT_CONTENT, name?: Any, tool_calls?: List(&CALL, 1, MANY), refusal?: Any, audio?: Any,

@@ -13,3 +13,4 @@ pub(crate) mod samples;
 pub(crate) mod schema;
 pub(crate) mod server;
 pub(crate) mod settings;
+pub(crate) mod signing_key;

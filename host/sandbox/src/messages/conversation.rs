@@ -10,7 +10,7 @@ use super::errors::{invalid, unknown_word, wrong};
 use super::models::Model;
 use super::thinking::{self, Thinking};
 use crate::common::schema::items;
-use crate::text::answer::answer_text::AnswerInput;
+use crate::text::answer::answer_text::{AnswerInput, own_words};
 use crate::text::refusal::Refusal;
 
 /// A message that passed.
@@ -214,17 +214,20 @@ fn check_end(messages: &[Message], model: &Model) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Markers are read in the last text of the user.
+/// Markers are read in the last words of the user's own; a client's program adds reminders to them.
 pub(super) fn input(messages: &[Message]) -> AnswerInput {
-    let last_input = messages.iter().rfind(|message| message.role != Role::Assistant);
+    let is_models = |message: &&Message| message.role == Role::Assistant;
+    let since = messages.iter().rev().skip_while(is_models).take_while(|message| !is_models(message));
+    let words = since.filter(|message| message.role == Role::User).map(|message| own_words(&message.text()));
     let mut input = AnswerInput {
-        text: last_input.map_or_else(String::new, Message::text),
+        text: words.into_iter().find(|words| !words.trim().is_empty()).unwrap_or_default(),
         continues: messages.last().is_some_and(|message| message.role == Role::Assistant),
         turns: messages.iter().filter(|message| message.role == Role::User).count(),
         ..AnswerInput::default()
     };
-    let last = messages.iter().rfind(|message| message.role == Role::User);
-    for block in last.map_or(&[][..], |message| &message.blocks) {
+    let last = messages.iter().rev().skip_while(is_models).take_while(|message| !is_models(message));
+    let last: Vec<&Message> = last.filter(|message| message.role == Role::User).collect();
+    for block in last.iter().rev().flat_map(|message| &message.blocks) {
         match &block.content {
             Content::Image(name) => input.images.push(name.clone()),
             Content::ToolResult { text, images, .. } => {

@@ -14,6 +14,9 @@ use crate::text::answer::words;
 use crate::text::endpoint::Checked;
 use crate::text::refusal::Refusal;
 
+/// The `anthropic-beta` that `context_management` needs.
+const CONTEXT_BETA: &str = "context-management-2025-06-27";
+
 /// What the path and the headers of a request decide.
 pub(crate) struct Route {
     /// Only the tokens are wanted.
@@ -38,6 +41,9 @@ pub(super) fn check(value: &Value, route: &Route, account: usize) -> Result<Chec
         (false, false) => &schema::BODY,
     };
     check_schema::<Messages>("", value, table)?;
+    if !value["context_management"].is_null() && !route.betas.iter().any(|beta| beta == CONTEXT_BETA) {
+        return Err(wrong("context_management", "Extra inputs are not permitted"));
+    }
     let name = text(value, "model");
     let model = MODELS.iter().find(|model| model.id == name);
     let model = model.ok_or_else(|| not_found(&format!("model: {name}")))?;

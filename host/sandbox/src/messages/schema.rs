@@ -90,22 +90,23 @@ const OUTPUT_CONFIG: Kind = object! {
     format?: Variants("type", &[("json_schema", &fields! { schema: object! { .. } })]),
 };
 
-/// The first 8 are all that count_tokens takes; the newer version does not take the last 3. The shapes of tools
-/// depend on the request's betas: see `tools`.
-const FIELDS: &[Field; 20] = &fields! {
+/// The first 8 are all that count_tokens takes; the newer version does not take the last 3. The shapes of tools and
+/// `context_management` depend on the request's betas: see `tools` and `request`.
+const FIELDS: &[Field; 21] = &fields! {
     model: Text, messages: List(&MESSAGE, 1, MAX_MESSAGES),
     system?: TextOr(&Text, &List(&SYSTEM_BLOCK, 0, MANY)), tools?: List(&object! { .. }, 0, MANY),
     tool_choice?: TOOL_CHOICE, thinking?: THINKING, cache_control?: CACHE, output_config?: OUTPUT_CONFIG,
     max_tokens: COUNT, stop_sequences?: List(&Text, 0, MANY), stream?: Flag, metadata?: object! { user_id?: Text },
     service_tier?: Word(&["auto", "standard_only"]), speed?: Word(&["standard", "fast"]),
     container?: Any, inference_geo?: Any, diagnostics?: Any,
+    context_management?: object! { edits?: List(&object! { type: Text, .. }, 0, MANY) },
     temperature?: Number(0.0, 1.0), top_p?: Number(0.0, 1.0), top_k?: COUNT,
 };
 
 /// A request's body.
 pub(super) const BODY: Kind = Object(FIELDS);
 /// The same in version 2026-10-21.
-pub(super) const NEWER_BODY: Kind = Object(FIELDS.split_at(17).0);
+pub(super) const NEWER_BODY: Kind = Object(FIELDS.split_at(18).0);
 /// The body of count_tokens.
 pub(super) const COUNT_BODY: Kind = Object(FIELDS.split_at(8).0);
 

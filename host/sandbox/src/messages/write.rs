@@ -32,7 +32,7 @@ fn block(part: &Part, at: usize, answer: &Written<'_, Messages>) -> Value {
             json!({ "type": "redacted_thinking", "data": sign(*salt, thinking::REDACTED_TEXT) })
         }
         Part::Refusal(text) | Part::Text(text) => {
-            json!({ "type": "text", "text": text, "citations": null })
+            json!({ "type": "text", "text": text })
         }
         Part::Thinking { text, salt } => {
             let text = if answer.request.details.shows_thinking { text.as_str() } else { "" };

@@ -7,3 +7,4 @@ mod dashscope;
 mod imagine;
 mod midjourney;
 mod text;
+mod veo;

@@ -1,5 +1,6 @@
 //! A disk that remembers every write, can replay a power cut at any moment, and can be made to fail.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::{fmt, io};
 
@@ -39,6 +40,8 @@ pub enum DiskFault {
     Read(usize),
     /// A change is made only if the callback returns true.
     Ask(Ask),
+    /// The disk is full: what lies in a block that was written before is written, and nothing else.
+    Full,
 }
 
 impl fmt::Debug for DiskFault {
@@ -51,6 +54,7 @@ impl fmt::Debug for DiskFault {
             Self::Change(ahead) => write!(f, "Change({ahead})"),
             Self::Read(ahead) => write!(f, "Read({ahead})"),
             Self::Ask(_) => f.write_str("Ask"),
+            Self::Full => f.write_str("Full"),
         }
     }
 }
@@ -82,17 +86,26 @@ impl Access {
 
     fn error(self) -> io::Error {
         match self {
-            Self::SetLen => io::Error::from(io::ErrorKind::StorageFull),
+            Self::SetLen => io::Error::from(io::ErrorKind::FileTooLarge),
             Self::Read | Self::Sync | Self::Write => io::Error::other("the disk is on fire"),
         }
     }
 }
+
+/// Bytes of a block of the file system.
+const BLOCK: u64 = 4096;
 
 #[derive(Debug, Default)]
 struct State {
     bytes: Vec<u8>,
     log: Vec<Op>,
     tripped: Option<Access>,
+    /// The blocks that have room on the disk: a longer file has holes at first.
+    blocks: HashSet<u64>,
+}
+
+fn blocks(offset: u64, length: usize) -> std::ops::Range<u64> {
+    offset / BLOCK..(offset + length as u64).div_ceil(BLOCK)
 }
 
 /// The disk. Clones are the same one.
@@ -107,6 +120,9 @@ impl Disk {
     #[must_use]
     pub fn of(bytes: Vec<u8>) -> Self {
         let disk = Self::default();
+        let written = bytes.chunks(index(BLOCK)).enumerate();
+        let written = written.filter(|(_, block)| block.iter().any(|byte| *byte != 0));
+        disk.state().blocks = written.map(|(number, _)| number as u64).collect();
         disk.state().bytes = bytes;
         disk
     }
@@ -220,7 +236,11 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         self.trip(Access::Sync)?;
         match &*self.fault() {
-            DiskFault::None | DiskFault::Ask(_) | DiskFault::Change(_) | DiskFault::Read(_) => {}
+            DiskFault::None
+            | DiskFault::Full
+            | DiskFault::Ask(_)
+            | DiskFault::Change(_)
+            | DiskFault::Read(_) => {}
             DiskFault::FailSync => return Err(io::Error::other("the disk is on fire")),
             DiskFault::PanicSync => panic!("the disk fell over"),
             DiskFault::Gate(arrived, go_on) => {
@@ -240,7 +260,12 @@ impl StorageBackend for Disk {
             (Err(_), DiskFault::Ask(_)) => return outcome,
             (Err(_), _) => data.len() / 2,
         };
+        let is_full = matches!(*self.fault(), DiskFault::Full);
         let mut state = self.state();
+        if is_full && blocks(offset, data.len()).any(|block| !state.blocks.contains(&block)) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        state.blocks.extend(blocks(offset, arrived));
         let op = Op::Write(offset, data[..arrived].to_vec());
         redo(&mut state.bytes, &op);
         state.log.push(op);

@@ -1,4 +1,5 @@
 //! A customer's tasks by status and model: the index, and the pages read from it.
 
+mod kept_responses;
 pub(crate) mod page;
 pub(crate) mod task_index;

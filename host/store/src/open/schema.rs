@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::listing::task_index;
+use crate::responses::ResponseTables;
 
 /// Makes every fixed table of a new file, so that reads find them; brings an older file to the present schema.
 pub(crate) fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
@@ -34,6 +35,7 @@ fn update(database: &Database) -> Result<u64, StoreError> {
     }
     // Makes the fixed tables that are missing.
     drop(Batch::open(&txn)?);
+    ResponseTables::make(&txn)?;
     txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
     txn.commit()?;
     Ok(found.unwrap_or(SCHEMA))

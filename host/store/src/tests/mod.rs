@@ -1,14 +1,15 @@
 //! The guarantees of the store: the same answers as the storage in memory, whole batches or nothing, and a clear
 //! error when it cannot continue.
 
-mod broken;
 mod crash;
 mod creation;
 mod deferred;
+mod disk;
 mod handle;
 mod joined;
 mod listing;
 mod old_rows;
+mod responses;
 mod same;
 mod schema;
 mod task_index;

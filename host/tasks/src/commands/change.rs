@@ -60,6 +60,8 @@ pub enum Ending {
     Failed {
         /// Why.
         failure: TaskFailure,
+        /// How far it came, 0 to 100; more counts as 100, and an older value leaves the present one.
+        progress: u8,
         /// What the client still gets; `None` keeps the last interim view.
         result: Option<ResultRecord>,
         /// Names the customer owns from now on.
@@ -71,7 +73,7 @@ impl Ending {
     /// A bad end with nothing but its reason.
     #[must_use]
     pub fn failed(failure: TaskFailure) -> Self {
-        Self::Failed { failure, result: None, claims: Vec::new() }
+        Self::Failed { failure, progress: 0, result: None, claims: Vec::new() }
     }
 
     /// The names it claims.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::change::{Change, Ending};
 use crate::commands::request::{Idempotency, JoinRequest};
+use crate::responses::record::{ResponseLimits, ResponseRecord};
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,15 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
+    /// Forgets a response of that customer. One that is not there changes nothing.
+    ForgetResponse {
+        /// Its owner.
+        customer: CustomerId,
+        /// Its id.
+        id: String,
+        /// When.
+        at: UnixMs,
+    },
     /// Reserves money for a request that is answered while its client waits. A request id is used once.
     Hold {
         /// The request.
@@ -93,6 +103,13 @@ pub enum Command {
         idempotency: Option<Idempotency>,
         /// When.
         at: UnixMs,
+    },
+    /// Keeps a response for follow-ups. The oldest of its customer make room for it.
+    KeepResponse {
+        /// The row.
+        record: Box<ResponseRecord>,
+        /// What its customer may keep.
+        limits: ResponseLimits,
     },
     /// Opens a customer with nothing in it.
     #[serde(rename = "OpenAccount")]
@@ -144,6 +161,13 @@ pub enum Command {
     },
     /// Releases expired holds of requests.
     SweepHolds {
+        /// The present.
+        now: UnixMs,
+        /// At most this many.
+        limit: usize,
+    },
+    /// Forgets expired responses.
+    SweepResponses {
         /// The present.
         now: UnixMs,
         /// At most this many.

@@ -148,8 +148,9 @@ fn ending(task: Option<&Task>, cost: Option<i64>, view: Option<u8>, names: &[u8]
             *claims = claimed;
             *shown = view.map_or_else(|| shown.clone(), result);
         }
-        Ending::Failed { result: shown, claims, .. } => {
+        Ending::Failed { progress, result: shown, claims, .. } => {
             *claims = claimed;
+            *progress = view.map_or(0, |view| view.min(100));
             *shown = view.map(result);
         }
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::responses::record::{ResponseRecord, ResponseTotals};
 
 /// What is remembered of a submission that came with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +112,19 @@ pub trait LedgerStorage {
         now: UnixMs,
         limit: usize,
     ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
+
+    /// A customer's kept response of that id, expired or not.
+    fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Self::Error>;
+    /// The one that the customer has kept longest.
+    fn oldest_response(&self, customer: &CustomerId) -> Result<Option<ResponseRecord>, Self::Error>;
+    /// What the customer keeps altogether.
+    fn response_totals(&self, customer: &CustomerId) -> Result<ResponseTotals, Self::Error>;
+    /// Keeps a response, whose id is no other row's, and lets it be found by the items of its output.
+    fn put_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
+    /// Forgets a response.
+    fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
+    /// At most `limit` responses whose expiry is not after `now`, the oldest expiry first.
+    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, Self::Error>;
 
     /// The present end of the ledger.
     fn head(&self) -> Result<LedgerHead, Self::Error>;

@@ -8,6 +8,7 @@ use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage, NameRecord};
 
 /// Rows in memory. Cannot fail.
@@ -23,6 +24,7 @@ pub struct MemoryLedgerStorage {
     idempotency_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
     names: BTreeMap<(CustomerId, String), NameRecord>,
     name_owners: BTreeMap<String, CustomerId>,
+    responses: BTreeMap<(CustomerId, String), ResponseRecord>,
     ledger: Vec<JournalEntry>,
     audit_records: Vec<AuditRecord>,
 }
@@ -68,6 +70,11 @@ impl MemoryLedgerStorage {
     pub fn owned_names(&self, customer: &CustomerId, names: &[impl AsRef<str>]) -> Vec<Claim> {
         let record = |name: &str| self.names.get(&(customer.clone(), name.to_owned()));
         names.iter().filter_map(|name| Some(record(name.as_ref())?.claim.clone())).collect()
+    }
+
+    /// All kept responses, by customer and id.
+    pub fn responses(&self) -> impl Iterator<Item = &ResponseRecord> {
+        self.responses.values()
     }
 
     /// The ledger, in order.
@@ -206,6 +213,31 @@ impl LedgerStorage for MemoryLedgerStorage {
         let expired = self.idempotency_expiry.iter().take_while(|(expires, ..)| *expires <= now);
         let rows = expired.filter_map(|(_, key, token)| self.idempotency_records.get(&(key.clone(), *token)));
         Ok(rows.take(limit).cloned().collect())
+    }
+
+    fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Infallible> {
+        Ok(self.responses.get(&(customer.clone(), id.to_owned())).cloned())
+    }
+    fn oldest_response(&self, customer: &CustomerId) -> Result<Option<ResponseRecord>, Infallible> {
+        let own = self.responses.values().filter(|record| record.customer == *customer);
+        Ok(own.min_by_key(|record| (record.kept, &record.id)).cloned())
+    }
+    fn response_totals(&self, customer: &CustomerId) -> Result<ResponseTotals, Infallible> {
+        let own = self.responses.values().filter(|record| record.customer == *customer);
+        Ok(own.fold(ResponseTotals::default(), ResponseTotals::with))
+    }
+    fn put_response(&mut self, record: &ResponseRecord) -> Result<(), Infallible> {
+        self.responses.insert((record.customer.clone(), record.id.clone()), record.clone());
+        Ok(())
+    }
+    fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), Infallible> {
+        self.responses.remove(&(record.customer.clone(), record.id.clone()));
+        Ok(())
+    }
+    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, Infallible> {
+        let mut expired: Vec<_> = self.responses.values().filter(|record| record.expires <= now).collect();
+        expired.sort_by_key(|record| (record.expires, &record.customer, &record.id));
+        Ok(expired.into_iter().take(limit).cloned().collect())
     }
 
     fn head(&self) -> Result<LedgerHead, Infallible> {

@@ -60,8 +60,9 @@ fn end(task: &mut Task, ending: Ending, at: UnixMs) -> Option<Credits> {
             task.failure = None;
             (Some(cost), Some(result))
         }
-        Ending::Failed { failure, result, .. } => {
+        Ending::Failed { failure, progress, result, .. } => {
             task.status = Status::Failed;
+            task.progress = task.progress.max(progress.min(100));
             task.failure = Some(failure);
             (None, result)
         }

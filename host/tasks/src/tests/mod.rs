@@ -7,6 +7,7 @@ mod invariants;
 mod joins;
 mod names;
 mod oracle;
+mod responses;
 mod sweeps;
 mod tasks;
 mod views;

@@ -99,7 +99,12 @@ impl Oracle {
                 self.tasks.retain(|id, _| id.timestamp().day() >= oldest.min(*before_day));
                 true
             }
-            Command::Audit { .. } | Command::Sweep { .. } => true,
+            // No sequence of the sample keeps responses; none of them moves money.
+            Command::Audit { .. }
+            | Command::ForgetResponse { .. }
+            | Command::KeepResponse { .. }
+            | Command::Sweep { .. }
+            | Command::SweepResponses { .. } => true,
         }
     }
 
@@ -226,12 +231,12 @@ impl Oracle {
     }
 
     fn finish(&mut self, id: TaskId, revision: u64, ending: &Ending) -> bool {
-        let (status, cost, shown, claims) = match ending {
+        let (status, cost, progress, shown, claims) = match ending {
             Ending::Completed { cost, result, claims } => {
-                (Status::Completed, cost.0, Some(&result.public), claims)
+                (Status::Completed, cost.0, 100, Some(&result.public), claims)
             }
-            Ending::Failed { result, claims, .. } => {
-                (Status::Failed, 0, result.as_ref().map(|result| &result.public), claims)
+            Ending::Failed { progress, result, claims, .. } => {
+                (Status::Failed, 0, *progress, result.as_ref().map(|result| &result.public), claims)
             }
         };
         let Some(task_state) = self.tasks.get(&id) else { return false };
@@ -256,7 +261,7 @@ impl Oracle {
         task_state.brief.clear();
         task_state.waiting.clear();
         (task_state.status, task_state.cost, task_state.revision) = (status, cost, revision + 1);
-        task_state.progress = if status == Status::Completed { 100 } else { task_state.progress };
+        task_state.progress = task_state.progress.max(progress);
         true
     }
 

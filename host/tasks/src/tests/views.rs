@@ -83,9 +83,19 @@ fn an_interim_view_replaces_the_last_one() {
     let mut other = storage.clone();
     assert_eq!(shown(&task_of(run(&mut other, finish(1, 3, failed())))), with_media(2));
     let failure = TaskFailure { message: "half of it".into(), ..timed_out() };
-    let partly = Ending::Failed { failure: failure.clone(), result: Some(with_media(3)), claims: vec![] };
-    let task = task_of(run(&mut storage, finish(1, 3, partly)));
-    assert_eq!((shown(&task), task.status, task.failure), (with_media(3), Status::Failed, Some(failure)));
+    let partly = |progress| Ending::Failed {
+        failure: failure.clone(),
+        progress,
+        result: Some(with_media(3)),
+        claims: vec![],
+    };
+    for (progress, expected) in [(0, 9), (8, 9), (60, 60), (101, 100)] {
+        let mut other = storage.clone();
+        assert_eq!(task_of(run(&mut other, finish(1, 3, partly(progress)))).progress, expected);
+    }
+    let task = task_of(run(&mut storage, finish(1, 3, partly(0))));
+    assert_eq!((shown(&task), task.status), (with_media(3), Status::Failed));
+    assert_eq!(task.failure, Some(failure));
     assert!(storage.examine().is_clean());
 }
 

@@ -11,13 +11,15 @@ use crate::auth::location::Location;
 use crate::auth::signing::SigningKey;
 use crate::auth::token_cache::{TokenCache, TokenInUse};
 use crate::auth::token_endpoint::{TokenAccess, TokenError};
-use crate::response::redact::Redactor;
+use crate::response::redact::{Redactor, is_telling};
 
 /// What an account has to authenticate with.
 pub(crate) struct Credential {
     kind: Kind,
     /// The forms of what the account holds, worked out once.
     redactor: Arc<Redactor>,
+    /// It has a secret that cannot be looked for in what comes back.
+    is_weak: bool,
 }
 
 /// The ways, with what each needs.
@@ -62,7 +64,13 @@ impl Credential {
             Kind::None | Kind::ServiceAccount(_) => None,
         };
         let redactor = Arc::new(Redactor::of(secret));
-        Self { kind, redactor }
+        let is_weak = secret.is_some_and(|secret| !is_telling(secret.expose().as_bytes()));
+        Self { kind, redactor, is_weak }
+    }
+
+    /// Whether its secret is too short or too uniform to be taken out of what comes back.
+    pub(crate) fn is_weak(&self) -> bool {
+        self.is_weak
     }
 
     /// Takes the account's own secret out of what comes back.

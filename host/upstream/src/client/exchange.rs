@@ -25,6 +25,9 @@ pub(crate) enum ExchangeError {
     /// Nothing was sent.
     #[error("{0}")]
     NotSent(ConnectError),
+    /// Nothing was sent: there is no host of that name. Why, for the log.
+    #[error("no connection: {0}")]
+    NoHost(String),
     /// Nothing was sent, for another reason.
     #[error("no connection: {0}")]
     NoConnection(String),
@@ -75,6 +78,7 @@ fn not_sent(error: hyper_util::client::legacy::Error) -> ExchangeError {
         Some(ConnectError::NotPublic { host, what }) => {
             ExchangeError::NotSent(ConnectError::NotPublic { host: host.clone(), what })
         }
+        Some(ConnectError::Resolve(_) | ConnectError::NoAddress) => ExchangeError::NoHost(text),
         Some(ConnectError::Timeout(after)) => ExchangeError::NotSent(ConnectError::Timeout(*after)),
         _ => ExchangeError::NoConnection(text),
     }

@@ -35,6 +35,9 @@ pub(crate) struct Checked {
     pub(crate) accounts: Vec<Account>,
 }
 
+const WEAK: &str = "the secret is too short or too uniform to be found in what the provider says, so an echo of it is not \
+     removed; use a longer one if the provider allows it";
+
 const MIB: u64 = 1024 * 1024;
 /// One permit in so many is in reserve, unless the operator says otherwise.
 const USUAL_RESERVE: u64 = 8;
@@ -77,6 +80,14 @@ pub(crate) fn provider(
         accounts_of: config.accounts_of.clone(),
         accounts,
     })
+}
+
+/// The accounts of a provider whose secret cannot be taken out of what the provider says; none where the provider
+/// cannot be used.
+pub(crate) fn weak_secrets(name: &str, config: &ProviderConfig, secrets: Secrets<'_>) -> Vec<ConfigError> {
+    let accounts = provider(name, config, secrets).map_or_else(|_| vec![], |checked| checked.accounts);
+    let weak = accounts.iter().filter(|account| account.credential.is_weak());
+    weak.map(|account| error(format!("providers.{name}.accounts.{}.secret", account.name), WEAK)).collect()
 }
 
 /// Hosts a user's media may come from although they are private: (host, port), `None` for the usual ports.

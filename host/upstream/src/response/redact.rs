@@ -5,6 +5,9 @@
 //! replaced wherever it stands plain or backwards, in base64 (both alphabets, wherever it begins among other
 //! bytes) or in hex, each of these also behind percent signs or backslash escapes (`%2B`, `\u002b`, `\x2b`, `\/`).
 //!
+//! A secret that is too short or too uniform is not looked for: it would be found in innocent text ("test" in "none of the
+//! tests"), and what is put there instead would break the answer. The operator is warned of it.
+//!
 //! What is by nature out of reach: a provider that gives the secret back in a form of its own, that is compressed,
 //! encrypted, cut into pieces or spread over several replies. The holder of a key can always leak it; a provider's base
 //! address and `origins` should therefore name APIs, and nothing that returns what it was sent.
@@ -22,6 +25,12 @@ use memchr::memmem::Finder;
 const INSTEAD: &[u8] = b"(secret)";
 /// A shorter encoded form would be found in innocent text.
 const SHORTEST_FORM: usize = 8;
+/// A shorter secret is not looked for: words of a text, of JSON and of protocols are that long.
+const SHORTEST_SECRET: usize = 10;
+/// The least bits of a secret that is looked for, by how often each of its bytes occurs in it.
+const LEAST_BITS: f64 = 30.0;
+/// A secret of letters of one case alone reads like a word; from this length on it is none.
+const LONGER_THAN_WORDS: usize = 20;
 /// Bytes of the longest escape, `\u0041`.
 const ESCAPE: usize = 6;
 
@@ -42,7 +51,8 @@ impl std::fmt::Debug for Redactor {
 impl Redactor {
     pub(crate) fn of<'a>(secrets: impl IntoIterator<Item = &'a Secret<String>>) -> Self {
         let mut forms = vec![];
-        for secret in secrets.into_iter().map(|secret| secret.expose().as_bytes()) {
+        let secrets = secrets.into_iter().map(|secret| secret.expose().as_bytes());
+        for secret in secrets.filter(|secret| is_telling(secret)) {
             forms.push(secret.to_vec());
             forms.extend(encoded(secret).into_iter().filter(|form| form.len() >= SHORTEST_FORM));
         }
@@ -93,6 +103,24 @@ impl Redactor {
         };
         self.forms.iter().flat_map(each).collect()
     }
+}
+
+/// Whether a secret stands out from the text around it: long, and not the same few bytes or a word.
+pub(crate) fn is_telling(secret: &[u8]) -> bool {
+    let is_word = secret.iter().all(u8::is_ascii_lowercase) || secret.iter().all(u8::is_ascii_uppercase);
+    secret.len() >= SHORTEST_SECRET
+        && entropy(secret) >= LEAST_BITS
+        && (!is_word || secret.len() >= LONGER_THAN_WORDS)
+}
+
+/// Shannon's, in bits, of all bytes together.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    #[expect(clippy::cast_precision_loss, reason = "a secret is far shorter than 2^53 bytes")]
+    let length = bytes.len() as f64;
+    let bits = |count: u32| f64::from(count) * (length / f64::from(count)).log2();
+    counts.into_iter().filter(|count| *count > 0).map(bits).sum()
 }
 
 fn replace(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
@@ -231,9 +259,33 @@ mod tests {
     }
 
     #[test]
-    fn short_secrets_are_looked_for_as_they_are_only() {
-        let redactor = Redactor::of(Some(&Secret::new("abc".to_owned())));
-        assert_eq!(redactor.clean(b"abc cba YWJj".to_vec()), b"(secret) cba YWJj");
+    fn a_secret_that_may_stand_in_innocent_text_is_not_looked_for() {
+        let answer =
+            br#"{"role": "assistant", "content": "none of the tests, 0000000000000000 times a password"}"#;
+        for weak in ["test", "role", "assistant", "content", "password", "0000000000000000", " ", "s3cr3t"] {
+            let secret = Secret::new(weak.to_owned());
+            let redactor = Arc::new(Redactor::of(Some(&secret)));
+            assert!(!is_telling(weak.as_bytes()) && !redactor.is_in(answer), "{weak}");
+            assert_eq!(redactor.clean(answer.to_vec()), answer, "{weak}");
+            let mut stream = StreamRedactor::new(redactor);
+            assert_eq!([stream.feed(answer).into_owned(), stream.end()].concat(), answer, "{weak}");
+        }
+        for telling in
+            ["sk-live-4f9aX2", "sandbox-key", "AKLT0123456789", "q7 V.b2Lk_p", "correcthorsebatterystaple"]
+        {
+            let secret = Secret::new(telling.to_owned());
+            let cleaned = Redactor::of(Some(&secret)).clean(format!("<{telling}>").into_bytes());
+            assert_eq!(cleaned, b"<(secret)>", "{telling}");
+        }
+    }
+
+    #[test]
+    fn entropy_is_that_of_the_bytes() {
+        for (text, expected) in
+            [("", 0.0), ("aaaa", 0.0), ("abab", 4.0), ("abcd", 8.0), ("0123456789abcdef", 64.0)]
+        {
+            assert!((entropy(text.as_bytes()) - expected).abs() < 1e-9, "{text}");
+        }
     }
 
     proptest! {

@@ -6,10 +6,11 @@ use serde_json::value::RawValue;
 use gatehouse_text_protocols::check::Checked;
 use gatehouse_text_protocols::json::{Object, Writer, is_null, quote, quoted};
 
+use super::echoes;
 use super::plan::CallPlan;
 use super::thinking;
 use crate::request::Request;
-use crate::request::estimate::InputEstimate;
+use crate::request::tools::ToolChoice;
 
 pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<String> {
     if plan.thinking.is_on() && !plan.rules.thinks() {
@@ -22,7 +23,13 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
     for (name, raw) in body.iter() {
         match name {
             "model" => quote(plan.upstream, out.name(name)),
-            "messages" => with_bare_base64(raw, &request.estimate, out.name(name)),
+            "messages" => echoes::messages(raw, request, plan.rules, out.name(name)),
+            // Some clients always send the fields of tools; a provider refuses them where there are none.
+            "tools" if request.tools.is_empty() => {}
+            "parallel_tool_calls" if request.tools.is_empty() => {}
+            "tool_choice"
+                if request.tools.is_empty() && !request.choice.is_some_and(ToolChoice::is_forced) => {}
+            "tools" => echoes::tools(raw, out.name(name)),
             "max_tokens" | "max_completion_tokens" => {
                 if let Some(cap) = plan.cap.filter(|_| !capped) {
                     capped = true;
@@ -61,21 +68,4 @@ fn with_usage(raw: &RawValue) -> String {
     }
     out.member("include_usage", "true");
     out.done()
-}
-
-/// Bare base64 the host cut out must become bare base64 again: the host writes a `data:` URI for
-/// `"blob:<id>"`, and base64 for `"blob:<id>:base64"`.
-fn with_bare_base64(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
-    let json = raw.get();
-    let mut done = 0;
-    for text in &estimate.bare_base64 {
-        // The offset of the string in the JSON it was read from.
-        let start = (text.quoted().as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
-        let end = start.wrapping_add(text.quoted().len() - 1);
-        let Some(before) = json.get(done..end) else { continue };
-        into.push_str(before);
-        into.push_str(":base64");
-        done = end;
-    }
-    into.push_str(&json[done..]);
 }

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, nonempty_string, object, required, string, wrong,
+    Checked, array, boolean, choice, nonempty_string, object, required, string, unique, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object};
 use gatehouse_text_protocols::path::Path;
@@ -94,6 +94,7 @@ pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Too
     }
     let expected = "`none`, `auto`, `required` or an object that names a function";
     let named = Object::parse(raw.get()).ok_or_else(|| wrong(path, expected, Some(raw)))?;
+    unique(path, &named)?;
     let kind = required(path, &named, "type", "`function`, `custom` or `allowed_tools`")?;
     if choice(&path.key("type"), kind, &["function", "custom", "allowed_tools"])? != "function" {
         return Ok(ToolChoice::Other);

@@ -52,6 +52,42 @@ fn a_body_is_an_object() {
 }
 
 #[test]
+fn no_object_has_a_field_twice() {
+    for (body, path) in [
+        (r#"{"model":"m","messages":[{"role":"user","role":"system","content":"hi"}]}"#, "messages[0].role"),
+        (
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]}"#,
+            "messages[0].content[0].text",
+        ),
+        (
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"image_url",
+                "image_url":{"url":"https://a.test/","url":"https://b.test/"}}]}]}"#,
+            "messages[0].content[0].image_url.url",
+        ),
+        (
+            r#"{"model":"m","messages":[{"role":"user","content":"hi"}],
+                "tools":[{"type":"function","function":{"name":"a","name":"b"}}]}"#,
+            "tools[0].function.name",
+        ),
+        (
+            r#"{"model":"m","messages":[{"role":"user","content":"hi"}],
+                "stream":true,"stream_options":{"include_usage":true,"include_usage":false}}"#,
+            "stream_options.include_usage",
+        ),
+        (
+            r#"{"model":"m","messages":[{"role":"user","content":"hi"}],
+                "tools":[{"type":"function","function":{"name":"a"}}],
+                "tool_choice":{"type":"function","type":"custom","function":{"name":"a"}}}"#,
+            "tool_choice.type",
+        ),
+    ] {
+        let (field, said) = refusal(written(Protocol::Chat, json!({}), body));
+        assert_eq!(field, path, "{said}");
+        assert!(said.contains("one value, not the same field twice"), "{said}");
+    }
+}
+
+#[test]
 fn plain_fields() {
     refused(json!({"model": 1}), "`model`: expected a string, got 1");
     refused(json!({"model": null}), "`model`: expected a string, got null");

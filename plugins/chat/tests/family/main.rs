@@ -9,6 +9,7 @@ mod events;
 mod manifest;
 mod pass_through;
 mod properties;
+mod responses;
 mod thinking;
 mod to_messages;
 mod whole_answers;
@@ -120,7 +121,13 @@ impl Heard {
             Ok(chunk) => {
                 assert!(chunk.send.is_empty() || !self.last, "nothing follows the terminal event");
                 for event in chunk.send {
-                    assert_eq!(event.event, None, "chunks have no names");
+                    let data = serde_json::from_str::<Value>(&event.data).unwrap_or_default();
+                    let named = data["type"].as_str().filter(|kind| kind.starts_with("response."));
+                    assert_eq!(
+                        event.event.as_deref(),
+                        named,
+                        "chunks have no names, events of a response have theirs"
+                    );
                     self.data.push(event.data);
                 }
                 self.usage = chunk.usage.or(self.usage);

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use chat::{Chat, SURFACE};
+use chat::{Chat, RESPONSES, SURFACE};
 use gatehouse_sdk::{Family, Protocol, Refusal, TextRequest, Verdict};
 use serde_json::{Value, json};
 
 use crate::{asked, body, both, refusal, written};
 
 #[test]
-fn the_manifest_has_a_surface_and_no_models_of_its_own() {
+fn the_manifest_has_two_surfaces_and_no_models_of_its_own() {
     let about = Chat::about();
-    assert_eq!((about.family.as_str(), about.surfaces.len()), ("chat", 1));
-    assert_eq!(about.surfaces[0].name, SURFACE);
+    assert_eq!((about.family.as_str(), about.surfaces.len()), ("chat", 2));
+    assert_eq!([about.surfaces[0].name.as_str(), about.surfaces[1].name.as_str()], [SURFACE, RESPONSES]);
     assert!(about.models.is_empty() && about.providers.is_empty() && about.price_keys.is_empty());
 }
 
@@ -20,7 +20,9 @@ fn the_manifest_has_a_surface_and_no_models_of_its_own() {
 fn every_self_test_holds_with_both_protocols() {
     for protocol in [Protocol::Chat, Protocol::Messages] {
         for test in Chat::about().self_tests {
-            let got = both().prepare::<Chat>(&written(protocol, json!({}), &test.body));
+            let request =
+                TextRequest { surface: test.surface.clone(), ..written(protocol, json!({}), &test.body) };
+            let got = both().prepare::<Chat>(&request);
             assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{protocol:?} {}: {got:?}", test.body);
         }
     }

@@ -1,11 +1,11 @@
 //! Properties of every input: the pieces of a stream do not matter, bytes are kept, nothing panics.
 
-use chat::Chat;
-use gatehouse_sdk::{Protocol, Relay, Sse, run};
+use chat::{Chat, RESPONSES, SURFACE};
+use gatehouse_sdk::{Protocol, Relay, Sse, TextRequest, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{asked, cx, named, prepared, relayed, reply, state, text_of, written};
+use crate::{Heard, asked, cx, named, prepared, relayed, reply, state, text_of, written};
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Chat, Protocol::Messages];
 
@@ -137,15 +137,61 @@ fn blocks() -> impl Strategy<Value = Vec<Sse>> {
     })
 }
 
+/// The state of a streamed request for a response.
+fn response_state(protocol: Protocol) -> Vec<u8> {
+    let body = json!({"model": "lm-sonnet", "input": "hi", "stream": true}).to_string();
+    prepared(TextRequest { surface: RESPONSES.into(), ..written(protocol, json!({}), &body) }).state
+}
+
+/// Two surfaces read one stream at one price, and fail alike.
+fn same_bill(chat: &Heard, response: &Heard) {
+    assert_eq!((chat.usage, chat.written, chat.last), (response.usage, response.written, response.last));
+    assert_eq!(chat.stopped, response.stopped);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn pieces_of_a_stream_do_not_matter(events in prop::collection::vec(event(), 0..12), size in 2_usize..7) {
         for protocol in PROTOCOLS {
-            let state = state(protocol, json!({"stream": true}));
-            prop_assert_eq!(relayed(&state, &events, 1), relayed(&state, &events, size));
+            let chat = state(protocol, json!({"stream": true}));
+            prop_assert_eq!(relayed(&chat, &events, 1), relayed(&chat, &events, size));
+            let response = response_state(protocol);
+            let heard = relayed(&response, &events, size);
+            prop_assert_eq!(&relayed(&response, &events, 1), &heard);
+            same_bill(&relayed(&chat, &events, size), &heard);
         }
+    }
+
+    #[test]
+    fn a_response_says_what_the_provider_said_at_the_same_price(events in blocks(), size in 1_usize..7) {
+        let heard = relayed(&response_state(Protocol::Messages), &events, size);
+        same_bill(&relayed(&state(Protocol::Messages, json!({"stream": true})), &events, size), &heard);
+        let told: Vec<Value> = heard.data.iter().map(|data| serde_json::from_str(data).unwrap()).collect();
+        for (number, event) in told.iter().enumerate() {
+            prop_assert_eq!(&event["sequence_number"], &json!(number));
+        }
+        let joined = |kind: &str| -> String {
+            let deltas = told.iter().filter(|event| event["type"] == kind);
+            deltas.filter_map(|event| event["delta"].as_str()).collect()
+        };
+        let said = |member: &str| -> String {
+            let parsed = events.iter().map(|event| serde_json::from_str::<Value>(&event.data).unwrap());
+            parsed.filter_map(|event| event["delta"][member].as_str().map(str::to_owned)).collect()
+        };
+        prop_assert_eq!(joined("response.output_text.delta"), said("text"));
+        prop_assert_eq!(joined("response.reasoning_summary_text.delta"), said("thinking"));
+        prop_assert_eq!(joined("response.function_call_arguments.delta").replace("{}", ""), said("partial_json"));
+        let last = told.last().expect("events");
+        prop_assert_eq!(&last["type"], &json!("response.completed"));
+        // What was told as done is what the last object has.
+        let done = told.iter().filter(|event| event["type"] == "response.output_item.done");
+        let done: Vec<&Value> = done.map(|event| &event["item"]).collect();
+        let mut output: Vec<&Value> = last["response"]["output"].as_array().expect("items").iter().collect();
+        prop_assert_eq!(done.len(), output.len());
+        output.retain(|item| !done.contains(item));
+        prop_assert!(output.is_empty(), "{:?}", output);
     }
 
     #[test]
@@ -181,8 +227,14 @@ proptest! {
             json!({"model": "lm-sonnet", "messages": fields})
         };
         for protocol in PROTOCOLS {
-            if let Ok(prepared) = run::prepare::<Chat>(&cx(), written(protocol, json!({}), &body.to_string())) {
-                serde_json::from_str::<Value>(text_of(&prepared.call)).expect("a call carries JSON");
+            for (surface, member) in [(SURFACE, "messages"), (RESPONSES, "input")] {
+                let mut body = body.clone();
+                let said = body["messages"].take();
+                body[member] = said;
+                let request = written(protocol, json!({}), &body.to_string());
+                if let Ok(prepared) = run::prepare::<Chat>(&cx(), TextRequest { surface: surface.into(), ..request }) {
+                    serde_json::from_str::<Value>(text_of(&prepared.call)).expect("a call carries JSON");
+                }
             }
         }
     }
@@ -192,8 +244,10 @@ proptest! {
         for protocol in PROTOCOLS {
             let state = state(protocol, json!({}));
             for body in [body.to_string(), raw.clone()] {
-                if let Ok(answered) = run::answer::<Chat>(&cx(), &state, reply(status, &body)) {
-                    serde_json::from_str::<Value>(&answered.body).expect("an answer is JSON");
+                for state in [&state, &response_state(protocol)] {
+                    if let Ok(answered) = run::answer::<Chat>(&cx(), state, reply(status, &body)) {
+                        serde_json::from_str::<Value>(&answered.body).expect("an answer is JSON");
+                    }
                 }
             }
         }

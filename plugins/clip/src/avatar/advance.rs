@@ -12,23 +12,21 @@
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::{Action, Context, Event, Failure, Outage, Reply, Stage, Step, UnixMs, View, log, pace};
 use serde_json::Value;
 
 use crate::avatar::outcome;
 use crate::avatar::provider::{self, Answer};
 use crate::avatar::state::{AvatarState, Doing, Problem, Status};
-use crate::interruption::{cancelled, unexpected};
-use crate::upstream_error::{ErrorKind, unavailable};
+use crate::upstream_error::ErrorKind;
 
 /// Spec: "An avatar-asset task starts as processing with progress 10".
 pub(crate) const BEGUN: u8 = 10;
 /// Progress when all but the last asset are reviewed, at most.
 const REVIEWED: u8 = 95;
-/// How long to retry an unreachable provider.
-const MAX_UNREACHABLE: Duration = Duration::from_secs(5 * 60);
-/// Unclear answers in a row about one asset or group.
-const MAX_FAULTS: u32 = 8;
+/// For each asset, and for the group.
+const POLICY: Policy = Policy::DEFAULT;
 /// The task ends itself so long before the host does, which may add a quarter to a wait of 30 s.
 const MARGIN: Duration = Duration::from_secs(45);
 const LOST: &str = "the upstream's answer was lost, please submit it again";
@@ -47,7 +45,7 @@ pub(crate) fn step(cx: &Context, mut state: AvatarState, event: Event) -> Step<A
         Event::Outage(outage) => unanswered(cx, state, outage),
         // Nothing is lost by a cancel while nothing is made. Later the host would end the task without its names.
         Event::Cancel(_) if !state.has_made() && state.until.is_some() => {
-            let failure = cancelled();
+            let failure = POLICY.cancelled();
             fail(state, failure)
         }
         Event::Cancel(_) => {
@@ -55,7 +53,7 @@ pub(crate) fn step(cx: &Context, mut state: AvatarState, event: Event) -> Step<A
             shown(state, |state| Step::wait(state, until))
         }
         other => {
-            let failure = unexpected(&other);
+            let failure = POLICY.unexpected(&other);
             fail(state, failure)
         }
     }
@@ -130,7 +128,7 @@ fn answered(cx: &Context, mut state: AvatarState, reply: &Reply) -> Step<AvatarS
             doing => refused(cx, state, doing, failure),
         },
         Answer::Failed(ErrorKind::Provider, failure) => match state.doing {
-            Doing::FindGroup if state.rests < MAX_FAULTS => rest(cx, state),
+            Doing::FindGroup if state.rests < POLICY.faults => rest(cx, state),
             Doing::Poll(at) => unclear(cx, state, at, failure),
             doing => refused(cx, state, doing, failure),
         },
@@ -192,7 +190,7 @@ fn refused(cx: &Context, state: AvatarState, doing: Doing, failure: Failure) -> 
 /// An answer about an asset that may be another one soon.
 fn unclear(cx: &Context, mut state: AvatarState, at: usize, failure: Failure) -> Step<AvatarState> {
     state.assets[at].faults += 1;
-    if state.assets[at].faults > MAX_FAULTS {
+    if state.assets[at].faults > POLICY.faults {
         return settle(cx, state, at, failure);
     }
     next_poll(cx, state, at)
@@ -262,14 +260,18 @@ fn unanswered(cx: &Context, mut state: AvatarState, outage: Outage) -> Step<Avat
     match outage {
         Outage::Unreachable => {
             let since = *state.unreachable.get_or_insert(cx.now);
-            if cx.now.since(since) < MAX_UNREACHABLE { rest(cx, state) } else { fail(state, unavailable()) }
+            if cx.now.since(since) < POLICY.unreachable {
+                rest(cx, state)
+            } else {
+                fail(state, POLICY.unavailable())
+            }
         }
         Outage::Refused => {
             log::error("the host refused to call the asset library, see its configuration", &[]);
-            fail(state, unavailable())
+            fail(state, POLICY.unavailable())
         }
         Outage::Timeout | Outage::Broken | Outage::TooLarge => match state.doing {
-            Doing::FindGroup if state.rests < MAX_FAULTS => rest(cx, state),
+            Doing::FindGroup if state.rests < POLICY.faults => rest(cx, state),
             Doing::Poll(at) => next_poll(cx, state, at),
             // It may have been made; a second one could be one too many.
             doing => {

@@ -2,6 +2,7 @@
 //! Lengths of names and descriptions are the provider's.
 
 use garde::Validate;
+use gatehouse_sdk::params::not_blank;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,13 +69,6 @@ pub(crate) struct Params {
     /// A single asset: its name.
     #[garde(inner(length(chars, max = 64), custom(not_blank)))]
     pub(crate) name: Option<String>,
-}
-
-fn not_blank(text: &str, (): &()) -> garde::Result {
-    if text.trim().is_empty() {
-        return Err(garde::Error::new("expected a text that is not blank"));
-    }
-    Ok(())
 }
 
 fn public_url(url: &str, (): &()) -> garde::Result {

@@ -7,23 +7,24 @@
 //!                     nection                         |
 //!                                     cancel, queued  `--> Stopping --> fail | Running
 //! ```
-//! The probe looks at the references, and keeps a long prompt as a blob. `send` reads the answers to the submission,
-//! `poll` those to the polls.
+//! The probe looks at the references, and keeps a long prompt as a blob. `poll` goes on with a task that the provider
+//! has accepted.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gatehouse_sdk::job::{Attempts, Next};
 use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Step};
 
-use crate::interruption::{cancelled, unexpected};
 use crate::video::media::{self, Kind};
+use crate::video::poll;
+use crate::video::provider::{self, POLICY};
 use crate::video::request::{Prompt, Reference, VideoRequest};
-use crate::video::state::VideoState;
-use crate::video::{poll, send};
+use crate::video::state::{Sending, VideoState};
 
 pub(crate) fn step(cx: &Context, state: VideoState, event: Event) -> Step<VideoState> {
     match state {
         VideoState::Accepted(request) => begin(cx, request, event),
-        VideoState::Sending(sending) => send::step(cx, sending, event),
+        VideoState::Sending(sending) => send(cx, sending, event),
         VideoState::Running(job) => poll::step(cx, job, event),
         VideoState::Stopping(job) => poll::stopping(cx, job, event),
     }
@@ -31,20 +32,39 @@ pub(crate) fn step(cx: &Context, state: VideoState, event: Event) -> Step<VideoS
 
 /// Looks at what there is to look at, and sends the submission.
 fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<VideoState> {
-    match event {
+    let failure = match event {
         Event::Start(brief) => {
             let probes = probes(&request, &brief);
             if probes.is_empty() {
-                return send::submit(cx, request);
+                return submit(cx, request);
             }
-            Step::probe(VideoState::Accepted(request), probes)
+            return Step::probe(VideoState::Accepted(request), probes);
         }
         Event::Probed(findings) => match settle(&mut request, &findings) {
-            Ok(()) => send::submit(cx, request),
-            Err(failure) => Step::fail(VideoState::Accepted(request), failure),
+            Ok(()) => return submit(cx, request),
+            Err(failure) => failure,
         },
-        Event::Cancel(_) => Step::fail(VideoState::Accepted(request), cancelled()),
-        other => Step::fail(VideoState::Accepted(request), unexpected(&other)),
+        Event::Cancel(_) => POLICY.cancelled(),
+        other => POLICY.unexpected(&other),
+    };
+    Step::fail(VideoState::Accepted(request), failure)
+}
+
+/// The first try.
+fn submit(cx: &Context, request: VideoRequest) -> Step<VideoState> {
+    let call = provider::submission(cx, &request);
+    Step::call(VideoState::Sending(Sending { request, attempts: Attempts::default() }), call)
+}
+
+fn send(cx: &Context, mut sending: Sending, event: Event) -> Step<VideoState> {
+    let call = || provider::submission(cx, &sending.request);
+    let read = |reply: &_| provider::submitted(cx, sending.request.model, reply);
+    match sending.attempts.step(cx, &POLICY, event, call, read) {
+        Next::Action(action) => {
+            let stage = sending.attempts.stage();
+            Step::new(VideoState::Sending(sending), action).stage(stage)
+        }
+        Next::Answer(id) => poll::accepted(cx, id, &sending.request),
     }
 }
 

@@ -6,7 +6,6 @@ pub(crate) mod params;
 mod poll;
 pub(crate) mod provider;
 mod request;
-mod send;
 mod source;
 pub(crate) mod state;
 pub(crate) mod submit;

@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use gatehouse_sdk::job::{Policy, Polled, Submitted};
+use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::upstream_error::{ErrorKind, UpstreamError, unavailable};
+use crate::upstream_error::{ErrorKind, UpstreamError};
 use crate::video::media::Kind;
 use crate::video::params::Model;
 use crate::video::request::{Prompt, Reference, VideoRequest};
@@ -19,6 +21,12 @@ pub(crate) const NAME: &str = "ark";
 const TASKS: &str = "/contents/generations/tasks";
 /// What an upstream failure failed to do.
 const MAKE: &str = "generate the video";
+/// What a client reads when the provider does not do it.
+pub(crate) const POLICY: Policy = Policy {
+    failed: "the upstream failed to generate the video",
+    uncopied: "the finished video could not be fetched from the upstream",
+    ..Policy::DEFAULT
+};
 /// Time for one poll.
 const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a submission, which may carry nine images.
@@ -75,15 +83,8 @@ fn item(reference: &Reference) -> Value {
     json!({"type": kind, kind: {"url": reference.source}, "role": reference.role})
 }
 
-/// The outcome of a submission.
-pub(crate) enum Submitted {
-    Accepted(String),
-    /// It was not accepted, and may be later.
-    Busy,
-    Failed(Failure),
-}
-
-pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted {
+/// The id of a task, from the answer to its submission.
+pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted<String> {
     #[derive(Deserialize)]
     struct Accepted {
         id: String,
@@ -117,14 +118,9 @@ fn is_id(id: &str) -> bool {
 }
 
 /// The answer names no task, so there is nothing to poll.
-fn without_task(status: u16, reason: &str) -> Submitted {
+fn without_task(status: u16, reason: &str) -> Submitted<String> {
     UpstreamError::unreadable(reason).log("a submission was answered without a task", status);
-    Submitted::Failed(failed())
-}
-
-/// The provider failed.
-pub(crate) fn failed() -> Failure {
-    Failure::upstream(format!("the upstream failed to {MAKE}"))
+    Submitted::Failed(POLICY.failed())
 }
 
 /// The call that asks for a task.
@@ -137,18 +133,11 @@ pub(crate) fn stop(id: &str) -> Call {
     Call::new(NAME, "DELETE", format!("{TASKS}/{id}")).safe().timeout(POLL_TIMEOUT)
 }
 
-/// The answer to a poll.
-pub(crate) enum Polled {
+/// A clear answer to a poll.
+pub(crate) enum Answer {
     Queued,
     Running,
     Ready(Ready),
-    /// The provider does not know the task, or not yet.
-    Missing,
-    /// Asked too often.
-    Busy,
-    /// Unreadable, with the reason for the log.
-    Faulty(String),
-    Failed(Failure),
 }
 
 /// A finished task.
@@ -160,7 +149,7 @@ pub(crate) struct Ready {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct Record {
     status: String,
     #[serde(default)]
     content: Content,
@@ -177,10 +166,10 @@ struct Content {
     last_frame_url: Option<String>,
 }
 
-pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled {
+pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled<Answer> {
     if reply.is_success() {
-        return match reply.json::<Answer>() {
-            Ok(answer) => answer.meaning(cx, model),
+        return match reply.json::<Record>() {
+            Ok(record) => record.meaning(cx, model),
             Err(error) => Polled::Faulty(error.to_string()),
         };
     }
@@ -189,23 +178,23 @@ pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled {
         ErrorKind::Busy => Polled::Busy,
         ErrorKind::Account if reply.status != 404 => {
             error.log("the provider refused the operator's account", reply.status);
-            Polled::Failed(unavailable())
+            Polled::Failed(POLICY.unavailable())
         }
         _ if reply.status == 404 => Polled::Missing,
         _ => Polled::Faulty(format!("HTTP {}: {} {}", reply.status, error.code, error.message)),
     }
 }
 
-impl Answer {
-    fn meaning(self, cx: &Context, model: Model) -> Polled {
+impl Record {
+    fn meaning(self, cx: &Context, model: Model) -> Polled<Answer> {
         match self.status.as_str() {
-            "queued" => Polled::Queued,
+            "queued" => Polled::Clear(Answer::Queued),
             "succeeded" => match self.content.video_url.filter(|url| is_url(url)) {
-                Some(video) => Polled::Ready(Ready {
+                Some(video) => Polled::Clear(Answer::Ready(Ready {
                     video,
                     last_frame: self.content.last_frame_url.filter(|url| is_url(url)),
                     private: json!({"model": self.model, "seed": self.seed, "usage": self.usage}),
-                }),
+                })),
                 None => Polled::Faulty("succeeded without a URL in content.video_url".to_owned()),
             },
             "failed" => {
@@ -221,13 +210,7 @@ impl Answer {
             "expired" => Polled::Failed(Failure::upstream("the upstream did not finish the video in time")),
             "cancelled" => Polled::Failed(Failure::upstream("the video was cancelled at the upstream")),
             // "running", and whatever newer words mean: the host's deadline ends what never ends.
-            _ => Polled::Running,
+            _ => Polled::Clear(Answer::Running),
         }
     }
-}
-
-/// Whether the text is a URL; the host checks whose it is.
-fn is_url(text: &str) -> bool {
-    let http = text.starts_with("https://") || text.starts_with("http://");
-    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
 }

@@ -3,13 +3,14 @@
 //!
 //! A long prompt is not: it is the task's brief, and then a blob.
 
+use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Affinity, Facts, InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
 
 use crate::names;
 use crate::video::media::Kind;
 use crate::video::params::{ImageRole, Model, Params, Resolution, Size, Tool};
-use crate::video::source::{self, SourceKind};
+use crate::video::source::is_asset;
 
 /// Spec: default `duration`, seconds.
 const DURATION: u32 = 5;
@@ -53,7 +54,7 @@ pub(crate) struct Reference {
 impl Reference {
     /// Assets are known to the provider only.
     pub(crate) fn is_asset(&self) -> bool {
-        SourceKind::of(&self.source) == Some(SourceKind::Asset)
+        is_asset(&self.source)
     }
 }
 
@@ -214,12 +215,12 @@ fn check_prompt(params: &Params, is_text_to_video: bool) -> Result<(), InvalidPa
 /// What can be known of one reference before it is looked at.
 fn check_reference(model: Model, reference: &Reference, blobs: &[Facts]) -> Result<(), InvalidParam> {
     let wrong = |problem: String| Err(invalid(&reference.field, problem));
-    match SourceKind::of(&reference.source) {
-        Some(SourceKind::Asset) if !model.takes_assets() => {
-            let (id, source) = (model.id(), &reference.source);
-            wrong(format!("assets work with clip-2.0 and clip-2.0-fast only, got {source} with {id}"))
-        }
-        Some(SourceKind::Blob) => match source::blob(&reference.source, blobs) {
+    if reference.is_asset() && !model.takes_assets() {
+        let (id, source) = (model.id(), &reference.source);
+        return wrong(format!("assets work with clip-2.0 and clip-2.0-fast only, got {source} with {id}"));
+    }
+    match Source::of(&reference.source) {
+        Some(Source::Blob) => match source::blob(&reference.source, blobs) {
             Some(facts) => reference.kind.check(facts).or_else(wrong),
             None => wrong("expected a file of this request, got a blob of another request".to_owned()),
         },

@@ -1,6 +1,6 @@
 //! The state of a video task, kept as JSON between its steps.
 
-use gatehouse_sdk::UnixMs;
+use gatehouse_sdk::job::{Attempts, Polls};
 use serde::{Deserialize, Serialize};
 
 use crate::video::params::Model;
@@ -23,32 +23,21 @@ pub enum VideoState {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sending {
     pub(crate) request: VideoRequest,
-    /// Tries in a row that the provider did not accept.
-    pub(crate) rests: u32,
-    /// Since when the provider is unreachable.
-    pub(crate) unreachable: Option<UnixMs>,
-    /// Waits until then; `None` while the call is sent.
-    pub(crate) until: Option<UnixMs>,
+    #[serde(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
 /// A task the provider has accepted.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    pub(crate) id: String,
     pub(crate) model: Model,
     pub(crate) return_last_frame: bool,
-    /// When the provider accepted it.
-    pub(crate) since: UnixMs,
-    /// When to poll next.
-    pub(crate) wake: UnixMs,
     /// The provider works on it; it cannot be stopped any more.
     pub(crate) is_running: bool,
-    pub(crate) progress: u8,
-    pub(crate) faults: u32,
-    pub(crate) misses: u32,
-    pub(crate) losses: u32,
     /// The last frame of a result that was handed to the host.
     pub(crate) last_frame: Option<String>,
     /// The last frame could not be copied: the video goes without it.
     pub(crate) without_frame: bool,
+    #[serde(flatten)]
+    pub(crate) polls: Polls,
 }

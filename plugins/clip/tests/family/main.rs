@@ -5,6 +5,7 @@ mod media;
 mod polling;
 mod prompts;
 mod requests;
+mod states;
 mod submission;
 
 use std::sync::LazyLock;

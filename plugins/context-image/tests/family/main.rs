@@ -3,6 +3,7 @@
 mod checks;
 mod polling;
 mod references;
+mod states;
 mod submission;
 
 use std::sync::LazyLock;

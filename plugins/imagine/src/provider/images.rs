@@ -1,10 +1,12 @@
 //! A good answer: its images, and those that moderation took out.
 
+use gatehouse_sdk::job::Submitted;
+use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Answer, failed};
+use super::POLICY;
 use crate::request::ImageRequest;
 use crate::state::Image;
 
@@ -30,12 +32,12 @@ struct Item {
     respect_moderation: Option<bool>,
 }
 
-pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Answer {
+pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image>> {
     let body: Body = match reply.json() {
         Ok(body) => body,
         Err(error) => {
             log::error("an answer has no images", &[("error", &error.to_string())]);
-            return Answer::Failed(failed());
+            return Submitted::Failed(POLICY.failed());
         }
     };
     let items = body.data.unwrap_or_default();
@@ -48,14 +50,14 @@ pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Answer {
         log::warn("another number of images came than was asked for", &fields);
     }
     if !made.is_empty() {
-        return Answer::Images(made.into_iter().take(asked).collect());
+        return Submitted::Accepted(made.into_iter().take(asked).collect());
     }
-    Answer::Failed(if body.block_reason.is_some() {
+    Submitted::Failed(if body.block_reason.is_some() {
         Failure::moderation("the prompt or the reference image was stopped by input moderation")
     } else if filtered > 0 {
         Failure::moderation("every generated image was stopped by output moderation")
     } else {
-        failed()
+        POLICY.failed()
     })
 }
 
@@ -75,10 +77,4 @@ impl Item {
         };
         (source.len() <= MAX_SOURCE).then_some(Image { source, mime })
     }
-}
-
-/// Whether the text is a URL; the host checks whose it is.
-fn is_url(text: &str) -> bool {
-    let http = text.starts_with("https://") || text.starts_with("http://");
-    http && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '\\')
 }

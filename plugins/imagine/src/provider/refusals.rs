@@ -3,10 +3,11 @@
 //! Status and code do not decide alone: a wrong key is a 400, used-up credits are a 403 or a 429, and content that
 //! violates the provider's rules is a 400 or a 403 with the code of a missing permission. The text tells them apart.
 
+use gatehouse_sdk::job::Submitted;
 use gatehouse_sdk::{Failure, Reply, log};
 use serde_json::Value;
 
-use super::{Answer, failed, unavailable};
+use super::POLICY;
 
 /// Words about content.
 const CONTENT: [&str; 3] = ["content-moderated", "content moderation", "usage guidelines"];
@@ -18,33 +19,33 @@ const INTERNAL: [&str; 6] = ["grok", "x.ai", "xai", "team", "http", "key"];
 /// Characters of the provider's text that a client reads.
 const MAX_SHOWN: usize = 200;
 
-pub(super) fn read(reply: &Reply) -> Answer {
+pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
     let Reason { code, text } = Reason::of(reply);
     let lower = format!("{code} {text}").to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let status = reply.status.to_string();
     let fields = [("status", status.as_str()), ("code", &code), ("reason", &text)];
-    Answer::Failed(match reply.status {
+    Submitted::Failed(match reply.status {
         400 | 403 | 422 if has(&CONTENT) => {
             Failure::moderation("the prompt or the generated image was stopped by moderation")
         }
         401..=403 => account(&fields),
         400 | 429 if has(&ACCOUNT) => account(&fields),
-        429 => return Answer::Busy,
+        429 => return Submitted::Busy,
         400 => {
             log::warn("the provider refused parameters this family let through", &fields);
             Failure::request(for_client(&text, &lower))
         }
         _ => {
             log::error("a call failed", &fields);
-            failed()
+            POLICY.failed()
         }
     })
 }
 
 fn account(fields: &[(&str, &str)]) -> Failure {
     log::error("the provider refused the operator's account", fields);
-    unavailable()
+    POLICY.unavailable()
 }
 
 /// The provider's sentence, where it is about the request and about nothing else.

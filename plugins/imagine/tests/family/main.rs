@@ -5,6 +5,7 @@ mod checks;
 mod delivery;
 mod references;
 mod sending;
+mod states;
 
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -1,5 +1,8 @@
 //! The provider's reasons in the client's words: the three of the specification, or the engine's own English text.
 
+use std::time::Duration;
+
+use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::{Failure, Reply, log};
 
 /// Characters of a text that are passed on.
@@ -35,9 +38,23 @@ const ACCOUNT: [&str; 11] = [
     "\u{989d}\u{5ea6}",
 ];
 
+/// What a client reads when the provider does not do it: in most cases the specification's own words. A full queue and
+/// a missing connection are tried for a minute at the usual pace.
+pub(crate) const POLICY: Policy = Policy {
+    retries: 5,
+    unreachable: Duration::MAX,
+    unavailable: UNAVAILABLE,
+    failed: UNAVAILABLE,
+    lost: UNAVAILABLE,
+    interrupted: FAILED,
+    ..Policy::DEFAULT
+};
+const UNAVAILABLE: &str = "No available upstream";
+const FAILED: &str = "the upstream failed to finish the task";
+
 /// The operator's account or the provider cannot take the job now.
 pub(crate) fn unavailable() -> Failure {
-    Failure::upstream("No available upstream")
+    POLICY.unavailable()
 }
 
 /// The provider's word filter, or the engine's.
@@ -52,7 +69,7 @@ pub(crate) fn parent_gone() -> Failure {
 
 /// The provider failed without a reason that a client could use.
 pub(crate) fn failed() -> Failure {
-    Failure::upstream("the upstream failed to finish the task")
+    Failure::upstream(FAILED)
 }
 
 /// The answer has a status that says the operator's account was refused, or that the provider is down.

@@ -1,5 +1,6 @@
 //! The answer to a poll: what the record of the task says.
 
+use gatehouse_sdk::job::Polled;
 use gatehouse_sdk::{Failure, Reply};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -10,24 +11,17 @@ use crate::provider::result::{self, Finished};
 use crate::provider::task::Task;
 use crate::record::Status;
 
-/// What a poll says.
+/// What a record says clearly.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Polled {
+pub(crate) enum Answer {
     /// Not finished; the percentage when there is one.
     Running(Status, Option<u8>),
     /// It waits for a dialog.
     Modal,
     Finished(Box<Finished>),
-    /// The provider does not know the task.
-    Missing,
-    /// Asked too often.
-    Busy,
-    /// Unreadable, with the reason for the log.
-    Faulty(String),
-    Failed(Failure),
 }
 
-pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled {
+pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled<Answer> {
     match reply.status {
         200..=299 => {}
         404 => return Polled::Missing,
@@ -50,22 +44,22 @@ pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled {
     }
 }
 
-fn read(task: &Task, job: &Job) -> Polled {
+fn read(task: &Task, job: &Job) -> Polled<Answer> {
     if task.is_envelope() || (!task.has_id() && task.status().is_empty()) {
         return Polled::Missing;
     }
     match task.status().as_str() {
         "SUCCESS" => match result::finished(task, job) {
-            Ok(finished) => Polled::Finished(Box::new(finished)),
+            Ok(finished) => Polled::Clear(Answer::Finished(Box::new(finished))),
             Err(reason) => Polled::Faulty(reason),
         },
         "FAILURE" => Polled::Failed(failure::of_text(task.fail_reason())),
         "CANCEL" => Polled::Failed(Failure::upstream("the upstream cancelled the task")),
-        "MODAL" => Polled::Modal,
+        "MODAL" => Polled::Clear(Answer::Modal),
         // A fresh record has no status before the server has asked the engine.
-        "NOT_START" | "" => Polled::Running(Status::NotStart, None),
-        "SUBMITTED" => Polled::Running(Status::Submitted, task.progress()),
+        "NOT_START" | "" => Polled::Clear(Answer::Running(Status::NotStart, None)),
+        "SUBMITTED" => Polled::Clear(Answer::Running(Status::Submitted, task.progress())),
         // "IN_PROGRESS", and whatever newer words mean: the host's deadline ends what never ends.
-        _ => Polled::Running(Status::InProgress, task.progress()),
+        _ => Polled::Clear(Answer::Running(Status::InProgress, task.progress())),
     }
 }

@@ -1,21 +1,19 @@
 //! The answer to a submission: its code, and what follows from it.
 
+use gatehouse_sdk::job::Submitted;
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::provider::failure;
 
-/// What the provider did with a submission.
+/// A submission that the provider took.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Submitted {
+pub(crate) enum Taken {
     /// Under this id.
     Accepted(String),
-    /// Accepted, and it waits for the dialog to be finished.
+    /// And it waits for the dialog to be finished.
     Modal(String),
-    /// Not accepted; another try may go well.
-    Full,
-    Failed(Failure),
 }
 
 /// The envelope of every submission. Nulls and missing fields are common.
@@ -30,11 +28,11 @@ struct Answer {
 }
 
 /// Reads the answer to a submission; `has_parent` when it names a task of the provider.
-pub(crate) fn submitted(reply: &Reply, has_parent: bool) -> Submitted {
+pub(crate) fn submitted(reply: &Reply, has_parent: bool) -> Submitted<Taken> {
     match reply.status {
         // The provider answers 404 with its envelope when it does not know the parent.
         200..=299 | 400 | 404 | 422 => {}
-        429 => return Submitted::Full,
+        429 => return Submitted::Busy,
         _ => return Submitted::Failed(failure::of_status(reply)),
     }
     match reply.json::<Answer>() {
@@ -62,17 +60,17 @@ struct Coded {
 }
 
 impl Coded {
-    fn meaning(&self) -> Submitted {
+    fn meaning(&self) -> Submitted<Taken> {
         match self.code {
-            1 | 22 => self.accepted(Submitted::Accepted),
-            21 if self.is_dialog() => self.accepted(Submitted::Modal),
+            1 | 22 => self.accepted(Taken::Accepted),
+            21 if self.is_dialog() => self.accepted(Taken::Modal),
             // The same was done before: its task says how far it is.
-            21 => self.accepted(Submitted::Accepted),
+            21 => self.accepted(Taken::Accepted),
             3 => self.not_found(),
             4 | 5 => self.refused(),
-            9 if self.is_full() => Submitted::Full,
+            9 if self.is_full() => Submitted::Busy,
             9 => Submitted::Failed(failure::of_text(&self.text)),
-            23 => Submitted::Full,
+            23 => Submitted::Busy,
             24 => Submitted::Failed(failure::banned()),
             _ => {
                 let code = self.code.to_string();
@@ -82,7 +80,7 @@ impl Coded {
         }
     }
 
-    fn accepted(&self, with: impl Fn(String) -> Submitted) -> Submitted {
+    fn accepted(&self, with: impl Fn(String) -> Taken) -> Submitted<Taken> {
         let id = match &self.result {
             Some(Value::String(id)) => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
@@ -92,7 +90,7 @@ impl Coded {
         let is_id =
             !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         if is_id {
-            return with(id);
+            return Submitted::Accepted(with(id));
         }
         log::error("a submission was accepted without a task", &[("result", &id)]);
         Submitted::Failed(failure::unavailable())
@@ -104,14 +102,14 @@ impl Coded {
     }
 
     /// No parent, or no account to take the job.
-    fn not_found(&self) -> Submitted {
+    fn not_found(&self) -> Submitted<Taken> {
         let is_parent = self.has_parent && (self.status == 404 || !failure::is_about_accounts(&self.text));
         log::error("the provider found no task or no account", &[("reason", &self.text)]);
         Submitted::Failed(if is_parent { failure::parent_gone() } else { failure::unavailable() })
     }
 
     /// The provider found the parameters wrong, or its operator's own limits reached.
-    fn refused(&self) -> Submitted {
+    fn refused(&self) -> Submitted<Taken> {
         let text = self.text.to_ascii_lowercase();
         if self.has_parent && (text.contains("task_not_found") || text.contains("task_no_found")) {
             return Submitted::Failed(failure::parent_gone());
@@ -137,13 +135,15 @@ mod tests {
 
     use super::*;
 
-    fn read(status: u16, body: Value, has_parent: bool) -> Submitted {
+    fn read(status: u16, body: Value, has_parent: bool) -> Submitted<Taken> {
         submitted(&Reply::new(status, &body), has_parent)
     }
 
     #[test]
     fn every_code_has_its_meaning() {
         let id = || "1754200000000123".to_owned();
+        let accepted = || Submitted::Accepted(Taken::Accepted(id()));
+        let modal = || Submitted::Accepted(Taken::Modal(id()));
         let unavailable = || Submitted::Failed(failure::unavailable());
         let request = |text: &str| Submitted::Failed(Failure::request(text));
         let full = "\u{63d0}\u{4ea4}\u{5931}\u{8d25}\u{ff0c}\u{961f}\u{5217}\u{5df2}\u{6ee1}";
@@ -151,21 +151,21 @@ mod tests {
         let code = |code: i64, text: &str| json!({"code": code, "description": text, "result": null, "properties": null});
         let with_id = |code: i64, properties: Value| json!({"code": code, "description": "x", "result": id(), "properties": properties});
         for (status, body, has_parent, expected) in [
-            (200, with_id(1, json!({"discordInstanceId": "7"})), false, Submitted::Accepted(id())),
-            (200, json!({"code": 1, "result": 1_754_200_000_000_123_i64}), false, Submitted::Accepted(id())),
-            (200, with_id(22, json!({"numberOfQueues": 3})), false, Submitted::Accepted(id())),
-            (200, with_id(21, json!({"finalPrompt": "", "remix": true})), true, Submitted::Modal(id())),
+            (200, with_id(1, json!({"discordInstanceId": "7"})), false, accepted()),
+            (200, json!({"code": 1, "result": 1_754_200_000_000_123_i64}), false, accepted()),
+            (200, with_id(22, json!({"numberOfQueues": 3})), false, accepted()),
+            (200, with_id(21, json!({"finalPrompt": "", "remix": true})), true, modal()),
             (
                 200,
                 json!({"code": 21, "description": "Waiting for window confirm", "result": id()}),
                 true,
-                Submitted::Modal(id()),
+                modal(),
             ),
             (
                 200,
                 with_id(21, json!({"status": "SUCCESS", "imageUrl": "https://x.example/g.png"})),
                 true,
-                Submitted::Accepted(id()),
+                accepted(),
             ),
             (200, code(21, "exists"), true, unavailable()),
             (200, json!({"code": 1, "result": "../x"}), false, unavailable()),
@@ -190,15 +190,15 @@ mod tests {
             (200, code(4, "quota_not_enough"), false, unavailable()),
             (200, code(4, "task_not_found"), true, Submitted::Failed(failure::parent_gone())),
             (200, code(4, "Banned prompt"), true, Submitted::Failed(failure::banned())),
-            (200, code(9, full), false, Submitted::Full),
-            (200, code(9, "the queue is full"), false, Submitted::Full),
+            (200, code(9, full), false, Submitted::Busy),
+            (200, code(9, "the queue is full"), false, Submitted::Busy),
             (
                 200,
                 code(9, "[Internal Server Error]"),
                 false,
                 Submitted::Failed(Failure::upstream("[Internal Server Error]")),
             ),
-            (200, code(23, "full"), false, Submitted::Full),
+            (200, code(23, "full"), false, Submitted::Busy),
             (
                 200,
                 json!({"code": 24, "description": "x", "properties": {"promptEn": "a", "bannedWord": "b"}}),
@@ -222,7 +222,7 @@ mod tests {
             (404, json!({}), true, unavailable()),
             (401, json!({}), false, unavailable()),
             (403, json!({"code": 1, "result": "7"}), false, unavailable()),
-            (429, json!({}), false, Submitted::Full),
+            (429, json!({}), false, Submitted::Busy),
             (502, json!({"code": 1, "result": "7"}), false, unavailable()),
         ] {
             assert_eq!(read(status, body.clone(), has_parent), expected, "{status} {body}");

@@ -50,8 +50,8 @@ pub(crate) fn submit<S>(fields: &Fields, request: &Submission) -> Result<Accepte
     }
     let modal = ModalRequest { prompt: arguments.prompt, area, speed: arguments.speed };
     let charge = billing::charge(Action::Modal, record.version, modal.speed);
+    rules::check_size(&modal)?;
     let brief = serde_json::to_vec(&modal).unwrap_or_default();
-    rules::check_size(brief.len())?;
     Ok(Accepted::joining(MODEL, charge).brief(brief))
 }
 

@@ -1,6 +1,7 @@
 //! The routes that begin with a text or with pictures: imagine, blend, describe and edits.
 
 use garde::Validate;
+use gatehouse_sdk::params::not_blank;
 use gatehouse_sdk::{Facts, InvalidParam, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +18,7 @@ use crate::request::source;
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
 pub(crate) struct ImagineParams {
     /// A description; may carry the engine's own flags.
-    #[garde(custom(rules::not_blank))]
+    #[garde(custom(not_blank))]
     prompt: String,
     /// Pictures to draw from, at most ten: public http(s) URLs, `data:` URIs or base64, 12 MiB each.
     #[garde(length(max = 10))]
@@ -56,7 +57,7 @@ pub(crate) struct DescribeParams {
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
 pub(crate) struct EditsParams {
     /// What to change; may carry the engine's own flags.
-    #[garde(custom(rules::not_blank))]
+    #[garde(custom(not_blank))]
     prompt: String,
     /// The picture, one.
     #[garde(custom(one_picture))]

@@ -1,7 +1,8 @@
 //! Rules of single fields that several routes share.
 
 use garde::Error;
-use gatehouse_sdk::InvalidParam;
+use gatehouse_sdk::{InvalidParam, job};
+use serde::Serialize;
 
 /// The host keeps 64 KiB of state for a task, which may hold an inpaint request and the modal request that joined it.
 const MAX_BYTES: usize = 28 * 1024;
@@ -24,13 +25,6 @@ pub(crate) fn terms(text: &str) -> Option<(u32, u32)> {
     Some((number(width)?, number(height)?))
 }
 
-pub(crate) fn not_blank(text: &str, (): &()) -> garde::Result {
-    if text.trim().is_empty() {
-        return Err(Error::new("expected a text that is not blank"));
-    }
-    Ok(())
-}
-
 /// A tile, counted from 1 as everywhere but on `video`.
 pub(crate) fn tile(index: &Option<i64>, (): &()) -> garde::Result {
     match index {
@@ -51,12 +45,11 @@ pub(crate) fn film_tile(index: &Option<i64>, (): &()) -> garde::Result {
 
 /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is the prompt, URLs
 /// and small inline pictures.
-pub(crate) fn check_size(bytes: usize) -> Result<(), InvalidParam> {
-    if bytes <= MAX_BYTES {
-        return Ok(());
-    }
-    let problem = format!(
-        "expected texts and URLs of at most {MAX_BYTES} bytes together (large image files do not count), got {bytes}"
-    );
-    Err(InvalidParam::at(None, problem))
+pub(crate) fn check_size(part: &impl Serialize) -> Result<(), InvalidParam> {
+    job::check_size(part, MAX_BYTES).map_err(|bytes| {
+        let problem = format!(
+            "expected texts and URLs of at most {MAX_BYTES} bytes together (large image files do not count), got {bytes}"
+        );
+        InvalidParam::at(None, problem)
+    })
 }

@@ -28,7 +28,6 @@ pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
 }
 
 fn accepted(job: Job) -> Result<Accepted<State>, Refusal> {
-    let bytes = serde_json::to_vec(&job).map_or(usize::MAX, |json| json.len());
-    rules::check_size(bytes)?;
+    rules::check_size(&job)?;
     Ok(Accepted::new(MODEL, job.charge(), State::Accepted(job)).expected(USUAL_DURATION))
 }

@@ -3,9 +3,10 @@
 use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Step};
 
 use crate::job::{Job, ModalRequest};
+use crate::provider::failure::POLICY;
 use crate::record::Status;
 use crate::request::source;
-use crate::steps::state::{State, Waiting, cancelled, shown, unexpected};
+use crate::steps::state::{State, Waiting, shown};
 use crate::steps::{dialog, poll, send};
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
@@ -41,8 +42,8 @@ fn begin(cx: &Context, mut job: Job, event: Event) -> Step<State> {
             Ok(()) => send::create(cx, job),
             Err(problem) => Step::fail(State::Accepted(job), Failure::request(problem)),
         },
-        Event::Cancel(_) => Step::fail(State::Accepted(job), cancelled()),
-        other => Step::fail(State::Accepted(job), unexpected(&other)),
+        Event::Cancel(_) => Step::fail(State::Accepted(job), POLICY.cancelled()),
+        other => Step::fail(State::Accepted(job), POLICY.unexpected(&other)),
     }
 }
 

@@ -3,10 +3,11 @@
 use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Stage, Step};
 
 use crate::job::ModalRequest;
+use crate::provider::failure::POLICY;
 use crate::record::Status;
 use crate::request::{modal, source};
 use crate::steps::send;
-use crate::steps::state::{State, Waiting, cancelled, shown, unexpected};
+use crate::steps::state::{State, Waiting, shown};
 
 pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<State> {
     match event {
@@ -16,19 +17,19 @@ pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<Sta
                 let record = waiting.job.record(Status::Submitted, Some(&waiting.id), None);
                 shown(waiting.take(cx, modal), &record)
             }
-            None => waiting.fail(unexpected(&Event::Joined(Vec::new()))),
+            None => waiting.fail(POLICY.unexpected(&Event::Joined(Vec::new()))),
         },
         Event::Probed(findings) => match (findings.as_slice(), waiting.joined.take()) {
             ([finding], Some(modal)) => match keep(modal, finding, waiting.job.picture) {
                 Ok(modal) => waiting.send(cx, modal),
                 Err(problem) => waiting.fail(Failure::request(problem)),
             },
-            _ => waiting.fail(unexpected(&Event::Probed(findings))),
+            _ => waiting.fail(POLICY.unexpected(&Event::Probed(findings))),
         },
         // The host's deadline ends a task that nobody finishes; until then it waits on.
         Event::Timer => waiting.wait(cx),
-        Event::Cancel(_) => waiting.fail(cancelled()),
-        other => waiting.fail(unexpected(&other)),
+        Event::Cancel(_) => waiting.fail(POLICY.cancelled()),
+        other => waiting.fail(POLICY.unexpected(&other)),
     }
 }
 

@@ -1,21 +1,17 @@
 //! Polls: when to poll, and what follows from each answer. A poll is harmless to repeat, so a lost or unreadable answer
 //! is polled again.
 
-use gatehouse_sdk::{Context, Event, Failure, Outage, Reply, Step, UnixMs, log, pace};
+use gatehouse_sdk::job::{Next as Polling, Polls};
+use gatehouse_sdk::{Action, Context, Event, Step};
 
 use crate::job::Job;
-use crate::provider::polled::{Polled, polled};
-use crate::provider::{calls, failure};
+use crate::provider::calls;
+use crate::provider::failure::POLICY;
+use crate::provider::polled::{Answer, polled};
 use crate::record::Status;
 use crate::steps::finish;
-use crate::steps::state::{Running, State, shown, stage, too_late, unexpected};
+use crate::steps::state::{Running, State, shown, stage, too_late};
 
-/// Unreadable answers in a row before the task fails.
-const MAX_FAULTS: u32 = 8;
-/// Answers in a row that do not know the task: a server may lag behind itself.
-const MAX_MISSES: u32 = 5;
-/// Tries to get the results after one could not be copied.
-const MAX_LOSSES: u32 = 3;
 /// The highest progress before the results are copied.
 const MAX_PROGRESS: u8 = 99;
 
@@ -28,6 +24,12 @@ pub(crate) enum Next {
     Ask(Job, String, u8),
 }
 
+impl Next {
+    fn of(step: Step<State>) -> Self {
+        Self::Step(Box::new(step))
+    }
+}
+
 /// The first wait for a task that the provider has accepted.
 pub(crate) fn begin(
     cx: &Context,
@@ -37,106 +39,60 @@ pub(crate) fn begin(
     status: Status,
     progress: u8,
 ) -> Step<State> {
-    let (since, wake) = (cx.now, cx.now);
-    Running { job, id, since, wake, confirmed, status, progress, faults: 0, misses: 0, losses: 0 }.rest(cx)
+    let mut polls = Polls::new(cx, id);
+    polls.reach(progress);
+    Running { job, confirmed, status, polls }.rest(cx)
 }
 
 impl Running {
     /// Polls later, at the usual pace.
-    fn rest(self, cx: &Context) -> Step<State> {
-        let wake = pace::poll(cx, self.since);
-        self.wait(wake)
-    }
-
-    fn wait(mut self, wake: UnixMs) -> Step<State> {
-        self.wake = wake;
-        self.with_progress(|state| Step::wait(state, wake))
-    }
-
-    fn poll(self) -> Step<State> {
-        let call = calls::fetch(&self.id);
-        self.with_progress(|state| Step::call(state, call))
-    }
-
-    fn fail(self, failure: Failure) -> Step<State> {
-        self.with_progress(|state| Step::fail(state, failure))
+    fn rest(mut self, cx: &Context) -> Step<State> {
+        let wait = self.polls.rest(cx);
+        self.then(wait)
     }
 
     /// A step with the task's stage and progress on it.
-    fn with_progress(self, step: impl FnOnce(State) -> Step<State>) -> Step<State> {
-        let (stage, progress) = (stage(self.status), self.progress);
-        step(State::Running(self)).stage(stage).progress(progress)
-    }
-
-    /// A clear answer resets the counts of unclear ones.
-    fn answered_clearly(&mut self) {
-        self.faults = 0;
-        self.misses = 0;
+    fn then(self, action: Action) -> Step<State> {
+        let (stage, progress) = (stage(self.status), self.polls.progress());
+        Step::new(State::Running(self), action).stage(stage).progress(progress)
     }
 }
 
-pub(crate) fn step(cx: &Context, running: Running, event: Event) -> Next {
-    let step = match event {
-        Event::Timer => running.poll(),
-        Event::Reply(reply) => return answered(cx, running, &reply),
-        Event::Outage(Outage::Unreachable | Outage::Timeout | Outage::Broken) => running.rest(cx),
-        Event::Outage(Outage::TooLarge) => faulty(cx, running, "the answer is too large"),
-        Event::Outage(Outage::Refused) => {
-            log::error("the host refused to poll, see the provider's configuration", &[]);
-            running.fail(failure::unavailable())
-        }
-        Event::Lost((_, reason)) => lost(cx, running, &reason),
-        Event::Cancel(_) => {
-            // The engine's work goes on and is paid for, whatever the proxy forgets.
-            let wake = running.wake.max(cx.now);
-            running.wait(wake)
-        }
-        Event::Joined(_) => {
-            too_late();
-            let wake = running.wake.max(cx.now);
-            running.wait(wake)
-        }
-        other @ (Event::Start(_) | Event::Probed(_)) => running.fail(unexpected(&other)),
-    };
-    Next::Step(Box::new(step))
+pub(crate) fn step(cx: &Context, mut running: Running, event: Event) -> Next {
+    if matches!(event, Event::Joined(_)) {
+        too_late();
+        let wait = running.polls.keep_waiting(cx);
+        return Next::of(running.then(wait));
+    }
+    // A cancel stops nothing: the engine's work goes on and is paid for, whatever the proxy forgets.
+    let read = |reply: &_| polled(reply, &running.job);
+    match running.polls.step(cx, &POLICY, event, calls::fetch, read) {
+        Polling::Action(action) => Next::of(running.then(action)),
+        Polling::Answer(answer) => answered(cx, running, answer),
+    }
 }
 
-fn answered(cx: &Context, mut running: Running, reply: &Reply) -> Next {
-    let step = match polled(reply, &running.job) {
-        Polled::Running(status, progress) => {
-            running.answered_clearly();
-            going_on(cx, running, status, progress)
-        }
+fn answered(cx: &Context, mut running: Running, answer: Answer) -> Next {
+    match answer {
+        Answer::Running(status, progress) => Next::of(going_on(cx, running, status, progress)),
         // The server has not noticed yet that the dialog is finished.
-        Polled::Modal if running.confirmed => running.rest(cx),
-        Polled::Modal if running.job.waits_for_client() => {
-            return Next::Ask(running.job, running.id, running.progress);
+        Answer::Modal if running.confirmed => Next::of(running.rest(cx)),
+        Answer::Modal => {
+            let progress = running.polls.progress();
+            let next = if running.job.waits_for_client() { Next::Ask } else { Next::Confirm };
+            next(running.job, running.polls.id, progress)
         }
-        Polled::Modal => return Next::Confirm(running.job, running.id, running.progress),
-        Polled::Finished(finished) => {
-            let outcome = finish::outcome(&running.job, &running.id, *finished, running.confirmed);
-            running.answered_clearly();
-            running.progress = MAX_PROGRESS;
-            running.with_progress(|state| Step::done(state, outcome))
+        Answer::Finished(finished) => {
+            let outcome = finish::outcome(&running.job, &running.polls.id, *finished, running.confirmed);
+            running.polls.reach(MAX_PROGRESS);
+            Next::of(running.then(Action::Done(outcome)))
         }
-        Polled::Missing if running.misses < MAX_MISSES => {
-            running.misses += 1;
-            running.rest(cx)
-        }
-        Polled::Missing => {
-            log::warn("the provider does not know the task it took", &[("id", &running.id)]);
-            running.fail(failure::unavailable())
-        }
-        Polled::Busy => running.rest(cx),
-        Polled::Faulty(reason) => faulty(cx, running, &reason),
-        Polled::Failed(failure) => running.fail(failure),
-    };
-    Next::Step(Box::new(step))
+    }
 }
 
 /// The status only moves forward, and so does the progress.
 fn going_on(cx: &Context, mut running: Running, status: Status, progress: Option<u8>) -> Step<State> {
-    running.progress = progress.unwrap_or(0).min(MAX_PROGRESS).max(running.progress);
+    running.polls.reach(progress.unwrap_or(0).min(MAX_PROGRESS));
     let is_later = matches!(
         (running.status, status),
         (Status::NotStart, Status::Submitted | Status::InProgress) | (Status::Submitted, Status::InProgress)
@@ -145,26 +101,6 @@ fn going_on(cx: &Context, mut running: Running, status: Status, progress: Option
         return running.rest(cx);
     }
     running.status = status;
-    let record = running.job.record(status, Some(&running.id), None);
+    let record = running.job.record(status, Some(&running.polls.id), None);
     shown(running.rest(cx), &record)
-}
-
-fn faulty(cx: &Context, mut running: Running, reason: &str) -> Step<State> {
-    running.faults += 1;
-    log::warn("a poll went wrong", &[("id", &running.id), ("reason", reason)]);
-    if running.faults > MAX_FAULTS {
-        return running.fail(failure::unavailable());
-    }
-    let wake = pace::backoff(cx, running.faults);
-    running.wait(wake)
-}
-
-fn lost(cx: &Context, mut running: Running, reason: &str) -> Step<State> {
-    running.losses += 1;
-    log::warn("a result could not be copied", &[("id", &running.id), ("reason", reason)]);
-    if running.losses > MAX_LOSSES {
-        return running.fail(Failure::upstream("the finished result could not be fetched from the upstream"));
-    }
-    let wake = pace::backoff(cx, running.losses);
-    running.wait(wake)
 }

@@ -1,11 +1,11 @@
 //! The state of a task, kept as JSON between its steps.
 
-use gatehouse_sdk::{Context, Event, Failure, Stage, Step, UnixMs, View, log};
+use gatehouse_sdk::job::{Attempts, Polls};
+use gatehouse_sdk::{Context, Stage, Step, View, log};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::job::{Job, ModalRequest};
-use crate::provider::failure;
 use crate::record::{Record, Status};
 
 /// The state of a task.
@@ -27,12 +27,10 @@ pub struct Sending {
     pub(crate) job: Job,
     /// The dialog to finish; without one, the job itself is sent.
     pub(crate) dialog: Option<Dialog>,
-    /// Tries in a row that the provider did not take.
-    pub(crate) rests: u32,
-    /// Waits until then; `None` while the call is sent.
-    pub(crate) until: Option<UnixMs>,
     /// Progress so far.
     pub(crate) progress: u8,
+    #[serde(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
 /// A dialog of the provider, and what finishes it.
@@ -46,19 +44,11 @@ pub(crate) struct Dialog {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
     pub(crate) job: Job,
-    pub(crate) id: String,
-    /// When the provider accepted it.
-    pub(crate) since: UnixMs,
-    /// When to poll next.
-    pub(crate) wake: UnixMs,
     /// Its dialog has been finished.
     pub(crate) confirmed: bool,
     pub(crate) status: Status,
-    pub(crate) progress: u8,
-    /// Unreadable answers, unknown ids and lost results, each in a row.
-    pub(crate) faults: u32,
-    pub(crate) misses: u32,
-    pub(crate) losses: u32,
+    #[serde(flatten)]
+    pub(crate) polls: Polls,
 }
 
 /// A task that waits for the client.
@@ -96,17 +86,6 @@ pub(crate) fn stage(status: Status) -> Stage {
         Status::NotStart => Stage::Pending,
         Status::Submitted | Status::InProgress | Status::Modal | Status::Success => Stage::Processing,
     }
-}
-
-/// A cancel before the submission was sent, or while the client is asked.
-pub(crate) fn cancelled() -> Failure {
-    Failure::request("cancelled before it was sent")
-}
-
-/// An event that no step asked for. The task fails, so that it does not hang.
-pub(crate) fn unexpected(event: &Event) -> Failure {
-    log::error("an event came that nothing asked for", &[("event", event.name())]);
-    failure::failed()
 }
 
 /// A request joined a task that no longer waits for one.

@@ -8,6 +8,7 @@ mod modal;
 mod polling;
 mod refusals;
 mod results;
+mod scripts;
 mod submissions;
 mod support;
 mod views;

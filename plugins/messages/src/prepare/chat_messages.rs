@@ -22,13 +22,35 @@ pub(crate) fn messages<'a>(
     if !request.system.is_empty() {
         out.push(Message::System { content: joined(&request.system) });
     }
-    for (index, message) in request.messages.iter().enumerate() {
+    let all = request.messages.len();
+    let order = (0..all).map(|at| request.order.as_ref().map_or(at, |order| order[at]));
+    for (index, message) in order.map(|index| (index, &request.messages[index])) {
         match message.role {
+            Role::System => between(message, rules, &mut out),
             Role::User => user(index, message, &mut out)?,
             Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
         }
     }
     Ok(out)
+}
+
+/// A message of the client's program between the turns.
+fn between<'a>(message: &blocks::Message<'a>, rules: &Rules, out: &mut Vec<Message<'a>>) {
+    let texts = message.blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(*text),
+        _ => None,
+    });
+    if rules.system_messages {
+        let texts: Vec<JsonString<'_>> = texts.collect();
+        return out.push(Message::System { content: joined(&texts) });
+    }
+    let added = texts.map(blocks::reminder).collect::<Vec<_>>().join("\n");
+    // Not every compatible server takes two messages of a user.
+    if let Some(Message::User { content: UserContent::Text(text) }) = out.last_mut() {
+        *text = TextValue::Made(format!("{}\n{added}", text.text()).into());
+    } else {
+        out.push(Message::User { content: UserContent::Text(TextValue::Made(added.into())) });
+    }
 }
 
 fn user<'a>(index: usize, message: &blocks::Message<'a>, out: &mut Vec<Message<'a>>) -> Result<(), Refusal> {

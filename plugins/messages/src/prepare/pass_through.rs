@@ -2,12 +2,13 @@
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
 
-use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null};
+use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null, items};
 use gatehouse_text_protocols::rules::Rules;
 
-use crate::request::Request;
+use crate::request::extras;
 use crate::request::thinking::ThinkingPlan;
 use crate::request::tools::Tool;
+use crate::request::{FIELDS, Request};
 
 /// The call.
 ///
@@ -23,10 +24,11 @@ pub(crate) fn call(
         Tool::Typed { beta, .. } => beta.as_deref(),
         Tool::Custom { .. } => None,
     });
-    Ok(rules.messages_call(text_request, body(request, text_request), betas))
+    let betas = betas.chain(extras::betas(&request.fields, rules));
+    Ok(rules.messages_call(text_request, body(request, text_request, rules), betas))
 }
 
-fn body(request: &Request<'_>, text_request: &TextRequest) -> String {
+fn body(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> String {
     let mut out = Writer::new(text_request.body.len() + 256);
     let plan = &request.plan;
     out.string("model", &text_request.route.upstream);
@@ -43,6 +45,8 @@ fn body(request: &Request<'_>, text_request: &TextRequest) -> String {
             "top_p" => sampling(&mut out, name, request.top_p),
             "top_k" => sampling(&mut out, name, request.top_k),
             "output_config" if plan.effort.is_some() => {}
+            "messages" => messages(request, value, out.name(name)),
+            _ if !extras::is_sent(name, &FIELDS, rules) => {}
             _ => request.findings.edits.write(value, out.name(name)),
         }
     }
@@ -53,6 +57,21 @@ fn body(request: &Request<'_>, text_request: &TextRequest) -> String {
         out.member("output_config", &config);
     }
     out.done()
+}
+
+/// The client's messages, in the order in which they are sent.
+fn messages(request: &Request<'_>, value: Raw<'_>, out: &mut String) {
+    let edits = &request.findings.edits;
+    let Some((order, all)) = request.order.as_ref().zip(items(value)) else {
+        return edits.write(value, out);
+    };
+    let mut separator = '[';
+    for at in order {
+        out.push(separator);
+        edits.write(all[*at], out);
+        separator = ',';
+    }
+    out.push(']');
 }
 
 fn sampling(out: &mut Writer, name: &str, value: Option<Raw<'_>>) {

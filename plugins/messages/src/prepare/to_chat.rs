@@ -13,6 +13,9 @@ use crate::request::Request;
 use crate::request::fields::{object, required, wrong};
 use crate::request::tools::{Tool, Which};
 
+/// Bytes of the longest `user` that chat providers take.
+const MAX_USER: u64 = 64;
+
 /// The call.
 ///
 /// # Errors
@@ -45,13 +48,14 @@ pub(crate) fn call(
         }
     }
     write_tools(request, &mut out)?;
-    request.user.iter().for_each(|user| out.member("user", user.quoted()));
-    effort(request, config.as_ref()).iter().for_each(|effort| out.string("reasoning_effort", effort));
+    let user = request.user.filter(|user| user.len() <= MAX_USER);
+    user.iter().for_each(|user| out.member("user", user.quoted()));
+    effort(request, config.as_ref(), rules).iter().for_each(|effort| out.string("reasoning_effort", effort));
     if let Some(schema) = config.as_ref().map(schema).transpose()?.flatten() {
         let described = format!(r#"{{"name":"output","schema":{},"strict":true}}"#, schema.get());
         out.member("response_format", &format!(r#"{{"type":"json_schema","json_schema":{described}}}"#));
     }
-    tier(request).iter().for_each(|tier| out.string("service_tier", tier));
+    tier(request, rules).iter().for_each(|tier| out.string("service_tier", tier));
     Ok(Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(out.done()))
 }
 
@@ -96,9 +100,14 @@ fn function(index: usize, tool: &Tool<'_>) -> Result<String, Refusal> {
     Ok(format!(r#"{{"type":"function","function":{}}}"#, out.done()))
 }
 
-/// The client's own `effort` first, then that of its `thinking`.
-fn effort<'a>(request: &Request<'a>, config: Option<&UniqueObject<'a>>) -> Option<Cow<'a, str>> {
-    let own = config.and_then(|config| config.text("effort"));
+/// The client's own `effort` first, then that of its `thinking`; none for a model that is not known to take one.
+fn effort<'a>(
+    request: &Request<'a>,
+    config: Option<&UniqueObject<'a>>,
+    rules: &Rules,
+) -> Option<Cow<'a, str>> {
+    let takes = rules.is_known_to_think() || request.plan.reasoning.is_some();
+    let own = config.and_then(|config| config.text("effort")).filter(|_| takes);
     own.or_else(|| request.plan.reasoning.map(Cow::Borrowed))
 }
 
@@ -114,7 +123,9 @@ fn schema<'a>(config: &UniqueObject<'a>) -> Result<Option<Raw<'a>>, Refusal> {
     required(&at, &given, "schema").map(Some)
 }
 
-fn tier(request: &Request<'_>) -> Option<&'static str> {
+/// A hint: sent where the operator's table itself lists the field.
+fn tier(request: &Request<'_>, rules: &Rules) -> Option<&'static str> {
+    rules.pass.as_ref().filter(|_| rules.passes("service_tier"))?;
     match request.fields.text("service_tier").as_deref() {
         Some("auto") => Some("auto"),
         Some("standard_only") => Some("default"),

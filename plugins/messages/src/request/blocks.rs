@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use gatehouse_sdk::Refusal;
 
 use gatehouse_text_protocols::check::in_provider_words;
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
 
@@ -18,6 +18,8 @@ use super::findings::Findings;
 pub(crate) enum Role {
     User,
     Assistant,
+    /// The client's program, between the turns. Never the first message.
+    System,
 }
 
 /// One message.
@@ -81,7 +83,13 @@ pub(crate) fn messages<'a>(
     let last = list.len() - 1;
     list.into_iter()
         .enumerate()
-        .map(|(index, given)| message(&at.index(index), &given, index == last, findings))
+        .map(|(index, given)| {
+            let message = message(&at.index(index), &given, index == last, findings)?;
+            if index == 0 && message.role == Role::System {
+                return Err(no_system_message(&at.index(0)));
+            }
+            Ok(message)
+        })
         .collect()
 }
 
@@ -94,6 +102,7 @@ fn message<'a>(
     let role = match required(at, given, "role")? {
         role if role.get() == r#""user""# => Role::User,
         role if role.get() == r#""assistant""# => Role::Assistant,
+        role if role.get() == r#""system""# => Role::System,
         other => return Err(wrong(&at.key("role"), "`user` or `assistant`", other)),
     };
     let blocks = content(&at.key("content"), required(at, given, "content")?, Some(role), findings)?;
@@ -106,7 +115,47 @@ fn message<'a>(
         let rule = "all messages must have non-empty content except for the optional final assistant message";
         return Err(at.sentence(rule));
     }
+    if role == Role::System {
+        system_message(at, given, &blocks, findings)?;
+    }
     Ok(Message { role, blocks })
+}
+
+/// A message of the client's program has text alone. Where the provider does not take it, it becomes text of the user.
+fn system_message(
+    at: &Path<'_>,
+    given: &UniqueObject<'_>,
+    blocks: &[Block<'_>],
+    findings: &mut Findings,
+) -> Result<(), Refusal> {
+    for block in blocks {
+        let Block::Text(text) = block else { return Err(no_system_message(at)) };
+        if findings.folds_system {
+            findings.edits.replace(text.raw(), quoted(&reminder(*text)));
+        }
+    }
+    if findings.folds_system {
+        findings.edits.replace(required(at, given, "role")?, r#""user""#.to_owned());
+    }
+    Ok(())
+}
+
+/// A system message as text of a user, marked as not being the user's own words.
+pub(crate) fn reminder(text: JsonString<'_>) -> String {
+    let text = text.decoded();
+    if text.trim_start().starts_with("<system-reminder>") {
+        return text.into_owned();
+    }
+    format!("<system-reminder>\n{text}\n</system-reminder>")
+}
+
+/// The refusal of a system message, in the words by which clients recover.
+fn no_system_message(at: &Path<'_>) -> Refusal {
+    in_provider_words(
+        &at.key("role").to_string(),
+        "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" \
+         as an input message role.",
+    )
 }
 
 /// A text, or an array of blocks. `role` is `None` inside a tool result.

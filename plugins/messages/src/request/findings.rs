@@ -11,4 +11,6 @@ pub(crate) struct Findings {
     pub(crate) pictures: u32,
     /// Values to be replaced.
     pub(crate) edits: Edits,
+    /// The provider does not take messages of role `system`.
+    pub(crate) folds_system: bool,
 }

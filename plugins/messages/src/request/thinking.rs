@@ -21,7 +21,7 @@ const MIN_TOKENS_WITH_ALIAS: u32 = 1280;
 #[derive(Debug)]
 pub(crate) enum ThinkingField<'a> {
     Enabled { budget: u64, display: Option<Raw<'a>>, raw: Raw<'a> },
-    Adaptive { raw: Raw<'a> },
+    Adaptive { display: Option<Raw<'a>>, raw: Raw<'a> },
     Disabled { raw: Raw<'a> },
 }
 
@@ -61,19 +61,35 @@ pub(crate) fn read<'a>(at: &Path<'_>, raw: Raw<'a>) -> Result<ThinkingField<'a>,
             let display = given.get("display");
             Ok(ThinkingField::Enabled { budget: tokens, display, raw })
         }
-        Some("adaptive") => Ok(ThinkingField::Adaptive { raw }),
+        Some("adaptive") => Ok(ThinkingField::Adaptive { display: given.get("display"), raw }),
         Some("disabled") => Ok(ThinkingField::Disabled { raw }),
         _ => Err(wrong(&at.key("type"), "`enabled`, `adaptive` or `disabled`", kind.raw())),
     }
 }
 
+/// The other fields of a request that the decision depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    /// The model is named by its `-thinking` alias.
+    pub(crate) alias: bool,
+    pub(crate) max_tokens: u32,
+    /// The client's own limit, which may be above the model's.
+    pub(crate) requested: u64,
+    /// The provider speaks chat completions.
+    pub(crate) is_chat: bool,
+    /// The provider refuses thinking with a budget: a tool is forced, or a tool loop began without thinking.
+    pub(crate) excludes_budget: bool,
+    /// The budget, in percent of `max_tokens`, that stands for the client's `effort`.
+    pub(crate) share: u32,
+}
+
 /// Decides.
 pub(crate) fn plan<'a>(
     given: Option<&ThinkingField<'a>>,
-    alias: bool,
-    max_tokens: u32,
+    situation: Situation,
     rules: &Rules,
 ) -> Result<ThinkingPlan<'a>, Refusal> {
+    let Situation { alias, max_tokens, is_chat, .. } = situation;
     let off = ThinkingPlan {
         thinking: None,
         effort: None,
@@ -85,22 +101,28 @@ pub(crate) fn plan<'a>(
     match given {
         None if alias => by_alias(off, rules),
         None => Ok(off),
-        // A model that does not think does not take the object.
-        Some(ThinkingField::Disabled { raw }) => Ok(ThinkingPlan {
-            thinking: (!rules.thinking.is_empty()).then_some(Cow::Borrowed(raw.get())),
-            ..off
-        }),
-        Some(ThinkingField::Adaptive { raw }) if rules.knows(ThinkingKind::Adaptive) => {
-            // Without `effort` the upstream thinks at its highest ordinary depth.
-            Ok(ThinkingPlan { thinking: Some(raw.get().into()), reasoning: Some("high"), shown: true, ..off })
-        }
-        Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
-        Some(ThinkingField::Enabled { budget, .. }) if *budget >= u64::from(max_tokens) => {
+        Some(ThinkingField::Enabled { budget, .. }) if *budget >= situation.requested => {
             Err(in_provider_words(
                 "thinking.budget_tokens",
                 "`max_tokens` must be greater than `thinking.budget_tokens`.",
             ))
         }
+        // Thinking is a wish that a chat provider has no field for, unless its model is known to take an effort.
+        Some(field) if is_chat && (rules.thinks() || !rules.strict) => {
+            Ok(at_chat_provider(field, off, rules))
+        }
+        // A model that does not think does not take the object.
+        Some(ThinkingField::Disabled { raw }) => {
+            Ok(ThinkingPlan { thinking: rules.thinks().then_some(Cow::Borrowed(raw.get())), ..off })
+        }
+        Some(ThinkingField::Adaptive { raw, .. }) if rules.knows(ThinkingKind::Adaptive) => {
+            // Without `effort` the upstream thinks at its highest ordinary depth.
+            Ok(ThinkingPlan { thinking: Some(raw.get().into()), reasoning: Some("high"), shown: true, ..off })
+        }
+        Some(ThinkingField::Adaptive { display, .. }) if rules.knows(ThinkingKind::Enabled) => {
+            Ok(by_budget(*display, off, situation))
+        }
+        Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
         Some(ThinkingField::Enabled { budget, raw, .. }) if rules.knows(ThinkingKind::Enabled) => {
             Ok(ThinkingPlan {
                 thinking: Some(raw.get().into()),
@@ -119,6 +141,41 @@ pub(crate) fn plan<'a>(
             })
         }
         Some(ThinkingField::Enabled { .. }) => Err(unknown("enabled")),
+    }
+}
+
+/// What a chat provider is asked for: an effort, if its model takes one.
+fn at_chat_provider<'a>(field: &ThinkingField<'_>, off: ThinkingPlan<'a>, rules: &Rules) -> ThinkingPlan<'a> {
+    let reasoning = match field {
+        ThinkingField::Disabled { .. } => return off,
+        ThinkingField::Adaptive { .. } => "high",
+        ThinkingField::Enabled { budget, .. } => depth(*budget),
+    };
+    ThinkingPlan { reasoning: rules.is_known_to_think().then_some(reasoning), shown: true, ..off }
+}
+
+/// Adaptive thinking of a model that thinks with a budget only. Where that is impossible the model answers without.
+fn by_budget<'a>(display: Option<Raw<'a>>, off: ThinkingPlan<'a>, situation: Situation) -> ThinkingPlan<'a> {
+    if situation.excludes_budget || situation.max_tokens <= MIN_THINKING_BUDGET {
+        return off;
+    }
+    let budget = share_of(situation.max_tokens, situation.share);
+    let thinking = match display {
+        Some(display) => {
+            format!(r#"{{"type":"enabled","budget_tokens":{budget},"display":{}}}"#, display.get())
+        }
+        None => enabled(budget.into()),
+    };
+    ThinkingPlan { thinking: Some(thinking.into()), no_sampling: true, shown: true, ..off }
+}
+
+/// The budget, in percent of the cap, for an `effort`.
+pub(crate) fn share(effort: Option<&str>) -> u32 {
+    match effort {
+        Some("low") => 20,
+        Some("medium") => 50,
+        Some("xhigh" | "max") => 90,
+        _ => 80,
     }
 }
 

@@ -3,9 +3,10 @@
 
 use gatehouse_sdk::{Sse, TextFailure};
 
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, quoted};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, is_null, quoted};
 
 use crate::errors;
+use crate::response::NO_CITATIONS;
 use crate::response::message::Counts;
 
 /// Members of a block that are streamed as deltas: the member and the delta's type.
@@ -55,7 +56,7 @@ fn block(index: &str, fields: &UniqueObject<'_>, out: &mut Vec<Sse>) {
     let mut deltas = Vec::new();
     let mut emptied = Vec::new();
     let called = fields.get("input").is_some_and(|input| input.get().starts_with('{'));
-    for (name, raw) in fields.iter() {
+    for (name, raw) in fields.iter().filter(|(name, raw)| *name != NO_CITATIONS || !is_null(raw)) {
         let text = TEXTS.iter().find(|(text, _)| *text == name).filter(|_| JsonString::of(raw).is_some());
         let json = if let Some((text, kind)) = text {
             if raw.get() != "\"\"" {

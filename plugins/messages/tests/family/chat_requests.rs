@@ -68,7 +68,8 @@ fn translates_every_field() {
             assert_eq!(asked(fields.clone()).get("parallel_tool_calls"), None, "there are no tools");
             fields["tools"] = json!([{"name": "f", "input_schema": {}}]);
         }
-        assert_eq!(asked(fields.clone())[name], expected, "{fields}");
+        let thinks = json!({"thinking": ["enabled", "adaptive"]});
+        assert_eq!(sent(fields.clone(), Protocol::Chat, thinks)[name], expected, "{fields}");
     }
     assert_eq!(
         asked(json!({"tool_choice": {"type": "auto"}})).get("tool_choice"),
@@ -86,7 +87,7 @@ fn applies_the_operators_rules() {
     );
     assert_eq!((&got["max_tokens"], got.get("max_completion_tokens")), (&json!(4096), None));
     assert_eq!(got.get("stream_options"), None);
-    let rules = json!({"pass": ["output_config", "service_tier", "cache_control"]});
+    let rules = json!({"pass": ["output_config", "service_tier", "cache_control"], "thinking": ["adaptive"]});
     let schema = json!({"type": "object"});
     let fields = json!({
         "output_config": {"effort": "max", "format": {"type": "json_schema", "schema": schema}},

@@ -29,7 +29,7 @@ fn every_field_has_its_rule() {
         (json!({"messages": [{"role": "user"}]}), "messages.0.content: Field required"),
         (
             json!({"messages": [{"role": "system", "content": "hi"}]}),
-            "`messages.0.role`: expected `user` or `assistant`, got the string \"system\"",
+            "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input message role.",
         ),
         (turn(json!(7)), "`messages.0.content`: expected a string or an array of blocks, got 7"),
         (
@@ -77,7 +77,7 @@ fn every_field_has_its_rule() {
             json!({"tool_choice": {"type": "any", "disable_parallel_tool_use": 1}}),
             "`tool_choice.disable_parallel_tool_use`: expected true or false, got 1",
         ),
-        (json!({"output_config": {}}), "output_config: Extra inputs are not permitted"),
+        (json!({"container": "c"}), "container: Extra inputs are not permitted"),
         (json!({"shade": 1}), "shade: Extra inputs are not permitted"),
     ];
     for (fields, expected) in table {
@@ -210,16 +210,6 @@ fn model_rules_refuse_in_the_providers_words() {
     let enabled = |budget: u32| json!({"thinking": {"type": "enabled", "budget_tokens": budget}});
     let table = [
         (
-            json!({"max_tokens": 65_537}),
-            json!({"max_output": 64_000}),
-            "max_tokens: 65537 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
-        ),
-        (
-            json!({"max_tokens": 64_001}),
-            json!({"max_output": 64_000}),
-            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
-        ),
-        (
             json!({"temperature": 0.5, "top_p": 0.9}),
             json!({"sampling": "either"}),
             "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
@@ -256,16 +246,6 @@ fn model_rules_refuse_in_the_providers_words() {
             "`thinking.type`: expected `enabled`, `adaptive` or `disabled`, got the string \"deep\"",
         ),
         (
-            enabled(1024),
-            json!({"thinking": []}),
-            "\"thinking.type.enabled\" is not supported for this model.",
-        ),
-        (
-            json!({"thinking": {"type": "adaptive"}}),
-            json!({"thinking": ["enabled"]}),
-            "\"thinking.type.adaptive\" is not supported for this model.",
-        ),
-        (
             json!({"model": "lm-sonnet-4-6-thinking"}),
             json!({"thinking": []}),
             "the model does not think: leave `-thinking` out of `model`",
@@ -278,6 +258,36 @@ fn model_rules_refuse_in_the_providers_words() {
     ];
     for (fields, rules, expected) in table {
         check(fields, rules, expected);
+    }
+    // A chat provider does without, unless the operator wants it told.
+    let at_messages = [
+        (
+            json!({"max_tokens": 65_537}),
+            json!({"max_output": 64_000}),
+            "max_tokens: 65537 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
+        ),
+        (
+            json!({"max_tokens": 64_001}),
+            json!({"max_output": 64_000}),
+            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
+        ),
+        (
+            enabled(1024),
+            json!({"thinking": []}),
+            "\"thinking.type.enabled\" is not supported for this model.",
+        ),
+        (
+            json!({"thinking": {"type": "adaptive"}}),
+            json!({"thinking": []}),
+            "\"thinking.type.adaptive\" is not supported for this model.",
+        ),
+    ];
+    for (fields, rules, expected) in at_messages {
+        assert_eq!(refused(&body(fields.clone()), Protocol::Messages, rules.clone()), expected, "{fields}");
+        assert!(prepare(&body(fields.clone()), Protocol::Chat, rules.clone()).is_ok(), "{fields}");
+        let mut strict = rules;
+        strict["strict"] = true.into();
+        assert_eq!(refused(&body(fields.clone()), Protocol::Chat, strict), expected, "{fields}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The family as the host calls it: requests prepared, answers read, streams relayed, each natively through the SDK's
 //! own entry points and by the built component under the host's limits, which must agree to the byte.
 
+mod agents;
 mod answers;
 mod block_assembly;
 mod chat_requests;

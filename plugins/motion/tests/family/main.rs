@@ -3,6 +3,7 @@
 mod media;
 mod polling;
 mod requests;
+mod states;
 mod submission;
 
 use std::sync::LazyLock;

@@ -8,6 +8,9 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::string::{JsonString, Raw};
 
+/// Of so many members each is compared with each.
+const FEW_MEMBERS: usize = 8;
+
 /// An object's members in their order.
 #[derive(Debug, Default)]
 pub struct Object<'a>(Vec<(Cow<'a, str>, Raw<'a>)>);
@@ -29,6 +32,21 @@ impl<'a> Object<'a> {
     pub fn get(&self, name: &str) -> Option<Raw<'a>> {
         let last = self.0.iter().rev().find(|(known, _)| known == name);
         last.map(|(_, raw)| *raw).filter(|raw| !is_null(raw))
+    }
+
+    /// The first member whose name comes again.
+    #[must_use]
+    pub fn repeated(&self) -> Option<(&str, Raw<'a>)> {
+        // Most objects have a few members; of a long one, such as a schema, the names are sorted.
+        if self.0.len() <= FEW_MEMBERS {
+            let later = |at: usize, name: &str| self.0[at + 1..].iter().any(|(known, _)| known == name);
+            let mut members = self.iter().enumerate();
+            return members.find(|(at, (name, _))| later(*at, name)).map(|(_, member)| member);
+        }
+        let mut names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1])?[0];
+        self.iter().find(|(name, _)| *name == twice)
     }
 
     /// How often the object has a member of that name.
@@ -153,6 +171,19 @@ mod tests {
         assert_eq!(object.string("c").map(JsonString::quoted), Some("\"x\""));
         let counts = ["a", "c", "d", "e", "f"].map(|name| object.unsigned(name));
         assert_eq!(counts, [Some(2), None, Some(12), None, None]);
+    }
+
+    #[test]
+    fn a_repeated_member_is_found_among_few_and_many() {
+        for members in [2, FEW_MEMBERS, FEW_MEMBERS + 1, 100] {
+            let names: Vec<String> = (0..members).map(|name| format!("\"n{name}\":{name}")).collect();
+            let plain = format!("{{{}}}", names.join(","));
+            assert!(Object::parse(&plain).unwrap().repeated().is_none(), "{plain}");
+            let twice = format!("{{{},\"\\u006e0\":\"again\"}}", names.join(","));
+            let object = Object::parse(&twice).unwrap();
+            assert_eq!(object.repeated().map(|(name, raw)| (name, raw.get())), Some(("n0", "0")), "{twice}");
+        }
+        assert!(Object::default().repeated().is_none());
     }
 
     #[test]

@@ -2,14 +2,16 @@
 //!
 //! Its provider takes `POST /v1/sketches` and answers `{"id": "..."}`; `GET /v1/sketches/<id>` answers
 //! `{"state": "working" | "done" | "failed", "image": "https://..."}`. Change `Params` to your fields,
-//! `submission` to your provider's request, `Remote` to its answers.
+//! `submission` to your provider's request, `submitted` and `polled` to its answers. Retries, lost answers and polls are
+//! the SDK's (`gatehouse_sdk::job`).
 
 use std::time::Duration;
 
 use garde::Validate;
+use gatehouse_sdk::job::{Attempts, Next, Policy, Polled, Polls, Submitted};
 use gatehouse_sdk::{
-    About, Accepted, Call, Charge, Context, Event, Failure, Family, Jobs, Model, Outage, Outcome, Refusal,
-    Reply, Stage, Step, Submission, Surface, UnixMs, Verdict, pace, params,
+    About, Accepted, Action, Call, Charge, Context, Event, Failure, Family, Jobs, Model, Outcome, Refusal,
+    Reply, Stage, Step, Submission, Surface, Verdict, params,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,8 +20,13 @@ use serde_json::json;
 const SURFACE: &str = "images.generate";
 const MODEL: &str = "sketch-1";
 const PROVIDER: &str = "sketcher";
-/// Unreadable answers in a row before the task fails.
-const MAX_FAULTS: u32 = 5;
+/// How patient the family is, and what clients read when it gives up.
+const POLICY: Policy = Policy {
+    faults: 5,
+    failed: "the upstream's answers cannot be read",
+    lost: "the upstream did not finish the picture",
+    ..Policy::DEFAULT
+};
 
 /// The family.
 pub struct Sketch;
@@ -44,16 +51,11 @@ pub enum State {
         prompt: String,
         /// The level of detail.
         detail: i64,
+        /// How often it was sent.
+        attempts: Attempts,
     },
     /// The provider works on it.
-    Polling {
-        /// The provider's id of the job.
-        id: String,
-        /// When the provider accepted it.
-        since: UnixMs,
-        /// Unreadable answers in a row.
-        faults: u32,
-    },
+    Polling(Polls),
 }
 
 impl Family for Sketch {
@@ -73,55 +75,61 @@ impl Jobs for Sketch {
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
         let Params { prompt, detail } = params::read(&request.body)?;
-        let state = State::Submitting { prompt, detail: detail.unwrap_or(5) };
+        let attempts = Attempts::default();
+        let state = State::Submitting { prompt, detail: detail.unwrap_or(5), attempts };
         Ok(Accepted::new(MODEL, Charge::keys([MODEL]), state).expected(Duration::from_secs(20)))
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
-        match (state, event) {
-            (State::Submitting { prompt, detail }, Event::Start(_)) => {
-                let body = json!({"text": prompt, "detail": detail});
-                let call = Call::post(PROVIDER, "/v1/sketches").json(&body).once();
-                Step::call(State::Submitting { prompt, detail }, call)
+        match state {
+            State::Submitting { prompt, detail, mut attempts } => {
+                let call = || submission(&prompt, detail);
+                match attempts.step(cx, &POLICY, event, call, submitted) {
+                    Next::Action(action) => {
+                        let stage = attempts.stage();
+                        Step::new(State::Submitting { prompt, detail, attempts }, action).stage(stage)
+                    }
+                    Next::Answer(id) => {
+                        let mut polls = Polls::new(cx, id);
+                        let wait = polls.rest(cx);
+                        Step::new(State::Polling(polls), wait).stage(Stage::Pending)
+                    }
+                }
             }
-            (state @ State::Submitting { .. }, Event::Reply(reply)) => submitted(cx, state, &reply),
-            (State::Polling { id, since, faults }, Event::Timer) => {
-                let call = Call::get(PROVIDER, format!("/v1/sketches/{id}"));
-                Step::call(State::Polling { id, since, faults }, call).stage(Stage::Processing)
+            State::Polling(mut polls) => {
+                let call = |id: &str| Call::get(PROVIDER, format!("/v1/sketches/{id}"));
+                let action = match polls.step(cx, &POLICY, event, call, polled) {
+                    Next::Action(action) => action,
+                    Next::Answer(None) => polls.rest(cx),
+                    Next::Answer(Some(image)) => Action::Done(outcome(image)),
+                };
+                Step::new(State::Polling(polls), action).stage(Stage::Processing)
             }
-            (State::Polling { id, since, faults }, Event::Reply(reply)) => {
-                polled(cx, id, since, faults, &reply)
-            }
-            // A lost poll is repeated. A lost submission ends the task.
-            (state @ State::Polling { since, .. }, Event::Outage(Outage::Timeout | Outage::Broken)) => {
-                Step::wait(state, pace::poll(cx, since)).stage(Stage::Processing)
-            }
-            (state @ State::Polling { since, .. }, Event::Cancel(_)) => {
-                Step::wait(state, pace::poll(cx, since)).stage(Stage::Processing)
-            }
-            (state, _) => Step::fail(state, Failure::upstream("the upstream did not finish the picture")),
         }
     }
 }
 
-/// The answer to the submission.
-fn submitted(cx: &Context, state: State, reply: &Reply) -> Step<State> {
+/// The call that makes a picture. It is sent once: a lost answer ends the task.
+fn submission(prompt: &str, detail: i64) -> Call {
+    Call::post(PROVIDER, "/v1/sketches").json(&json!({"text": prompt, "detail": detail})).once()
+}
+
+/// The answer to the submission: the provider's id of the job.
+fn submitted(reply: &Reply) -> Submitted<String> {
     #[derive(Deserialize)]
     struct Job {
         id: String,
     }
 
     match reply.json::<Job>() {
-        Ok(Job { id }) if reply.is_success() => {
-            let state = State::Polling { id, since: cx.now, faults: 0 };
-            Step::wait(state, pace::poll(cx, cx.now)).stage(Stage::Pending)
-        }
-        _ => Step::fail(state, Failure::upstream("the upstream did not take the picture")),
+        Ok(Job { id }) if reply.is_success() => Submitted::Accepted(id),
+        _ if reply.status == 429 => Submitted::Busy,
+        _ => Submitted::Failed(Failure::upstream("the upstream did not take the picture")),
     }
 }
 
-/// The answer to a poll.
-fn polled(cx: &Context, id: String, since: UnixMs, faults: u32, reply: &Reply) -> Step<State> {
+/// The answer to a poll: the picture, once there is one.
+fn polled(reply: &Reply) -> Polled<Option<String>> {
     #[derive(Deserialize)]
     #[serde(tag = "state", rename_all = "lowercase")]
     enum Remote {
@@ -131,26 +139,17 @@ fn polled(cx: &Context, id: String, since: UnixMs, faults: u32, reply: &Reply) -
     }
 
     match reply.json::<Remote>() {
-        Ok(Remote::Working) => Step::wait(State::Polling { id, since, faults: 0 }, pace::poll(cx, since))
-            .stage(Stage::Processing),
-        Ok(Remote::Done { image }) => {
-            let public = json!({"images": [{"url": ["media:0"], "expires_at": "expires:0"}]});
-            let outcome = Outcome::new(public).product(image, Some("image/png"));
-            Step::done(State::Polling { id, since, faults }, outcome)
-        }
-        Ok(Remote::Failed) => {
-            let failure = Failure::upstream("the upstream failed to draw the picture");
-            Step::fail(State::Polling { id, since, faults }, failure)
-        }
-        Err(_) if faults < MAX_FAULTS => {
-            let wake = pace::backoff(cx, faults + 1);
-            Step::wait(State::Polling { id, since, faults: faults + 1 }, wake).stage(Stage::Processing)
-        }
-        Err(_) => {
-            let failure = Failure::upstream("the upstream's answers cannot be read");
-            Step::fail(State::Polling { id, since, faults }, failure)
-        }
+        Ok(Remote::Working) => Polled::Clear(None),
+        Ok(Remote::Done { image }) => Polled::Clear(Some(image)),
+        Ok(Remote::Failed) => Polled::Failed(Failure::upstream("the upstream failed to draw the picture")),
+        Err(error) => Polled::Faulty(error.to_string()),
     }
+}
+
+/// What the client gets.
+fn outcome(image: String) -> Outcome {
+    let public = json!({"images": [{"url": ["media:0"], "expires_at": "expires:0"}]});
+    Outcome::new(public).product(image, Some("image/png"))
 }
 
 gatehouse_sdk::export_family!(Sketch: jobs);

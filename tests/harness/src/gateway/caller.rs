@@ -61,6 +61,14 @@ impl Caller {
         try_send(self.address, "POST", path, &headers, body.to_string().into()).await
     }
 
+    /// Submits a task to `path`, expects its receipt, and waits for its end.
+    pub async fn finish(&self, path: &str, body: &Value) -> Value {
+        let answer = self.post(path, body).await;
+        assert_eq!(answer.status, 200, "{body}: {}", answer.json());
+        assert_eq!(answer.json()["data"][0]["status"], "submitted");
+        self.end_of(&answer.task_id()).await
+    }
+
     /// A task as the API shows it.
     pub async fn task(&self, id: &str) -> Value {
         self.task_within(id, 0).await

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
-use crate::tests::{TestEdge, ask};
+use crate::tests::{TestEdge, ask, secs};
 
 #[tokio::test]
 async fn models_are_listed_the_way_openai_clients_read_them() {
     let edge = TestEdge::plain().await;
     let (created, family) = (1_700_000_000, "context-image");
-    let model = |id: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family});
+    let model = |id: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image"});
     let reply = ask(&edge, edge.get("/v1/models", "")).await;
     assert_eq!(reply.json(), json!({"object": "list", "data": [model("ctx-pro"), model("odd:name")]}));
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
@@ -18,6 +18,30 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
     }
     let reply = ask(&edge, edge.get("/v1/models/none", "")).await;
     assert_eq!((reply.status, &reply.json()["error"]["reason"]), (404, &json!("model_not_found")));
+}
+
+#[tokio::test]
+async fn models_are_listed_in_pages_for_anthropics_clients() {
+    let edge = TestEdge::plain().await;
+    let model = |id: &str| json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z", "kind": "image"});
+    let page = |ids: &[&str], more: bool| {
+        let data: Vec<_> = ids.iter().map(|id| model(id)).collect();
+        json!({"data": data, "has_more": more, "first_id": ids.first(), "last_id": ids.last()})
+    };
+    let version = "anthropic-version: 2023-06-01\r\n";
+    for (query, expected) in [
+        ("", page(&["ctx-pro", "odd:name"], false)),
+        ("?limit=1", page(&["ctx-pro"], true)),
+        ("?limit=1&after_id=ctx-pro", page(&["odd:name"], false)),
+        ("?before_id=odd:name", page(&["ctx-pro"], false)),
+        ("?after_id=odd:name", page(&[], false)),
+    ] {
+        let reply = ask(&edge, edge.get(&format!("/v1/models{query}"), version)).await;
+        assert_eq!(reply.json(), expected, "{query}");
+    }
+    let reply = ask(&edge, edge.get("/v1/models?limit=0", version)).await;
+    assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("limit")));
+    assert_eq!(ask(&edge, edge.get("/v1/models/ctx-pro", version)).await.json(), model("ctx-pro"));
 }
 
 #[tokio::test]
@@ -38,7 +62,8 @@ async fn links_need_their_signature_and_no_key() {
     let get = async |target: &str, lines: &str| {
         ask(&edge, format!("GET /v1/media/{target} HTTP/1.1\r\nHost: a\r\n{lines}\r\n")).await
     };
-    let good = "m_1.png?expires=9&signature=good";
+    // A minute after the clock of these tests.
+    let good = "m_1.png?expires=1800000060&signature=good";
     let reply = get(good, "").await;
     assert_eq!((reply.status, reply.text().as_str()), (200, "0123456789"));
     for (name, value) in [
@@ -47,8 +72,9 @@ async fn links_need_their_signature_and_no_key() {
         ("accept-ranges", "bytes"),
         ("etag", "\"m_1.png\""),
         ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "sandbox"),
         ("content-disposition", "inline; filename=\"m_1.png\""),
-        ("cache-control", "private, max-age=86400, immutable"),
+        ("cache-control", "private, max-age=60, immutable"),
     ] {
         assert_eq!(reply.header(name), value, "{name}");
     }
@@ -63,6 +89,12 @@ async fn links_need_their_signature_and_no_key() {
     assert_eq!((reply.status, reply.header("content-range")), (416, "bytes */10"));
     let reply = get(good, "If-None-Match: \"x\", W/\"m_1.png\"\r\n").await;
     assert_eq!((reply.status, reply.header("content-length")), (304, ""));
+    assert_eq!(
+        (reply.header("content-security-policy"), reply.header("cache-control")),
+        ("sandbox", "private, max-age=60, immutable")
+    );
+    edge.clock.advance(secs(59));
+    assert_eq!(get(good, "").await.header("cache-control"), "private, max-age=1, immutable");
     for (target, status) in [
         ("m_1.png?expires=9&signature=bad", 404),
         ("m_1.png?expires=9", 404),

@@ -48,7 +48,7 @@ async fn the_path_gives_surface_model_and_parent() {
         "model": "ctx-pro"});
     assert_eq!(reply.json(), json!({"code": 200, "data": data}));
     let reply = ask(&edge, edge.post("/v1/videos/task_1/remix", "{}")).await;
-    assert_eq!((reply.status, reply.message().as_str()), (404, "unknown task \"task_1\""));
+    assert_eq!((reply.status, reply.message().as_str()), (404, "unknown video \"task_1\""));
 }
 
 #[tokio::test]
@@ -67,6 +67,8 @@ async fn a_refused_submission_says_why() {
         ("key", 401, "authentication_error", "invalid_api_key", None),
         ("busy", 503, "service_unavailable", "busy", None),
         ("drain", 503, "service_unavailable", "restarting", None),
+        ("disk", 503, "service_unavailable", "disk_full", None),
+        ("store-full", 503, "service_unavailable", "disk_full", None),
         ("store-busy", 503, "service_unavailable", "busy", None),
         ("store-closed", 503, "service_unavailable", "restarting", None),
         ("store", 500, "server_error", "internal_error", None),

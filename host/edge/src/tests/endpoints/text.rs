@@ -60,6 +60,9 @@ async fn the_cause_of_a_failure_decides_the_status() {
         let found = reply.json();
         assert_eq!((reply.status, &found["error"]["code"]), (status, &json!(code)), "{word}: {reply:?}");
         assert_eq!(reply.header("retry-after"), after, "{word}");
+        // Refused credentials stay refused, the client's and the operator's.
+        let is_final = status < 429 || word == "account";
+        assert_eq!(reply.header("x-should-retry"), if is_final { "false" } else { "" }, "{word}");
         assert!(reply.message().contains(expected_message), "{word}: {reply:?}");
         let id = found["request_id"].as_str().unwrap();
         assert!(reply.message().ends_with(&format!("(request id: {id})")), "{reply:?}");

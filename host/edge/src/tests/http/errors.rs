@@ -7,9 +7,10 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-const EVERY: [Kind; 26] = [
+const EVERY: [Kind; 29] = [
     Kind::Invalid,
     Kind::UnknownModel,
+    Kind::UnknownResponse,
     Kind::Unauthenticated,
     Kind::InsufficientBalance,
     Kind::QuotaExceeded,
@@ -31,9 +32,11 @@ const EVERY: [Kind; 26] = [
     Kind::HeadTooLarge,
     Kind::Internal,
     Kind::BadGateway,
+    Kind::UpstreamAccount,
     Kind::UpstreamTimeout,
     Kind::Busy,
     Kind::Draining,
+    Kind::DiskFull,
 ];
 
 async fn render(refusal: Refusal, form: Form) -> String {
@@ -66,6 +69,19 @@ async fn every_error_matches_the_golden_file() {
     assert_eq!(text, include_str!("errors.txt"), "\n{text}");
 }
 
+#[tokio::test]
+async fn every_error_of_a_response_matches_the_golden_file() {
+    let mut text = String::new();
+    for kind in EVERY {
+        writeln!(text, "# {kind:?}").unwrap();
+        text += &render(Refusal::new(kind, "why"), Form::Responses).await;
+        writeln!(text, "  in a stream {}", Refusal::new(kind, "why").in_response()).unwrap();
+    }
+    text += "# with a field\n";
+    text += &render(Refusal::field("n", "n: why"), Form::Responses).await;
+    assert_eq!(text, include_str!("errors_of_responses.txt"), "\n{text}");
+}
+
 #[test]
 fn a_path_chooses_the_envelope_form() {
     for (path, form) in [
@@ -74,6 +90,9 @@ fn a_path_chooses_the_envelope_form() {
         ("/messages", Form::Messages),
         ("/v1/v1/messages", Form::Messages),
         ("/v1/messagesx", Form::Generic),
+        ("/v1/responses", Form::Responses),
+        ("/v1/responses/resp_1/input_items", Form::Responses),
+        ("/responses", Form::Responses),
         ("/v1/journey/task_1", Form::Journey),
         ("/v1/journey/generations/blend", Form::Journey),
         ("/journey", Form::Journey),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, CompletionRequest, CompletionResponse, MediaFile, MediaRefusal, ModelListing, Receipt,
-    StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
+    CancelError, CompletionRequest, CompletionResponse, KeptResponse, MediaFile, MediaRefusal, ModelListing,
+    Receipt, StoreError, SubmitError, SubmitRequest, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
@@ -156,6 +156,8 @@ fn refusal(word: &str) -> SubmitError {
         "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
         "model" => SubmitError::UnknownModel("unknown".to_owned()),
         "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
+        "response" => SubmitError::UnknownResponse("resp_2".to_owned()),
+        "item" => SubmitError::UnknownItem("rs_2".to_owned()),
         "missing" => SubmitError::NotFound("unknown video".to_owned()),
         "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
         "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
@@ -164,6 +166,8 @@ fn refusal(word: &str) -> SubmitError {
         "key" => SubmitError::KeyGone,
         "busy" => SubmitError::Busy,
         "drain" => SubmitError::Draining,
+        "disk" => SubmitError::DiskFull("media"),
+        "store-full" => SubmitError::Store(StoreError::NoRoom),
         "store-busy" => SubmitError::Store(StoreError::Busy),
         "store-closed" => SubmitError::Store(StoreError::Closed),
         "store" => {
@@ -233,6 +237,18 @@ impl ScriptedBackend {
             self.streams.lock().unwrap().push(sender);
         }
         Ok(CompletionResponse::Stream(receiver.into()))
+    }
+    pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
+        let input =
+            br#"[{"role":"user","content":"a"},{"type":"message","id":"msg_b","role":"user","content":"b"}]"#;
+        let kept = KeptResponse {
+            response: Bytes::from_static(br#"{"id":"resp_1"}"#),
+            input: Bytes::from_static(input),
+        };
+        Ok((id == "resp_1").then_some(kept))
+    }
+    pub(crate) async fn forget_response(&self, _: &Key, id: &str) -> Result<bool, SubmitError> {
+        Ok(id == "resp_1")
     }
     pub(crate) fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.working(self.tasks.borrow().get(&id).cloned())
@@ -304,13 +320,21 @@ impl ScriptedBackend {
         if signature != "good" {
             return Err(MediaRefusal::NotFound);
         }
+        let end = UnixMs(expires.parse::<u64>().unwrap() * 1000);
         match (name, expires) {
             (_, "1") => Err(MediaRefusal::Expired),
             ("broken", _) => Err(MediaRefusal::Broken),
             ("big.mp4", _) => {
                 let piece = Bytes::from(vec![0; 1 << 20]);
                 let body = stream::repeat_with(move || Ok(piece.clone())).take(256).boxed();
-                Ok(MediaFile { mime: "video/mp4", length: BIG, range: 0..BIG, partial: false, body })
+                Ok(MediaFile {
+                    mime: "video/mp4",
+                    length: BIG,
+                    range: 0..BIG,
+                    partial: false,
+                    expires: end,
+                    body,
+                })
             }
             _ => {
                 let all = 0..PICTURE.len() as u64;
@@ -323,7 +347,7 @@ impl ScriptedBackend {
                 let bytes =
                     &PICTURE[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()];
                 let body = stream::iter([Ok(Bytes::from_static(bytes))]).boxed();
-                Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, body })
+                Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, expires: end, body })
             }
         }
     }

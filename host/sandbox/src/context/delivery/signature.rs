@@ -6,12 +6,12 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use hmac::Mac;
 use url::form_urlencoded;
 
 use crate::common::clock::iso;
 use crate::common::server::parameter;
+use crate::common::signing_key::SigningKey;
 
 /// Why a link is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,19 +23,17 @@ pub(crate) enum LinkError {
 }
 
 /// The signing key, new at each start.
-pub(crate) struct Signer([u8; 32]);
+pub(crate) struct Signer(SigningKey);
 
 impl Signer {
     pub(crate) fn new() -> io::Result<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(io::Error::other)?;
-        Ok(Self(key))
+        SigningKey::new().map(Self)
     }
 
     /// The query of a link to `path` that ends at `until` (milliseconds, told in whole seconds).
     pub(crate) fn query(&self, path: &str, until: u64, mime: &str) -> String {
         let end = iso(until);
-        let signature = STANDARD.encode(self.mac(path, &end).finalize().into_bytes());
+        let signature = STANDARD.encode(self.0.mac(&format!("{path}\n{end}")).finalize().into_bytes());
         form_urlencoded::Serializer::new(String::new())
             .extend_pairs([("se", end.as_str()), ("sp", "r"), ("sv", "2024-11-04"), ("sr", "b")])
             .extend_pairs([("rsct", mime), ("sig", signature.as_str())])
@@ -47,17 +45,9 @@ impl Signer {
         let value = |name: &str| parameter(query, name).ok_or(LinkError::Forged);
         let (end, signature) = (value("se")?, value("sig")?);
         let signature = STANDARD.decode(signature.as_bytes()).map_err(|_| LinkError::Forged)?;
-        self.mac(path, &end).verify_slice(&signature).map_err(|_| LinkError::Forged)?;
+        self.0.mac(&format!("{path}\n{end}")).verify_slice(&signature).map_err(|_| LinkError::Forged)?;
         // Our own signature vouches for the form of `se`, and in that form text order is time order.
         if iso(now).as_str() >= &*end { Err(LinkError::Expired(end.into_owned())) } else { Ok(()) }
-    }
-
-    fn mac(&self, path: &str, end: &str) -> Hmac<Sha256> {
-        let mut mac = Hmac::new_from_slice(&self.0).expect("HMAC takes a key of any length");
-        mac.update(path.as_bytes());
-        mac.update(b"\n");
-        mac.update(end.as_bytes());
-        mac
     }
 }
 

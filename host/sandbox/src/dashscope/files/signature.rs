@@ -4,26 +4,24 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use hmac::Mac;
 use url::form_urlencoded;
 
 use crate::common::server::parameter;
+use crate::common::signing_key::SigningKey;
 
 /// The signing key, new at each start.
-pub(crate) struct Signer([u8; 32]);
+pub(crate) struct Signer(SigningKey);
 
 impl Signer {
     pub(crate) fn new() -> io::Result<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(io::Error::other)?;
-        Ok(Self(key))
+        SigningKey::new().map(Self)
     }
 
     /// The query of a link to `path` that ends at `until` (milliseconds, told in whole seconds).
     pub(crate) fn query(&self, path: &str, until: u64) -> String {
         let end = (until / 1000).to_string();
-        let signature = STANDARD.encode(self.mac(path, &end).finalize().into_bytes());
+        let signature = STANDARD.encode(self.0.mac(&format!("{path}\n{end}")).finalize().into_bytes());
         form_urlencoded::Serializer::new(String::new())
             .extend_pairs([("Expires", end.as_str()), ("OSSAccessKeyId", "simulated")])
             .append_pair("Signature", &signature)
@@ -37,16 +35,8 @@ impl Signer {
             return false;
         };
         let Ok(signature) = STANDARD.decode(signature.as_bytes()) else { return false };
-        let is_ours = self.mac(path, &end).verify_slice(&signature).is_ok();
+        let is_ours = self.0.mac(&format!("{path}\n{end}")).verify_slice(&signature).is_ok();
         is_ours && end.parse::<u64>().is_ok_and(|end| now / 1000 < end)
-    }
-
-    fn mac(&self, path: &str, end: &str) -> Hmac<Sha256> {
-        let mut mac = Hmac::new_from_slice(&self.0).expect("HMAC takes a key of any length");
-        mac.update(path.as_bytes());
-        mac.update(b"\n");
-        mac.update(end.as_bytes());
-        mac
     }
 }
 

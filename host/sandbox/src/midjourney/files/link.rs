@@ -2,10 +2,8 @@
 
 use std::io;
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
-
 use crate::common::server::parameter;
+use crate::common::signing_key::SigningKey;
 
 /// A link's life.
 const LIFE_S: u64 = 86_400;
@@ -23,13 +21,11 @@ pub(crate) fn parts(path: &str) -> Option<(&str, &str)> {
 }
 
 /// The signing key, new at each start.
-pub(crate) struct Signer([u8; 32]);
+pub(crate) struct Signer(SigningKey);
 
 impl Signer {
     pub(crate) fn new() -> io::Result<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(io::Error::other)?;
-        Ok(Self(key))
+        SigningKey::new().map(Self)
     }
 
     /// The query of a link made now, or of one that is over already.
@@ -47,9 +43,7 @@ impl Signer {
     }
 
     fn code(&self, path: &str, end: &str) -> String {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
-        mac.update(format!("{path} {end}").as_bytes());
-        format!("{:x}", mac.finalize().into_bytes())
+        self.0.code(&format!("{path} {end}"))
     }
 }
 

@@ -20,6 +20,19 @@ pub(crate) struct AnswerInput {
     pub(crate) words: Option<u64>,
 }
 
+/// What begins and ends a text that a client's program put among the user's.
+const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+
+/// The user's own words in a text.
+pub(crate) fn own_words(text: &str) -> String {
+    let (mut own, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(REMINDER.0) {
+        own.push_str(before);
+        rest = after.split_once(REMINDER.1).map_or("", |(_, after)| after);
+    }
+    own + rest
+}
+
 /// Writes the text.
 pub(crate) fn write(input: &AnswerInput, seed: &mut Seed) -> String {
     let mut parts = Vec::new();
@@ -55,4 +68,21 @@ pub(crate) fn write(input: &AnswerInput, seed: &mut Seed) -> String {
 pub(crate) fn stopped<'a>(text: &str, stops: &'a [String]) -> Option<(usize, &'a str)> {
     let found = stops.iter().filter_map(|stop| Some((text.find(stop)?, stop.as_str())));
     found.min_by_key(|(at, _)| *at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reminders_are_not_the_users_words() {
+        for (text, own) in [
+            ("a kite", "a kite"),
+            ("<system-reminder>\nx\n</system-reminder>\na kite", "\na kite"),
+            ("a <system-reminder>x</system-reminder>kite<system-reminder>y", "a kite"),
+            ("", ""),
+        ] {
+            assert_eq!(own_words(text), own, "{text}");
+        }
+    }
 }

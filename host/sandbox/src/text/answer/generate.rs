@@ -10,6 +10,9 @@ use crate::text::answer::seed::Seed;
 use crate::text::answer::words;
 use crate::text::markers::{Faults, Marker};
 
+/// Letters of the shortest word that stands for a tool.
+const MIN_TOPIC: usize = 5;
+
 /// A tool of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
@@ -133,6 +136,14 @@ pub(crate) fn generate(question: &Question, faults: &Faults, seed: Seed) -> Answ
     generator.answer
 }
 
+/// Whether a question asks for a tool: it has the tool's name, or the last word of it (`get_weather`).
+fn is_mentioned(name: &str, text: &str) -> bool {
+    let (name, text) = (name.to_lowercase(), text.to_lowercase());
+    let topic = name.rsplit(['_', '-']).next().filter(|word| word.len() >= MIN_TOPIC);
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+    text.contains(&name) || topic.is_some_and(|topic| words.any(|word| word == topic))
+}
+
 struct Generator<'a> {
     question: &'a Question,
     faults: &'a Faults,
@@ -242,10 +253,12 @@ impl<'a> Generator<'a> {
         let tools = &question.tools;
         let forcing =
             [Marker::Tool, Marker::Tools, Marker::BadArguments, Marker::CutTool, Marker::Interleaved];
-        let mentioned = tools.iter().position(|tool| question.input.text.contains(&tool.name));
+        let mentioned = tools.iter().position(|tool| is_mentioned(&tool.name, &question.input.text));
         let first = match &question.choice {
             _ if tools.is_empty() => None,
             ToolChoice::Never => None,
+            // An agent that always asks for a call would never end; no real model calls forever either.
+            ToolChoice::Named(_) | ToolChoice::Required if !question.input.results.is_empty() => None,
             ToolChoice::Named(name) => tools.iter().position(|tool| tool.name == *name),
             ToolChoice::Required => mentioned.or(Some(0)),
             ToolChoice::Auto if forcing.iter().any(|marker| faults.has(*marker)) => Some(0),

@@ -148,8 +148,15 @@ async fn tools_are_called() {
         { "role": "assistant", "content": null, "tool_calls": [call] },
         { "role": "tool", "tool_call_id": "a", "content": "noon" },
     ]);
-    let reply = test.ask(WIRE, &with(ask(""), &json!({ "messages": messages, "tools": tools() }))).await;
-    assert!(answer_text(WIRE, &reply).starts_with("the tool said: noon "), "{}", reply.text());
+    // After a result comes an answer, also where a call is asked for each time.
+    for choice in ["auto", "required"] {
+        let asked = json!({ "messages": messages, "tools": tools(), "tool_choice": choice });
+        let reply = test.ask(WIRE, &with(ask(""), &asked)).await;
+        assert!(answer_text(WIRE, &reply).starts_with("the tool said: noon "), "{}", reply.text());
+    }
+    let reminded = "<system-reminder>now</system-reminder>what is the weather?";
+    let answer = test.ask(WIRE, &with(ask(reminded), &json!({ "tools": tools() }))).await.json();
+    assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "get_weather");
 }
 
 #[tokio::test]

@@ -62,9 +62,6 @@ fn assemble(events: &[Event]) -> Value {
                 if block["type"] == "tool_use" && !pieces.is_empty() {
                     block["input"] = serde_json::from_str(&pieces).expect("JSON");
                 }
-                if block["type"] == "text" {
-                    block["citations"] = Value::Null;
-                }
             }
             other => panic!("{other}"),
         }
@@ -240,6 +237,28 @@ async fn tools_are_called() {
     }
 }
 
+/// An agent's program adds reminders to what the user wrote, and asks again after every result.
+#[tokio::test]
+async fn an_agents_loop_ends() {
+    let test = TestSandbox::start().await;
+    let reminder = json!("<system-reminder>use now, all the time</system-reminder>");
+    let question = json!([{ "type": "text", "text": "the weather?" }, { "type": "text", "text": reminder }]);
+    let asked = json!({ "tools": [weather(), { "name": "now", "input_schema": { "type": "object" } }] });
+    let first = turns(&[("user", question.clone()), ("user", reminder.clone())]);
+    let answer = test.ask(WIRE, &with(with(ask(""), &first), &asked)).await.json();
+    let call = &answer["content"][1];
+    assert_eq!(call["name"], "get_weather", "the user's own words decide: {answer}");
+    let result = json!([{ "type": "tool_result", "tool_use_id": call["id"], "content": "rain" }]);
+    let loop_of =
+        [("user", question), ("assistant", answer["content"].clone()), ("user", result), ("user", reminder)];
+    for choice in ["auto", "any"] {
+        let body = with(with(ask(""), &turns(&loop_of)), &asked);
+        let reply = test.ask(WIRE, &with(body, &json!({ "tool_choice": { "type": choice } }))).await;
+        assert_eq!(reply.json()["stop_reason"], "end_turn", "{choice}");
+        assert!(answer_text(WIRE, &reply).starts_with("the tool said: rain"), "{}", reply.text());
+    }
+}
+
 #[tokio::test]
 async fn returned_thinking_is_verified() {
     let test = TestSandbox::start().await;
@@ -320,7 +339,6 @@ async fn models_show_or_hide_thinking() {
         assert!(answer["usage"]["output_tokens_details"]["thinking_tokens"].as_u64() > Some(0));
         let turns =
             turns(&[("user", json!("hi")), ("assistant", answer["content"].clone()), ("user", json!("on"))]);
-        // `citations: null` of a text block goes back as it came.
         let reply = test.ask(WIRE, &with(body, &turns)).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
     }

@@ -154,6 +154,7 @@ fn table() -> Vec<(Value, &'static str)> {
          "output_config.format: Input tag 'json' found"),
         (json!({ "system": [{ "type": "text", "text": "" }] }), "system: text content blocks must be non-empty"),
         (json!({ "system": 5 }), "system: Input should be a valid string or list"),
+        (json!({ "context_management": { "edits": [] } }), "context_management: Extra inputs are not permitted"),
         (json!({ "tools": [tool("kite_2025", "kite")] }),
          "tools.0: Input tag 'kite_2025' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', "),
         (json!({ "tools": [tool("bash_20241022", "bash")] }),

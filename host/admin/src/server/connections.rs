@@ -1,0 +1,125 @@
+//! The open connections of the admin listener: how many there are, and which one gives way to a new one. Never
+//! touches a socket.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Every open connection, in the order of their age.
+#[derive(Debug)]
+pub(super) struct Connections {
+    most: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    open: BTreeMap<u64, Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// Operations under way, of a caller that has shown the token.
+    operations: usize,
+    /// Dropped to end the connection.
+    _end: oneshot::Sender<()>,
+}
+
+/// One connection's entry, removed when dropped.
+#[derive(Debug)]
+pub(super) struct Entry {
+    id: u64,
+    connections: Arc<Connections>,
+}
+
+/// An operation under way on a connection.
+#[derive(Debug)]
+pub(super) struct OperationOn<'e>(&'e Entry);
+
+impl Connections {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, state: Mutex::default() })
+    }
+
+    /// Counts a new connection; the receiver ends when it has to give way. At the limit the oldest connection
+    /// without an operation gives way; `None` where all of them carry one.
+    pub(super) fn enter(self: &Arc<Self>) -> Option<(Entry, oneshot::Receiver<()>)> {
+        let mut state = self.state();
+        if state.open.len() >= self.most {
+            let oldest = state.open.iter().find(|(_, open)| open.operations == 0).map(|(id, _)| *id)?;
+            state.open.remove(&oldest);
+        }
+        let (end, ended) = oneshot::channel();
+        let id = state.next;
+        state.next += 1;
+        state.open.insert(id, Open { operations: 0, _end: end });
+        Some((Entry { id, connections: Arc::clone(self) }, ended))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    /// Counts an operation: the connection gives way to no other before it ends.
+    pub(super) fn begin_operation(&self) -> OperationOn<'_> {
+        self.change(|open| open.operations += 1);
+        OperationOn(self)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Open)) {
+        // A connection that gave way has no entry any more.
+        if let Some(open) = self.connections.state().open.get_mut(&self.id) {
+            change(open);
+        }
+    }
+}
+
+impl Drop for OperationOn<'_> {
+    fn drop(&mut self) {
+        self.0.change(|open| open.operations -= 1);
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.connections.state().open.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot::error::TryRecvError;
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_without_an_operation_gives_way() {
+        let connections = Connections::new(2);
+        let (first, mut first_end) = connections.enter().unwrap();
+        let (_second, mut second_end) = connections.enter().unwrap();
+        let operation = first.begin_operation();
+        let (third, mut third_end) = connections.enter().unwrap();
+        assert_eq!(second_end.try_recv(), Err(TryRecvError::Closed));
+        let _other = third.begin_operation();
+        assert!(connections.enter().is_none(), "all of them carry an operation");
+        drop(operation);
+        let (_fourth, _end) = connections.enter().unwrap();
+        assert_eq!(first_end.try_recv(), Err(TryRecvError::Closed));
+        assert_eq!(third_end.try_recv(), Err(TryRecvError::Empty));
+    }
+
+    #[test]
+    fn an_ended_connection_leaves_nothing() {
+        let connections = Connections::new(1);
+        for _ in 0..3 {
+            let (entry, mut end) = connections.enter().unwrap();
+            drop(entry.begin_operation());
+            assert_eq!(end.try_recv(), Err(TryRecvError::Empty));
+        }
+        assert!(connections.state().open.is_empty());
+    }
+}

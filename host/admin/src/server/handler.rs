@@ -1,0 +1,206 @@
+//! The pages of the admin listener and its operations. Never accepts a connection.
+//!
+//! Everything is bounded: the operations at once, and the time and the size of a body, which is read only after the
+//! token was checked. An operation that has begun ends, whatever becomes of its connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::Clock;
+use gatehouse_net::{Observed, ShutdownPhase};
+use http::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Body as _, Incoming};
+use tokio::sync::{Semaphore, watch};
+
+use super::connections::Entry;
+use super::host_check::HostCheck;
+use crate::api::error::OperationError;
+use crate::api::operation::Operation;
+use crate::api::result::OperationResult;
+use crate::config::Config;
+use crate::service::AdminService;
+use crate::token::Token;
+
+/// Enough for the largest component that a configuration can allow, in base64.
+const MAX_BODY_BYTES: usize = 64 << 20;
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Operations at once; more wait.
+const MAX_OPERATIONS: u32 = 16;
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// The pages of the listener that need no token.
+pub struct Probes {
+    /// Renders every metric in the Prometheus text form, for `/metrics`.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// Whether the gateway takes new work, for `/readyz`.
+    pub is_ready: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Answers every request of the listener.
+pub(super) struct Handler {
+    token: Token,
+    service: Arc<AdminService>,
+    probes: Probes,
+    hosts: HostCheck,
+    operations: Arc<Semaphore>,
+    clock: Arc<dyn Clock>,
+    shutdown: watch::Receiver<ShutdownPhase>,
+}
+
+impl Handler {
+    pub(super) fn new(
+        config: &Config,
+        token: Token,
+        service: Arc<AdminService>,
+        probes: Probes,
+        clock: Arc<dyn Clock>,
+        shutdown: watch::Receiver<ShutdownPhase>,
+    ) -> Self {
+        let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
+        Self { token, service, probes, hosts: HostCheck::new(config), operations, clock, shutdown }
+    }
+
+    /// Waits until no operation is under way.
+    pub(super) async fn operations_ended(&self) {
+        // The semaphore is never closed, so this can only succeed.
+        let _ = self.operations.acquire_many(MAX_OPERATIONS).await;
+    }
+
+    /// Answers one request of the connection `entry`.
+    pub(super) async fn respond(
+        &self,
+        request: Request<Incoming>,
+        entry: &Entry,
+        observed: &Observed,
+    ) -> Response<Full<Bytes>> {
+        let _under_way = observed.activity.begin_request();
+        let (parts, mut body) = request.into_parts();
+        let mut response = match self.refusal(&parts, observed) {
+            Some((status, message)) => page(status, TEXT, message),
+            None => self.route(&parts, &mut body, entry).await,
+        };
+        if !body.is_end_stream() {
+            // Closed at once, the response would be lost with the bytes that are still to come.
+            observed.flags.linger();
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if *self.shutdown.borrow() != ShutdownPhase::Serving {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// Why a head is refused, whatever it asks for.
+    fn refusal(&self, parts: &Parts, observed: &Observed) -> Option<(StatusCode, String)> {
+        let bad = |message: &str| Some((StatusCode::BAD_REQUEST, format!("{message}\n")));
+        if observed.flags.is_ambiguous() {
+            return bad("Content-Length and Transfer-Encoding in one request: send one of them");
+        }
+        if parts.headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
+            return bad("Authorization: given more than once, send it once");
+        }
+        self.hosts.check(parts).err()
+    }
+
+    async fn route(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<Full<Bytes>> {
+        let read = matches!(parts.method, Method::GET | Method::HEAD);
+        match (parts.uri.path(), read) {
+            ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
+            ("/readyz", true) if (self.probes.is_ready)() => page(StatusCode::OK, TEXT, "ready\n"),
+            ("/readyz", true) => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n"),
+            ("/metrics", true) => page(StatusCode::OK, "text/plain; version=0.0.4", (self.probes.metrics)()),
+            ("/admin/operations", false) if parts.method == Method::POST => {
+                self.perform(parts, body, entry).await
+            }
+            ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
+            ("/admin/operations", _) => wrong_method("POST"),
+            (path, _) => refuse(&OperationError::NotFound(format!("no page at {path}"))),
+        }
+    }
+
+    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<Full<Bytes>> {
+        let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if !presented.is_some_and(|presented| self.token.matches(presented)) {
+            let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return response;
+        }
+        let _under_way = entry.begin_operation();
+        let result = match self.read_operation(body).await {
+            Ok(operation) => self.run(operation).await,
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(result) => json(StatusCode::OK, &result),
+            Err(error) => {
+                tracing::warn!(%error, "admin operation refused");
+                refuse(&error)
+            }
+        }
+    }
+
+    async fn read_operation(&self, body: &mut Incoming) -> Result<Operation, OperationError> {
+        let invalid = |message: String| OperationError::Invalid(message);
+        let read = tokio::select! {
+            read = Limited::new(body, MAX_BODY_BYTES).collect() => read,
+            () = self.clock.pause(BODY_TIMEOUT) => {
+                return Err(invalid("the body did not arrive in time".to_owned()));
+            }
+        };
+        let body = read.map_err(|error| invalid(format!("the body could not be read: {error}")))?.to_bytes();
+        serde_json::from_slice(&body)
+            .map_err(|error| invalid(format!("the body is not an operation: {error}")))
+    }
+
+    /// Performs an operation on a task of its own: a caller that leaves does not cut it in half.
+    async fn run(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        let permit = Arc::clone(&self.operations).acquire_owned().await;
+        let service = Arc::clone(&self.service);
+        tracing::info!(?operation, "admin operation");
+        let performed = tokio::spawn(async move {
+            let _permit = permit;
+            service.perform(operation).await
+        });
+        let cut = |error| Err(OperationError::Failed(format!("the operation was cut short: {error}")));
+        performed.await.unwrap_or_else(cut)
+    }
+}
+
+fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
+    let status = match error {
+        OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
+        OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        OperationError::NotFound(_) => StatusCode::NOT_FOUND,
+        OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
+        OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        OperationError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    json(status, error)
+}
+
+fn wrong_method(allowed: &'static str) -> Response<Full<Bytes>> {
+    let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<Full<Bytes>> {
+    let text = serde_json::to_vec(value).expect("results and errors have string keys only");
+    page(status, JSON, text)
+}
+
+fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,149 @@
+//! Accepting connections on the admin listener, and its end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::Clock;
+use gatehouse_net::{ConnectionLimits, ConnectionServer, Observed, Protocol, ShutdownPhase, reached};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::connections::Connections;
+use super::handler::{Handler, Probes};
+use crate::config::Config;
+use crate::service::AdminService;
+use crate::token::Token;
+
+/// After an accept that failed for want of descriptors or memory, time for some to come back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A running listener. Dropping it ends every connection.
+pub struct AdminServer {
+    address: SocketAddr,
+    shutdown: watch::Sender<ShutdownPhase>,
+    serving: JoinHandle<()>,
+    handler: Arc<Handler>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What every connection needs.
+struct Shared {
+    handler: Arc<Handler>,
+    connections: Arc<Connections>,
+    server: ConnectionServer,
+    clock: Arc<dyn Clock>,
+    shutdown: watch::Receiver<ShutdownPhase>,
+}
+
+impl AdminServer {
+    /// Binds the address of `config` and serves until [`AdminServer::stop`]. `limits` are those of the public
+    /// listeners' connections.
+    ///
+    /// # Errors
+    /// The address cannot be bound.
+    pub async fn start(
+        config: &Config,
+        limits: ConnectionLimits,
+        token: Token,
+        service: Arc<AdminService>,
+        probes: Probes,
+        clock: Arc<dyn Clock>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(config.listen).await?;
+        let address = listener.local_addr()?;
+        let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
+        let handler =
+            Arc::new(Handler::new(config, token, service, probes, Arc::clone(&clock), watched.clone()));
+        let shared = Arc::new(Shared {
+            handler: Arc::clone(&handler),
+            connections: Connections::new(config.connections.get() as usize),
+            server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
+            clock: Arc::clone(&clock),
+            shutdown: watched,
+        });
+        let serving = tokio::spawn(shared.accept(listener));
+        Ok(Self { address, shutdown, serving, handler, clock })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops listening and lets operations under way end, for at most `grace`; then drops what is left.
+    pub async fn stop(mut self, grace: Duration) {
+        self.shutdown.send_replace(ShutdownPhase::Draining);
+        let end = async {
+            closed(&mut self.serving).await;
+            self.handler.operations_ended().await;
+        };
+        tokio::select! {
+            biased;
+            () = end => return,
+            () = self.clock.pause(grace) => {}
+        }
+        tracing::warn!("dropping admin connections and operations that did not end in time");
+        self.shutdown.send_replace(ShutdownPhase::Aborting);
+        if !self.serving.is_finished() {
+            closed(&mut self.serving).await;
+        }
+    }
+}
+
+/// Returns once every connection has ended.
+async fn closed(serving: &mut JoinHandle<()>) {
+    if let Err(error) = serving.await {
+        tracing::error!(%error, "the admin listener failed");
+    }
+}
+
+impl Drop for AdminServer {
+    fn drop(&mut self) {
+        self.shutdown.send_replace(ShutdownPhase::Aborting);
+    }
+}
+
+impl Shared {
+    /// Accepts until the drain begins; ends with the last connection.
+    async fn accept(self: Arc<Self>, listener: TcpListener) {
+        let mut serving = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => break,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => drop(serving.spawn(Arc::clone(&self).serve(stream))),
+                Err(error) => {
+                    tracing::warn!(%error, "the admin listener could not accept a connection");
+                    self.clock.pause(ACCEPT_PAUSE).await;
+                }
+            }
+            while serving.try_join_next().is_some() {}
+        }
+        drop(listener);
+        while serving.join_next().await.is_some() {}
+    }
+
+    async fn serve(self: Arc<Self>, stream: TcpStream) {
+        let Some((entry, gives_way)) = self.connections.enter() else {
+            tracing::warn!("an admin connection was refused: every open one carries an operation");
+            return;
+        };
+        let (observed, entry) = (Observed::default(), Arc::new(entry));
+        let (handler, of_requests) = (Arc::clone(&self.handler), observed.clone());
+        let respond = move |request| {
+            let (handler, entry, observed) = (Arc::clone(&handler), Arc::clone(&entry), of_requests.clone());
+            async move { Ok(handler.respond(request, &entry, &observed).await) }
+        };
+        tokio::select! {
+            () = self.server.serve(stream, observed, Protocol::Http1, respond) => {}
+            _ = gives_way => tracing::debug!("the oldest admin connection gave way to a new one"),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The admin listener: operations behind the token; health and metrics without it.
+//!
+//! HTTP/1.1 only. Its connections have the timers and the end of the public listeners' (`gatehouse-net`). What
+//! needs no token can never keep out what has one: the oldest connection without an operation gives way to a new
+//! one.
+
+mod connections;
+mod handler;
+mod host_check;
+mod listener;
+
+pub use handler::Probes;
+pub use listener::AdminServer;

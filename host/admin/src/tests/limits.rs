@@ -1,0 +1,128 @@
+//! What a local program may do to the admin listener: hold connections, read nothing, send half of something, ask
+//! under another name.
+
+use gatehouse_harness::Connection;
+use gatehouse_model::{CustomerId, KeyId};
+
+use super::support::{GRACE, HEAD, Listener, WRITE, start, start_with};
+use crate::{ClientError, Config, Operation, OperationError, OperationResult, perform};
+
+/// More than the buffers of a connection take.
+const LARGE: usize = 16 << 20;
+
+fn large() -> &'static str {
+    Box::leak("x".repeat(LARGE).into_boxed_str())
+}
+
+/// A client that asks for more than fits into its connection, and reads nothing.
+async fn hold(listener: &Listener, number: usize) -> Connection {
+    let mut client = Connection::open(listener.endpoint.address).await;
+    client.send("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await;
+    listener.clock.armed_times(WRITE, number).await;
+    client
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_does_not_hold_the_stop() {
+    let listener = start_with(Config::default(), large()).await;
+    let _held = hold(&listener, 1).await;
+    let stopping = tokio::spawn(listener.server.stop(GRACE));
+    listener.clock.armed(GRACE).await;
+    listener.clock.advance(GRACE);
+    stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_dropped() {
+    let listener = start_with(Config::default(), large()).await;
+    let mut held = hold(&listener, 1).await;
+    listener.clock.advance(WRITE);
+    // Bytes sent before are read; then the connection ends long before the page.
+    assert_eq!(held.read_head().await.unwrap().header("content-length"), LARGE.to_string());
+    let mut read = 0;
+    while !held.closes_after(&mut read).await {}
+    assert!(read < LARGE, "{read} bytes came");
+}
+
+#[tokio::test]
+async fn operations_are_performed_beside_connections_that_read_nothing() {
+    let config = Config { connections: 4.try_into().unwrap(), ..Config::default() };
+    let listener = start_with(config, large()).await;
+    let mut held = Vec::new();
+    for number in 1..=4 {
+        held.push(hold(&listener, number).await);
+    }
+    let show = Operation::CustomerShow { customer: CustomerId::from("known") };
+    let shown = perform(&listener.endpoint, &show).await.unwrap();
+    assert!(matches!(shown, OperationResult::Customer(_)), "{shown:?}");
+    let revoke = Operation::KeyRevoke { key: KeyId::from("gone") };
+    let revoked = perform(&listener.endpoint, &revoke).await;
+    assert!(matches!(revoked, Err(ClientError::Refused(OperationError::NotFound(_)))), "{revoked:?}");
+    // Pages are served beside them, too.
+    let page = Connection::open(listener.endpoint.address).await.ask("GET /livez HTTP/1.0\r\n\r\n").await;
+    assert_eq!(page.status, 200);
+}
+
+#[tokio::test]
+async fn a_head_has_its_time() {
+    let listener = start().await;
+    let mut client = Connection::open(listener.endpoint.address).await;
+    client.send("GET /livez HTTP/1.1\r\n").await;
+    listener.clock.armed(HEAD).await;
+    listener.clock.advance(HEAD);
+    assert!(client.closes().await);
+}
+
+#[tokio::test]
+async fn every_answer_is_of_one_host_and_one_token_and_is_not_sniffed() {
+    let listener = start().await;
+    for (lines, expected) in [
+        ("Host: 127.0.0.1\r\n", 200),
+        ("Host: localhost:1\r\n", 200),
+        ("Host: rebound.example\r\n", 421),
+        ("Host: rebound.example:9090\r\n", 421),
+        ("", 400),
+        ("Host: 127.0.0.1\r\nHost: rebound.example\r\n", 400),
+        ("Host: 127.0.0.1\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n", 400),
+        ("Host: 127.0.0.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n", 400),
+    ] {
+        for (method, path) in
+            [("GET", "/metrics"), ("GET", "/livez"), ("GET", "/none"), ("POST", "/admin/operations")]
+        {
+            let mut client = Connection::open(listener.endpoint.address).await;
+            let answer = client.ask(format!("{method} {path} HTTP/1.1\r\n{lines}\r\n")).await;
+            let own = match (method, path) {
+                ("GET", "/none") => 404,
+                ("POST", _) => 401,
+                _ => 200,
+            };
+            assert_eq!(
+                answer.status,
+                if expected == 200 { own } else { expected },
+                "{method} {path} {lines}"
+            );
+            assert_eq!(answer.header("x-content-type-options"), "nosniff", "{method} {path} {lines}");
+            assert!(expected == 200 || !answer.text().contains("gatehouse_up"), "{}", answer.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refused_body_does_not_cost_the_answer() {
+    let listener = start().await;
+    let mut client = Connection::open(listener.endpoint.address).await;
+    let body = "x".repeat(1 << 20);
+    client.request("POST", "/admin/operations", &[], body.as_bytes()).await;
+    let answer = client.read().await.expect("an answer");
+    assert_eq!((answer.status, answer.header("connection")), (401, "close"));
+}
+
+#[test]
+fn hosts_are_names() {
+    for (name, fits) in
+        [("gatehouse.internal", true), ("a", true), ("", false), ("a:1", false), ("http://a", false)]
+    {
+        let config = Config { hosts: vec![name.to_owned()], ..Config::default() };
+        assert_eq!(config.check().is_ok(), fits, "{name:?}");
+    }
+}

@@ -1,0 +1,56 @@
+//! A running listener over a store with one customer, and its clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use gatehouse_harness::TestClock;
+use gatehouse_net::ConnectionLimits;
+use tempfile::TempDir;
+
+use super::{open, service, token};
+use crate::{AdminEndpoint, AdminServer, Config, Probes};
+
+/// Given to operations under way when the listener stops; no other pause is as long.
+pub(super) const GRACE: Duration = Duration::from_secs(7);
+pub(super) const HEAD: Duration = Duration::from_secs(10);
+pub(super) const WRITE: Duration = Duration::from_secs(60);
+
+/// A listener over a store with the customer `known`.
+pub(super) struct Listener {
+    pub(super) server: AdminServer,
+    pub(super) endpoint: AdminEndpoint,
+    pub(super) ready: Arc<AtomicBool>,
+    pub(super) clock: Arc<TestClock>,
+    pub(super) folder: TempDir,
+}
+
+pub(super) async fn start() -> Listener {
+    start_with(Config::default(), "gatehouse_up 1\n").await
+}
+
+/// The same with this configuration and these metrics.
+pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listener {
+    let (service, folder) = service();
+    service.perform(open("known")).await.unwrap();
+    let ready = Arc::new(AtomicBool::new(false));
+    let is_ready = ready.clone();
+    let probes = Probes {
+        metrics: Box::new(move || metrics.to_owned()),
+        is_ready: Box::new(move || is_ready.load(Ordering::Relaxed)),
+    };
+    let limits = ConnectionLimits {
+        head: HEAD,
+        idle: Duration::from_secs(75),
+        write: WRITE,
+        head_bytes: 64 * 1024,
+        headers: 128,
+        streams: 1,
+        header_list_bytes: 16 * 1024,
+    };
+    let (token, clock) = (token(0xab), TestClock::at(1_000));
+    let server = AdminServer::start(&config, limits, token.clone(), Arc::new(service), probes, clock.clone());
+    let server = server.await.unwrap();
+    let endpoint = AdminEndpoint { address: server.address(), token };
+    Listener { server, endpoint, ready, clock, folder }
+}

@@ -1,0 +1,41 @@
+//! Reads of kept responses by their owner, and their removal.
+
+use bytes::Bytes;
+use gatehouse_model::Key;
+use gatehouse_tasks::{Applied, Command};
+
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+
+/// A kept response.
+#[derive(Debug)]
+pub struct KeptResponse {
+    /// As the client read it, JSON.
+    pub response: Bytes,
+    /// The items of its request, JSON of an array.
+    pub input: Bytes,
+}
+
+impl Driver {
+    /// The caller's kept response of that id; another's is as unknown as one that never was.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn response(&self, key: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
+        let found = self.state.store.response(&key.customer, id, self.state.now()).await?;
+        Ok(found.map(|record| KeptResponse { response: record.response.into(), input: record.input.into() }))
+    }
+
+    /// Forgets the caller's kept response; whether there was one.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn forget_response(&self, key: &Key, id: &str) -> Result<bool, SubmitError> {
+        let (customer, at) = (key.customer.clone(), self.state.now());
+        let command = Command::ForgetResponse { customer, id: id.to_owned(), at };
+        match self.state.store.execute(command).await? {
+            Ok(Applied::Swept { removed, .. }) => Ok(removed > 0),
+            other => Err(SubmitError::Internal(format!("a response could not be forgotten: {other:?}"))),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `GET` and `DELETE /v1/responses/{id}`, and the items of its request: what the customer's earlier requests left here.
+
+use gatehouse_model::Key;
+use http::Response;
+use serde_json::{Value, json};
+
+use crate::backend::Backend;
+use crate::endpoints::jobs;
+use crate::errors::{Kind, Refusal};
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::query::Query;
+use crate::http::response::{self, ResponseBody};
+
+/// Items of one page, where the client names no number, and at most.
+const PAGE: usize = 20;
+const MAX_PAGE: usize = 100;
+
+/// The response as it was answered.
+pub(super) async fn read(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let query = Query::parse(request.parts.uri.query());
+    if query.parsed::<bool>("stream", "true or false")? == Some(true) {
+        let message = "stream: expected false, a response is streamed while it is made and read whole later";
+        return Err(Refusal::field("stream", message));
+    }
+    let kept = find(&context.backend, key, request.param).await?;
+    Ok(response::json_text(kept.response))
+}
+
+/// Forgets it.
+pub(super) async fn delete(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let forgotten = context.backend.forget_response(key, request.param).await;
+    if !forgotten.map_err(|error| jobs::submit_refusal(error, None))? {
+        return Err(unknown(request.param));
+    }
+    Ok(response::json(&json!({"id": request.param, "object": "response", "deleted": true})))
+}
+
+/// The items of its request, the newest first unless asked otherwise.
+pub(super) async fn items(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let query = Query::parse(request.parts.uri.query());
+    let limit = query.read("limit", "a number from 1 to 100", |text| {
+        text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit))
+    })?;
+    let oldest_first = query.read("order", "asc or desc", |text| match text {
+        "asc" => Some(true),
+        "desc" => Some(false),
+        _ => None,
+    })?;
+    let kept = find(&context.backend, key, request.param).await?;
+    let items: Vec<Value> = serde_json::from_slice(&kept.input).map_err(Refusal::internal)?;
+    let mut items: Vec<Value> =
+        items.into_iter().enumerate().map(|(at, item)| named(item, request.param, at)).collect();
+    if oldest_first != Some(true) {
+        items.reverse();
+    }
+    if let Some(after) = query.one("after")? {
+        let at = items.iter().position(|item| item["id"] == after);
+        let at = at.ok_or_else(|| Refusal::field("after", "after: expected the id of one of the items"))?;
+        items.drain(..=at);
+    }
+    let has_more = items.len() > limit.unwrap_or(PAGE);
+    items.truncate(limit.unwrap_or(PAGE));
+    let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
+    let (first, last) = (id(items.first()), id(items.last()));
+    Ok(response::json(
+        &json!({"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": has_more}),
+    ))
+}
+
+/// An item with a type and an id, which a request may leave out.
+fn named(mut item: Value, response: &str, at: usize) -> Value {
+    if let Some(members) = item.as_object_mut() {
+        members.entry("type").or_insert_with(|| "message".into());
+        let has_id = members.get("id").and_then(Value::as_str).is_some_and(|id| !id.is_empty());
+        if !has_id {
+            let own = response.strip_prefix("resp_").unwrap_or(response);
+            members.insert("id".to_owned(), format!("item_{own}{at:02x}").into());
+        }
+    }
+    item
+}
+
+async fn find(backend: &Backend, key: &Key, id: &str) -> Result<gatehouse_driver::KeptResponse, Refusal> {
+    let found = backend.response(key, id).await.map_err(|error| jobs::submit_refusal(error, None))?;
+    found.ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: &str) -> Refusal {
+    let id: String = id.chars().take(120).collect();
+    Refusal::new(Kind::NotFound, format!("Response with id '{id}' not found."))
+}

@@ -1,0 +1,267 @@
+//! The bytes that all request bodies may hold, and what of them each customer and each key may have. Pure but for
+//! its lock; never reads a body.
+//!
+//! A customer may hold as much as it leaves free (dynamic thresholds): half of the budget when it is alone, less
+//! while others hold bytes. A key may hold as much as it leaves free of its customer's part: a third of the budget
+//! when it is alone. One body of the largest size is within both. So something is left for a customer that comes
+//! last, and as bodies come and go customers that want all they can get come to equal parts.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gatehouse_model::{CustomerId, Key, KeyId};
+
+use crate::config::{Limits, mib};
+
+/// The budget of one edge.
+#[derive(Debug)]
+pub(crate) struct BodyBudget {
+    /// Bytes of the largest body.
+    largest: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    customers: HashMap<CustomerId, Holdings>,
+}
+
+/// What one customer holds.
+#[derive(Debug, Default)]
+struct Holdings {
+    held: usize,
+    keys: HashMap<KeyId, usize>,
+}
+
+/// Whose bytes are too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shortage {
+    /// All clients together.
+    All,
+    /// One customer's.
+    Customer,
+    /// One key's.
+    Key,
+}
+
+/// Bytes of one body; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    budget: Arc<BodyBudget>,
+    key: Arc<Key>,
+    held: usize,
+}
+
+impl BodyBudget {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let state = State { free: mib(limits.bodies_mib), customers: HashMap::new() };
+        Self { largest: mib(limits.body_mib), state: Mutex::new(state) }
+    }
+
+    /// A reservation of nothing so far.
+    pub(super) fn reserve(self: &Arc<Self>, key: Arc<Key>) -> Reservation {
+        Reservation { budget: Arc::clone(self), key, held: 0 }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self, key: &Key, more: usize, largest: usize) -> Result<(), Shortage> {
+        let free = self.free.checked_sub(more).ok_or(Shortage::All)?;
+        let customer = self.customers.get(&key.customer);
+        let of_customer = customer.map_or(0, |customer| customer.held) + more;
+        let of_key = customer.and_then(|customer| customer.keys.get(&key.id)).copied().unwrap_or(0) + more;
+        if of_customer > free.max(largest) {
+            return Err(Shortage::Customer);
+        }
+        if of_key > free.saturating_sub(of_customer).max(largest) {
+            return Err(Shortage::Key);
+        }
+        self.free = free;
+        match self.customers.get_mut(&key.customer) {
+            Some(customer) => customer.add(key, more),
+            None => self.customers.entry(key.customer.clone()).or_default().add(key, more),
+        }
+        Ok(())
+    }
+
+    fn give_back(&mut self, key: &Key, held: usize) {
+        self.free += held;
+        let Some(customer) = self.customers.get_mut(&key.customer) else { return };
+        customer.held -= held;
+        if customer.held == 0 {
+            self.customers.remove(&key.customer);
+        } else if let Some(of_key) = customer.keys.get_mut(&key.id) {
+            *of_key -= held;
+            if *of_key == 0 {
+                customer.keys.remove(&key.id);
+            }
+        }
+    }
+}
+
+impl Holdings {
+    fn add(&mut self, key: &Key, more: usize) {
+        self.held += more;
+        match self.keys.get_mut(&key.id) {
+            Some(of_key) => *of_key += more,
+            None => drop(self.keys.insert(key.id.clone(), more)),
+        }
+    }
+}
+
+impl Reservation {
+    /// Holds `bytes` in all from now on, or as many as before.
+    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Shortage> {
+        let more = bytes.saturating_sub(self.held);
+        if more > 0 {
+            self.budget.state().take(&self.key, more, self.budget.largest)?;
+            self.held += more;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.held > 0 {
+            self.budget.state().give_back(&self.key, self.held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use gatehouse_model::{ChatFormat, Credits, Digest, KeyDigest, UnixMs};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn budget(bytes: usize, largest: usize) -> Arc<BodyBudget> {
+        Arc::new(BodyBudget { largest, state: Mutex::new(State { free: bytes, customers: HashMap::new() }) })
+    }
+
+    fn key(customer: &str, id: &str) -> Arc<Key> {
+        Arc::new(Key {
+            id: KeyId::from(id),
+            customer: CustomerId::from(customer),
+            name: String::new(),
+            digest: KeyDigest(Digest::default()),
+            created: UnixMs(0),
+            quota: None,
+            used: Credits::ZERO,
+            models: vec![],
+            networks: vec![],
+            expires: None,
+            revoked: None,
+            chat_format: ChatFormat::Wrapped,
+        })
+    }
+
+    /// Bodies of the largest size for this key, until one does not fit; and why not.
+    fn fill(budget: &Arc<BodyBudget>, key: &Arc<Key>) -> (Vec<Reservation>, Shortage) {
+        let mut bodies = Vec::new();
+        loop {
+            let mut body = budget.reserve(Arc::clone(key));
+            match body.grow_to(budget.largest) {
+                Ok(()) => bodies.push(body),
+                Err(shortage) => return (bodies, shortage),
+            }
+        }
+    }
+
+    #[test]
+    fn one_key_holds_a_third_and_one_customer_half() {
+        let budget = budget(1200, 10);
+        let (first, shortage) = fill(&budget, &key("a", "a1"));
+        assert_eq!((first.len() * 10, shortage), (400, Shortage::Key));
+        let mut of_customer = Vec::new();
+        for number in 0..100 {
+            of_customer.extend(fill(&budget, &key("a", &format!("k{number}"))).0);
+        }
+        assert_eq!(fill(&budget, &key("a", "last")).1, Shortage::Customer);
+        let held = (first.len() + of_customer.len()) * 10;
+        assert!((590..=600).contains(&held), "{held}");
+        drop((first, of_customer));
+        let state = budget.state();
+        assert_eq!((state.free, state.customers.len()), (1200, 0));
+    }
+
+    #[test]
+    fn one_largest_body_always_fits_where_there_is_room() {
+        let budget = budget(100, 90);
+        let mut first = budget.reserve(key("a", "a1"));
+        first.grow_to(90).unwrap();
+        assert_eq!(budget.reserve(key("a", "a1")).grow_to(5), Err(Shortage::Customer));
+        assert_eq!(budget.reserve(key("b", "b1")).grow_to(11), Err(Shortage::All));
+        budget.reserve(key("b", "b1")).grow_to(10).unwrap();
+    }
+
+    #[test]
+    fn a_refused_growth_changes_nothing() {
+        let budget = budget(100, 10);
+        let mut body = budget.reserve(key("a", "a1"));
+        body.grow_to(30).unwrap();
+        assert_eq!(body.grow_to(40), Err(Shortage::Key));
+        assert_eq!((body.held, budget.state().free), (30, 70));
+        body.grow_to(20).unwrap();
+        assert_eq!(body.held, 30, "a body never shrinks");
+    }
+
+    /// Customers that take all they can, the first long before the others.
+    fn compete(customers: usize, rounds: usize) -> Vec<usize> {
+        let budget = budget(12_000, 10);
+        let keys: Vec<_> = (0..customers).map(|number| key(&format!("c{number}"), "k")).collect();
+        let mut bodies: Vec<VecDeque<Reservation>> = keys.iter().map(|_| VecDeque::new()).collect();
+        for (key, bodies) in keys.iter().zip(&mut bodies) {
+            bodies.extend(fill(&budget, key).0);
+        }
+        for _ in 0..rounds {
+            for (key, bodies) in keys.iter().zip(&mut bodies) {
+                drop(bodies.pop_front());
+                bodies.extend(fill(&budget, key).0);
+            }
+        }
+        bodies.iter().map(|bodies| bodies.len() * 10).collect()
+    }
+
+    #[test]
+    fn greedy_customers_come_to_equal_parts() {
+        for customers in 1..9 {
+            // Each has one key, which leaves as much of its customer's part as it holds.
+            let part = 12_000 / (customers + 2);
+            let held = compete(customers, 2_000);
+            let fair = |held: &usize| held.abs_diff(part) <= part / 5;
+            assert!(held.iter().all(fair), "{customers} customers, {part} each: {held:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever others hold, a customer that holds nothing may take half of what is free.
+        #[test]
+        fn something_is_left_for_the_last(
+            takes in prop::collection::vec((0_usize..8, 0_usize..4, 1_usize..3_000), 1..200),
+        ) {
+            let budget = budget(10_000, 10);
+            let mut bodies = Vec::new();
+            for (customer, number, size) in takes {
+                let mut body = budget.reserve(key(&format!("c{customer}"), &format!("k{number}")));
+                if body.grow_to(size).is_ok() {
+                    bodies.push(body);
+                }
+                let free = budget.state().free;
+                prop_assert!(free >= 10_000 / 512, "{free} free after eight customers took what they could");
+                let mut last = budget.reserve(key("another", "k"));
+                prop_assert_eq!(last.grow_to(free / 3), Ok(()));
+            }
+            drop(bodies);
+            prop_assert_eq!(budget.state().free, 10_000);
+        }
+    }
+}

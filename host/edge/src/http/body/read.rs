@@ -1,0 +1,213 @@
+//! One request's body: read once, limited in bytes, time and pace, and counted against the budget of all bodies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
+use gatehouse_model::{Clock, Key};
+use http::{HeaderMap, header};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use hyper::body::{Frame, Incoming};
+
+use crate::config::{Limits, mib};
+use crate::errors::{Kind, Refusal};
+use crate::http::body::budget::{BodyBudget, Reservation, Shortage};
+use crate::http::body::pace::Pace;
+
+/// An unread body up to this length is read and dropped, so that the connection can be used again.
+const MAX_DRAINED: u64 = 64 * 1024;
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// A request's body on its connection.
+pub(crate) struct RequestBody {
+    incoming: Incoming,
+    /// Whose part of the budget it takes.
+    key: Option<Arc<Key>>,
+    finished: bool,
+    failed: bool,
+    received: u64,
+    awaits_continue: bool,
+}
+
+/// A body in memory; its part of the budget is given back when the last of its `Bytes` is dropped.
+struct Counted {
+    bytes: Bytes,
+    _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl RequestBody {
+    pub(crate) fn new(incoming: Incoming, headers: &HeaderMap) -> Self {
+        Self {
+            finished: incoming.is_end_stream(),
+            incoming,
+            key: None,
+            failed: false,
+            received: 0,
+            awaits_continue: headers.contains_key(header::EXPECT),
+        }
+    }
+
+    /// The key that the body is counted for.
+    pub(crate) fn count_for(&mut self, key: &Arc<Key>) {
+        self.key = Some(Arc::clone(key));
+    }
+
+    /// Bytes read so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Reads all of it. A request without a key has no part of the budget, so its body is not read.
+    pub(crate) async fn read(
+        &mut self,
+        limits: &Limits,
+        budget: &Arc<BodyBudget>,
+        clock: &dyn Clock,
+    ) -> Result<Bytes, Refusal> {
+        let max = mib(limits.body_mib);
+        if self.incoming.size_hint().lower() > max as u64 {
+            return Err(too_large(max));
+        }
+        let key = self.key.clone().ok_or_else(|| Refusal::internal("a body is read without a key"))?;
+        let mut reservation = budget.reserve(key);
+        let mut pace = Pace::new(limits, clock.now());
+        let mut pieces = Pieces::default();
+        while let Some(frame) = self.frame(&pace, clock).await? {
+            let Ok(piece) = frame.into_data() else { continue };
+            self.received += piece.len() as u64;
+            if self.received > max as u64 {
+                return Err(too_large(max));
+            }
+            pace.record(clock.now(), piece.len());
+            reservation.grow_to(usize::try_from(self.received).unwrap_or(usize::MAX)).map_err(refuse)?;
+            pieces.push(piece);
+        }
+        let bytes = pieces.join();
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
+        Ok(Bytes::from_owner(Counted { bytes, _reservation: reservation }))
+    }
+
+    /// The next frame, within the time the client has for it.
+    async fn frame(&mut self, pace: &Pace, clock: &dyn Clock) -> Result<Option<Frame<Bytes>>, Refusal> {
+        // A frame that has arrived already needs no timer.
+        let frame = match self.incoming.frame().now_or_never() {
+            Some(frame) => frame,
+            None => {
+                let span = pace.time_left(clock.now());
+                tokio::select! {
+                    frame = self.incoming.frame() => frame,
+                    () = clock.pause(span) => {
+                        self.failed = true;
+                        let message = "the request body did not arrive in time";
+                        return Err(Refusal::new(Kind::RequestTimeout, message));
+                    }
+                }
+            }
+        };
+        match frame {
+            Some(Ok(frame)) => Ok(Some(frame)),
+            Some(Err(error)) => {
+                self.failed = true;
+                Err(Refusal::new(Kind::Invalid, format!("the request body could not be read: {error}")))
+            }
+            None => {
+                self.finished = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads and drops the rest of a short body. False when bytes are still to come: the connection cannot be
+    /// used again.
+    pub(crate) async fn drain(mut self, clock: &dyn Clock) -> bool {
+        if self.finished {
+            return true;
+        }
+        let short = self.incoming.size_hint().upper().is_some_and(|upper| upper <= MAX_DRAINED);
+        if self.failed || self.awaits_continue || !short {
+            return false;
+        }
+        let rest = async {
+            while let Some(frame) = self.incoming.frame().await {
+                if frame.is_err() {
+                    return false;
+                }
+            }
+            true
+        };
+        tokio::select! {
+            biased;
+            drained = rest => drained,
+            () = clock.pause(DRAIN_TIME) => false,
+        }
+    }
+}
+
+fn refuse(shortage: Shortage) -> Refusal {
+    match shortage {
+        Shortage::All => {
+            Refusal::new(Kind::Busy, "the gateway holds too many request bodies, retry in a moment")
+        }
+        Shortage::Customer => {
+            let message =
+                "the keys of this account have too many bytes of request bodies under way, retry in a moment";
+            Refusal::new(Kind::RateLimited, message)
+        }
+        Shortage::Key => {
+            let message = "this API key has too many bytes of request bodies under way, retry in a moment";
+            Refusal::new(Kind::RateLimited, message)
+        }
+    }
+}
+
+fn too_large(max: usize) -> Refusal {
+    Refusal::new(Kind::TooLarge, format!("the request body is larger than {max} bytes"))
+}
+
+/// Pieces of a body; a single piece is never copied.
+#[derive(Default)]
+struct Pieces {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: Bytes) {
+        if self.first.is_empty() {
+            self.first = piece;
+        } else {
+            if self.rest.is_empty() {
+                self.rest.extend_from_slice(&self.first);
+            }
+            self.rest.extend_from_slice(&piece);
+        }
+    }
+
+    fn join(self) -> Bytes {
+        if self.rest.is_empty() { self.first } else { self.rest.freeze() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_join_in_order() {
+        for pieces in [&[][..], &["abc"], &["abc", "", "d", "ef"]] {
+            let mut joined = Pieces::default();
+            pieces.iter().for_each(|piece| joined.push(Bytes::from_static(piece.as_bytes())));
+            assert_eq!(joined.join(), pieces.concat().as_bytes());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Responses: the envelope of errors, streams that fail, and what was kept.
+
+use serde_json::{Value, json};
+
+use crate::tests::{TestEdge, secs};
+
+const PATH: &str = "/v1/responses";
+
+/// The frames of a stream: event names and data.
+fn frames(text: &str) -> Vec<(String, Value)> {
+    let frames = text.split("\n\n").filter(|frame| !frame.is_empty() && !frame.starts_with(':'));
+    let frame = |frame: &str| {
+        let (name, data) = frame.split_once("\ndata: ").expect("a name and data");
+        (name.trim_start_matches("event: ").to_owned(), serde_json::from_str(data).expect("JSON"))
+    };
+    frames.map(frame).collect()
+}
+
+#[tokio::test]
+async fn an_error_has_the_shape_of_openai() {
+    let edge = TestEdge::plain().await;
+    for (word, status, kind, code, param) in [
+        ("field", 400, "invalid_request_error", Value::Null, json!("n")),
+        (
+            "response",
+            400,
+            "invalid_request_error",
+            json!("previous_response_not_found"),
+            json!("previous_response_id"),
+        ),
+        ("item", 404, "not_found_error", json!("not_found"), json!("input")),
+        ("balance", 402, "payment_required", json!("insufficient_quota"), Value::Null),
+        ("rate", 429, "rate_limit_error", json!("rate_limit_exceeded"), Value::Null),
+        ("upstream", 502, "bad_gateway", json!("upstream_error"), Value::Null),
+    ] {
+        let reply = edge.connect().await.ask(edge.post(PATH, &json!({"refuse": word}).to_string())).await;
+        let error = reply.json()["error"].clone();
+        assert_eq!(reply.status, status, "{word}: {reply:?}");
+        assert_eq!(
+            (&error["type"], &error["code"], &error["param"]),
+            (&json!(kind), &code, &param),
+            "{word}"
+        );
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{word}: {reply:?}");
+    }
+    // A response is never wrapped.
+    assert_eq!(edge.connect().await.ask(edge.post(PATH, "{}")).await.body, r#"{"a":  1.0}"#);
+}
+
+#[tokio::test]
+async fn a_stream_that_fails_ends_with_what_the_client_has() {
+    let edge = TestEdge::plain().await;
+    let created = json!({"response": {"id": "resp_1", "status": "in_progress", "output": []}});
+    let events = json!({"events": [
+        {"event": "response.created", "data": created},
+        {"event": "response.output_item.done", "data": {"item": {"id": "msg_1"}}},
+        {"fail": "upstream"},
+    ]});
+    let reply = edge.connect().await.ask(edge.post(PATH, &events.to_string())).await;
+    let frames_found = frames(&reply.text());
+    let (name, data) = frames_found.last().expect("a frame");
+    let error = json!({"code": "server_error", "message": "the provider's words", "type": "bad_gateway", "param": null});
+    let response = json!({"id": "resp_1", "status": "failed", "output": [{"id": "msg_1"}], "error": error});
+    assert_eq!((name.as_str(), &data["response"]), ("response.failed", &response));
+    assert_eq!((&data["type"], &data["sequence_number"]), (&json!("response.failed"), &json!(2)));
+
+    // Nothing has begun that could fail.
+    let reply =
+        edge.connect().await.ask(edge.post(PATH, &json!({"events": [{"fail": "rate"}]}).to_string())).await;
+    let frames = frames(&reply.text());
+    assert_eq!((frames.len(), frames[0].0.as_str()), (1, "error"));
+    assert_eq!(frames[0].1["error"]["code"], "rate_limit_exceeded");
+}
+
+#[tokio::test]
+async fn a_silent_stream_gets_comments_alone() {
+    let edge = TestEdge::plain().await;
+    let mut client = edge.connect().await;
+    let events = json!({"open": true, "events": [{"event": "response.created", "data": {"response": {}}}]});
+    client.send(edge.post(PATH, &events.to_string())).await;
+    client.read_head().await.expect("a response");
+    client.read_until("{\"response\":{}}\n\n").await;
+    edge.clock.armed(secs(15)).await;
+    edge.clock.advance(secs(15));
+    assert_eq!(client.read_until(": ping\n\n").await, ": ping\n\n");
+}
+
+#[tokio::test]
+async fn a_kept_response_is_read_listed_and_forgotten() {
+    let edge = TestEdge::plain().await;
+    let get = async |path: &str| edge.connect().await.ask(edge.get(&format!("{PATH}{path}"), "")).await;
+    assert_eq!(get("/resp_1").await.body, r#"{"id":"resp_1"}"#);
+    assert_eq!(get("/resp_1?stream=true").await.status, 400);
+    let reply = get("/resp_2").await;
+    assert_eq!((reply.status, reply.message()), (404, "Response with id 'resp_2' not found.".to_owned()));
+
+    let first = json!({"id": "item_100", "type": "message", "role": "user", "content": "a"});
+    let second = json!({"id": "msg_b", "type": "message", "role": "user", "content": "b"});
+    for (query, data, more) in [
+        ("", json!([second, first]), false),
+        ("?order=asc", json!([first, second]), false),
+        ("?limit=1", json!([second]), true),
+        ("?limit=1&order=asc&after=item_100", json!([second]), false),
+    ] {
+        let page = get(&format!("/resp_1/input_items{query}")).await.json();
+        assert_eq!((&page["data"], &page["has_more"]), (&data, &json!(more)), "{query}");
+        assert_eq!((&page["first_id"], &page["object"]), (&data[0]["id"], &json!("list")));
+    }
+    for query in ["?limit=0", "?limit=101", "?order=up", "?after=none"] {
+        assert_eq!(get(&format!("/resp_1/input_items{query}")).await.status, 400, "{query}");
+    }
+
+    let delete = async |id: &str| {
+        let request = edge.get(&format!("{PATH}/{id}"), "").replacen("GET ", "DELETE ", 1);
+        edge.connect().await.ask(request).await
+    };
+    let reply = delete("resp_1").await;
+    assert_eq!(reply.json(), json!({"id": "resp_1", "object": "response", "deleted": true}));
+    assert_eq!(delete("resp_2").await.status, 404);
+}

@@ -1,0 +1,111 @@
+//! The files of finished operations: their addresses, their bytes, and the downloads, which need the account's credentials.
+
+use http::Response;
+
+use crate::common::film::Film;
+use crate::common::server::{Body, HandlerResult, reply, truncated, with};
+use crate::veo::faults::{Faults, Marker, Target, error};
+use crate::veo::operations::Operation;
+use crate::veo::provider::Provider;
+use crate::veo::provider::VeoAddresses;
+use crate::veo::record::Dialect;
+use crate::veo::refusal::Refusal;
+
+const HTML: &str = "<html><body>Sign in to continue</body></html>\n";
+
+/// What is wrong with an operation's files, and how large they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::veo) struct VideoFile {
+    pub(super) fault: Option<Marker>,
+    mib: Option<u64>,
+}
+
+impl VideoFile {
+    pub(super) fn of(faults: &Faults) -> Self {
+        Self { fault: faults.at(Target::Video).map(|(fault, _)| fault), mib: faults.number(Marker::Large) }
+    }
+
+    /// The bytes as the provider has them.
+    pub(super) fn bytes(self, film: Film) -> Vec<u8> {
+        let mut bytes = film.mp4();
+        match self.fault {
+            Some(Marker::WrongType) => return HTML.as_bytes().to_vec(),
+            Some(_) => bytes.truncate(bytes.len() / 2),
+            None => {}
+        }
+        if let Some(mib) = self.mib {
+            pad(&mut bytes, mib);
+        }
+        bytes
+    }
+}
+
+/// Adds an empty box, up to a size. Its bytes are those of a text, so that base64 of them is not a run of one letter.
+fn pad(bytes: &mut Vec<u8>, mib: u64) {
+    let wanted = usize::try_from(mib << 20).unwrap_or(usize::MAX).min(150 << 20);
+    let Some(rest) = wanted.checked_sub(bytes.len()).filter(|rest| *rest >= 8) else { return };
+    let length = u32::try_from(rest).unwrap_or(u32::MAX);
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(b"free");
+    bytes.extend((8..rest).map(|at| (at % 251) as u8));
+}
+
+/// The address of a file, or the faulty one its marker asks for.
+pub(super) fn address(addresses: &VeoAddresses, operation: &Operation, file: &str) -> String {
+    if operation.storage.is_some() {
+        return file.to_owned();
+    }
+    if operation.faults.has(Marker::ForeignLink) {
+        return format!("https://files.foreign.example/{file}:download?alt=media");
+    }
+    format!("{}/files/{file}:download?alt=media", addresses.gemini)
+}
+
+/// The file of an address: `gs://...`, or one of the Gemini API.
+pub(super) fn file_of(addresses: &VeoAddresses, uri: &str) -> Option<String> {
+    if uri.starts_with("gs://") {
+        return Some(uri.to_owned());
+    }
+    let path = uri.strip_prefix(&addresses.gemini)?.strip_prefix("/files/")?;
+    Some(path.split(':').next().unwrap_or_default().to_owned())
+}
+
+/// Sends a file to its account.
+pub(super) async fn send(provider: &Provider, dialect: Dialect, account: usize, file: &str) -> HandlerResult {
+    let found = {
+        let now = provider.now();
+        let mut operations = provider.operations();
+        operations.of_file(file, dialect, account, now).map(|(key, operation)| {
+            let earlier = operation.tries;
+            operation.tries = earlier.saturating_add(1);
+            let fault = operation.faults.download_fault(earlier);
+            (key, operation.film, VideoFile::of(&operation.faults), fault)
+        })
+    };
+    let Some((key, film, kind, fault)) = found else {
+        return Ok(Refusal::not_found("No such object.").response());
+    };
+    match fault {
+        Some(Marker::RedirectAway) => {
+            return Ok(with(reply(302, "text/plain", ""), "location", "http://169.254.169.254/latest/"));
+        }
+        Some(fault @ (Marker::DownloadDenied | Marker::DownloadUnavailable)) => {
+            return Ok(error(fault).response());
+        }
+        _ => {}
+    }
+    let is_cut = kind.fault == Some(Marker::Truncated);
+    let whole = VideoFile { fault: kind.fault.filter(|_| !is_cut), ..kind };
+    let Ok(bytes) = tokio::task::spawn_blocking(move || whole.bytes(film)).await else {
+        return Ok(error(Marker::Broken).response());
+    };
+    if is_cut {
+        return Ok(truncated("video/mp4", &bytes.into()));
+    }
+    provider.operations().downloaded(&key);
+    Ok(video(bytes))
+}
+
+fn video(bytes: Vec<u8>) -> Response<Body> {
+    reply(200, "video/mp4", bytes)
+}

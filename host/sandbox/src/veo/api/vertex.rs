@@ -1,0 +1,50 @@
+//! The listener of Vertex AI: submissions and polls, with a token of a service account.
+
+use std::sync::Arc;
+
+use http::{Method, Request};
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use crate::common::server::{self, Handler, HandlerResult};
+use crate::veo::api::{answer, submit};
+use crate::veo::provider::Provider;
+use crate::veo::record::Dialect;
+use crate::veo::refusal::Refusal;
+
+/// Version, project and region, as in the address of the provider.
+pub(in crate::veo) const BASE: &str = "/v1/projects/sandbox/locations/us-central1";
+const MODELS: &str = "/publishers/google/models/";
+const MAX_BODY_BYTES: usize = 64 << 10;
+
+/// The API listener.
+pub(in crate::veo) struct VertexEndpoint(pub(in crate::veo) Arc<Provider>);
+
+impl Handler for VertexEndpoint {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path();
+        let called = path.strip_prefix(BASE).and_then(|path| path.strip_prefix(MODELS)?.split_once(':'));
+        let parent = |model: &str| format!("{}{MODELS}{model}", BASE.trim_start_matches("/v1/"));
+        match (head.method, called) {
+            (Method::POST, Some((model, "predictLongRunning"))) => {
+                let parent = parent(model);
+                submit::submit(&self.0, Dialect::Vertex, (model, &parent), &head.headers, body).await
+            }
+            (Method::POST, Some((model, "fetchPredictOperation"))) => {
+                let account = match self.0.account(Dialect::Vertex, &head.headers) {
+                    Ok(account) => account,
+                    Err(refusal) => return Ok(refusal.response()),
+                };
+                let bytes = server::read(body, MAX_BODY_BYTES).await?.unwrap_or_default();
+                let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+                let name = body["operationName"].as_str().unwrap_or_default();
+                if !name.starts_with(&format!("{}/operations/", parent(model))) {
+                    return Ok(Refusal::argument("operationName is not one of this model").response());
+                }
+                Ok(answer::answer(&self.0, Dialect::Vertex, account, name).await)
+            }
+            _ => Ok(Refusal::not_found("The requested URL was not found on this server.").response()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Submissions: which bodies each dialect accepts, and the videos they become.
+
+mod fields;
+mod media;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::common::film::Film;
+use crate::veo::record::Dialect;
+use crate::veo::refusal::Refusal;
+pub(super) use media::Stored;
+
+/// The models of each, and the longest video each continues.
+const VERTEX_MODELS: &[&str] = &["veo-3.1-generate-001", "veo-3.1-fast-generate-001"];
+const GEMINI_MODELS: &[&str] = &["veo-3.1-generate-preview", "veo-3.1-fast-generate-preview"];
+/// Seconds a continuation adds.
+const ADDED_MS: u64 = 7000;
+/// Texts shorter than this stand in the record as they are.
+const SHOWN: usize = 200;
+
+/// A body that passed all checks.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) prompt: String,
+    pub(super) film: Film,
+    pub(super) samples: usize,
+    /// `gs://bucket/prefix/`.
+    pub(super) storage: Option<String>,
+}
+
+/// Checks a body. `stored` finds a video that the account has at the provider.
+pub(super) fn check(
+    dialect: Dialect,
+    model: &str,
+    body: &Value,
+    stored: impl Fn(&str) -> Option<Stored>,
+) -> Result<Order, Refusal> {
+    let models = if dialect == Dialect::Vertex { VERTEX_MODELS } else { GEMINI_MODELS };
+    if !models.contains(&model) {
+        return Err(Refusal::not_found(format!("The model {model} was not found.")));
+    }
+    let instance = fields::check(dialect, body)?;
+    let parameters = &body["parameters"];
+    let original = media::check(dialect, instance, parameters, stored)?;
+    let milliseconds = match original {
+        Some(before) => before + ADDED_MS,
+        None => parameters["durationSeconds"].as_u64().unwrap_or(8) * 1000,
+    };
+    let (long, short) = match parameters["resolution"].as_str() {
+        Some("1080p") => (1920, 1080),
+        Some("4k") => (3840, 2160),
+        _ => (1280, 720),
+    };
+    let is_tall = parameters["aspectRatio"] == "9:16";
+    let (width, height) = if is_tall { (short, long) } else { (long, short) };
+    let [red, green, blue, ..]: [u8; 32] = Sha256::digest(body.to_string()).into();
+    Ok(Order {
+        prompt: instance["prompt"].as_str().unwrap_or_default().to_owned(),
+        film: Film {
+            width,
+            height,
+            milliseconds,
+            // The Gemini API has no switch for it.
+            sound: dialect == Dialect::Gemini || parameters["generateAudio"] != false,
+            colour: [red, green, blue],
+        },
+        samples: parameters["sampleCount"]
+            .as_u64()
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(1),
+        storage: parameters["storageUri"].as_str().map(str::to_owned),
+    })
+}
+
+/// A body with its bytes cut.
+pub(super) fn recorded(body: &Value) -> Value {
+    match body {
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), recorded_field(name, value))).collect()
+        }
+        Value::Array(items) => items.iter().map(recorded).collect(),
+        other => other.clone(),
+    }
+}
+
+fn recorded_field(name: &str, value: &Value) -> Value {
+    match value.as_str().filter(|text| name == "bytesBase64Encoded" && text.len() > SHOWN) {
+        Some(data) => Value::String(format!("{} bytes", data.trim_end_matches('=').len() * 3 / 4)),
+        None => recorded(value),
+    }
+}

@@ -1,0 +1,4 @@
+//! Disks that fail, and disks that are full.
+
+mod broken;
+mod full;

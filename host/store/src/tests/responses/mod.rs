@@ -1,0 +1,107 @@
+//! Kept responses: the tables and the memory agree after any commands, and reads find what an owner may read.
+
+use std::time::Duration;
+
+use gatehouse_model::UnixMs;
+use gatehouse_tasks::sample::START;
+use gatehouse_tasks::{Command, LedgerStorage as _, MemoryLedgerStorage, ResponseLimits, ResponseRecord};
+use proptest::prelude::*;
+use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
+
+use crate::layout;
+use crate::tables::rows;
+use crate::tests::{customer, memory_store, remember};
+use crate::writer::commit;
+
+const LIMITS: ResponseLimits = ResponseLimits { count: 4, bytes: 60 };
+
+fn at(seconds: u64) -> UnixMs {
+    START.plus(Duration::from_secs(seconds))
+}
+
+fn record(owner: &str, id: &str, previous: Option<&str>, seconds: u64, bytes: usize) -> ResponseRecord {
+    ResponseRecord {
+        customer: customer(owner),
+        id: id.to_owned(),
+        previous: previous.map(str::to_owned),
+        kept: at(seconds),
+        expires: at(seconds + 50),
+        items: vec![format!("msg_{id}"), format!("fc_{id}")],
+        input: vec![b'i'; bytes / 3],
+        response: vec![b'r'; bytes - bytes / 3],
+    }
+}
+
+fn keep(record: ResponseRecord) -> Command {
+    Command::KeepResponse { record: Box::new(record), limits: LIMITS }
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let owner = || prop::sample::select(vec!["a", "ab", "b"]);
+    prop_oneof![
+        6 => (owner(), 0..12_u8, 0..90_u64, 0..70_usize)
+            .prop_map(|(owner, id, seconds, bytes)| keep(record(owner, &format!("resp_{id}"), None, seconds, bytes))),
+        2 => (owner(), 0..12_u8, 0..90_u64).prop_map(|(owner, id, seconds)| Command::ForgetResponse {
+            customer: customer(owner), id: format!("resp_{id}"), at: at(seconds),
+        }),
+        1 => (0..140_u64, 0..4_usize).prop_map(|(seconds, limit)| Command::SweepResponses { now: at(seconds), limit }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_tables_and_the_memory_agree(commands in prop::collection::vec(command(), 1..40)) {
+        let store = memory_store();
+        let mut storage = MemoryLedgerStorage::default();
+        for command in commands {
+            let expected = remember(&mut storage, command.clone());
+            let found = commit(&store.database().unwrap(), vec![command]).unwrap();
+            prop_assert_eq!(found, vec![expected]);
+        }
+        let database = store.database().unwrap();
+        let txn = database.begin_read().unwrap();
+        let found: Vec<ResponseRecord> = rows(&txn, layout::RESPONSES).unwrap();
+        let expected: Vec<ResponseRecord> = storage.responses().cloned().collect();
+        let count = expected.len() as u64;
+        prop_assert_eq!(txn.open_table(layout::RESPONSE_AGES).unwrap().len().unwrap(), count);
+        prop_assert_eq!(txn.open_table(layout::RESPONSE_EXPIRY).unwrap().len().unwrap(), count);
+        prop_assert_eq!(txn.open_table(layout::RESPONSE_ITEMS).unwrap().len().unwrap(), count * 2);
+        prop_assert_eq!(found, expected);
+        for owner in ["a", "ab", "b"] {
+            let totals = txn.open_table(layout::RESPONSE_TOTALS).unwrap();
+            let found = totals.get(owner).unwrap().map_or((0, 0), |row| row.value());
+            let expected = storage.response_totals(&customer(owner)).unwrap();
+            prop_assert_eq!(found, (expected.count, expected.bytes));
+            prop_assert!(expected.count <= LIMITS.count && expected.bytes <= LIMITS.bytes);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_owner_finds_a_conversation_whole_or_not_at_all() {
+    let store = memory_store();
+    for record in [
+        record("a", "one", None, 0, 9),
+        record("a", "two", Some("one"), 10, 9),
+        record("a", "fork", Some("one"), 20, 9),
+        record("b", "two", None, 10, 9),
+    ] {
+        store.execute(keep(record)).await.unwrap().unwrap();
+    }
+    let ids = async |owner: &str, id: &str, seconds: u64, limit: usize| {
+        let chain = store.conversation(&customer(owner), id, at(seconds), limit).await.unwrap();
+        chain.map(|chain| chain.into_iter().map(|record| record.id).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(ids("a", "two", 20, 9).await.as_deref(), Some("one two"));
+    assert_eq!(ids("a", "fork", 20, 9).await.as_deref(), Some("one fork"));
+    assert_eq!(ids("b", "two", 20, 9).await.as_deref(), Some("two"));
+    assert_eq!(ids("b", "one", 20, 9).await, None);
+    assert_eq!(ids("a", "two", 20, 1).await, None, "longer than may be continued");
+    assert_eq!(ids("a", "two", 50, 9).await, None, "its beginning has expired");
+    let items = vec!["msg_two".to_owned(), "fc_one".to_owned(), "msg_none".to_owned()];
+    let found = store.responses_with_items(&customer("a"), items, at(50)).await.unwrap();
+    let found: Vec<_> = found.into_iter().map(|record| record.map(|record| record.id)).collect();
+    assert_eq!(found, [Some("two".to_owned()), None, None]);
+}

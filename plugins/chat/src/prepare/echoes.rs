@@ -1,0 +1,125 @@
+//! Messages and tools for a chat provider, without what clients carry along from answers of other providers, or for
+//! other providers: such a member is refused by name where it is not known. Everything else keeps its bytes.
+
+use serde_json::value::RawValue;
+
+use gatehouse_text_protocols::json::{Object, Writer, items};
+use gatehouse_text_protocols::rules::Rules;
+
+use crate::request::Request;
+use crate::request::estimate::InputEstimate;
+
+/// Members of messages, parts, calls and tools.
+const ECHOES: [&str; 6] = [
+    "cache_control",
+    "provider_specific_fields",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking_blocks",
+];
+/// The number of a call in a stream; a call of a message has none.
+const INDEX: &str = "index";
+/// What a provider is sent back, if it asks for it.
+const REASONING: &str = "reasoning_content";
+
+/// Writes the messages.
+pub(super) fn messages(raw: &RawValue, request: &Request<'_>, rules: &Rules, into: &mut String) {
+    let estimate = &request.estimate;
+    let json = raw.get();
+    let has_echo = ECHOES.iter().chain(&[INDEX, "[]"]).any(|name| json.contains(name));
+    let Some(all) = items(raw).filter(|_| has_echo) else { return with_bare_base64(raw, estimate, into) };
+    let drops = |name: &str| ECHOES.contains(&name) && !(rules.reasoning_history && name == REASONING);
+    list(&all, into, |raw, into| {
+        members(raw, into, |name, raw, out| match name {
+            _ if drops(name) => {}
+            "tool_calls" => calls(raw, out),
+            "content" => parts(raw, estimate, out.name(name)),
+            _ => out.member(name, raw.get()),
+        });
+    });
+}
+
+/// Writes the tools.
+pub(super) fn tools(raw: &RawValue, into: &mut String) {
+    let Some(all) = items(raw).filter(|_| raw.get().contains(ECHOES[0])) else {
+        return into.push_str(raw.get());
+    };
+    let without = |raw: &RawValue, into: &mut String| {
+        members(raw, into, |name, raw, out| match name {
+            "function" => members(raw, out.name(name), |name, raw, out| {
+                if name != ECHOES[0] {
+                    out.member(name, raw.get());
+                }
+            }),
+            _ if name == ECHOES[0] => {}
+            _ => out.member(name, raw.get()),
+        });
+    };
+    list(&all, into, without);
+}
+
+/// Calls; an empty list of them is left out.
+fn calls(raw: &RawValue, out: &mut Writer) {
+    match items(raw) {
+        Some(none) if none.is_empty() => {}
+        Some(all) => list(&all, out.name("tool_calls"), |raw, into| {
+            members(raw, into, |name, raw, out| {
+                if !ECHOES.contains(&name) && name != INDEX {
+                    out.member(name, raw.get());
+                }
+            });
+        }),
+        None => out.member("tool_calls", raw.get()),
+    }
+}
+
+fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
+    let Some(all) = items(raw) else { return with_bare_base64(raw, estimate, into) };
+    list(&all, into, |raw, into| {
+        members(raw, into, |name, raw, out| {
+            if !ECHOES.contains(&name) {
+                with_bare_base64(raw, estimate, out.name(name));
+            }
+        });
+    });
+}
+
+/// Writes an array, item by item.
+fn list(all: &[&RawValue], into: &mut String, one: impl Fn(&RawValue, &mut String)) {
+    into.push('[');
+    for (at, raw) in all.iter().enumerate() {
+        if at > 0 {
+            into.push(',');
+        }
+        one(raw, into);
+    }
+    into.push(']');
+}
+
+/// Writes an object, member by member; any other value as it is.
+fn members(raw: &RawValue, into: &mut String, one: impl Fn(&str, &RawValue, &mut Writer)) {
+    let Some(object) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
+    let mut out = Writer::new(raw.get().len());
+    for (name, raw) in object.iter() {
+        one(name, raw, &mut out);
+    }
+    into.push_str(&out.done());
+}
+
+/// Copies a value. Bare base64 the host cut out must become bare base64 again: the host writes a `data:` URI for
+/// `"blob:<id>"`, and base64 for `"blob:<id>:base64"`.
+fn with_bare_base64(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
+    let json = raw.get();
+    let mut done = 0;
+    for text in &estimate.bare_base64 {
+        // The offset of the string in the JSON it was read from.
+        let start = (text.quoted().as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
+        let end = start.wrapping_add(text.quoted().len() - 1);
+        let Some(before) = json.get(done..end) else { continue };
+        into.push_str(before);
+        into.push_str(":base64");
+        done = end;
+    }
+    into.push_str(&json[done..]);
+}

@@ -1,0 +1,105 @@
+//! The scene family: `scene-3.1-fast-official` and `scene-3.1-quality-official`, videos from a text or from images, and their
+//! continuation ("remix"), made by the Veo models of the provider `veo`.
+//!
+//! Owns the family's parameters, the translation into both dialects of the provider (Vertex AI and the Gemini API), the
+//! meaning of its answers, and the record that a continuation needs of its original. Invalid shapes, values and combinations
+//! are refused; what only the images can tell fails the task. Never a socket, a clock, a key or money; the host owns those.
+
+mod params;
+mod provider;
+mod record;
+mod request;
+mod sources;
+mod state;
+mod steps;
+mod submit;
+mod words;
+
+use gatehouse_sdk::{
+    About, Accepted, Context, Event, Facts, Family, Jobs, MediaKind, Model as ModelInfo, Parent, Refusal,
+    Step, Submission, Surface, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::params::{RemixParams, VideoParams};
+use crate::record::Record;
+use crate::state::State;
+use crate::words::{Dialect, FAMILY, Model};
+
+/// The surface of new videos.
+pub const VIDEOS: &str = "videos.generate";
+
+/// The surface of continuations.
+pub const REMIX: &str = words::REMIX;
+
+/// The family.
+pub struct Scene;
+
+impl Family for Scene {
+    fn about() -> About {
+        let text = json!({"model": "scene-3.1-fast-official", "prompt": "a red kite", "duration": 8, "resolution": "4K"});
+        let frames = json!({
+            "model": "scene-3.1-quality-official",
+            "prompt": "day becomes night",
+            "first_frame_image": "https://example.com/day.png",
+            "last_frame_image": "https://example.com/night.png",
+        });
+        let quoted = json!({"model": "scene-3.1-fast-official", "prompt": "a red kite", "duration": "8"});
+        let last_only = json!({
+            "model": "scene-3.1-fast-official",
+            "prompt": "a red kite",
+            "last_frame_image": "https://example.com/night.png",
+        });
+        let remix = |model: &str| json!({"model": model, "prompt": "it lands", "raw": true});
+        let mut about = About::new(FAMILY, env!("CARGO_PKG_VERSION"));
+        for model in Model::ALL {
+            let [id, aliases @ ..] = model.names();
+            let info = ModelInfo::new(id).serves(VIDEOS).serves(REMIX);
+            about = about.model(aliases.into_iter().fold(info, ModelInfo::alias)).price_key(id);
+        }
+        about
+            .surface(Surface::new::<VideoParams>(VIDEOS))
+            .surface(Surface::new::<RemixParams>(REMIX).parent_in_path())
+            .provider(provider::NAME)
+            .self_test(VIDEOS, text, Verdict::Accepted)
+            .self_test(VIDEOS, frames, Verdict::Accepted)
+            .self_test(VIDEOS, quoted, Verdict::Refused)
+            .self_test(VIDEOS, last_only, Verdict::Refused)
+            .self_test_of(REMIX, remix("scene-3.1-fast"), vec![original(Model::Fast)], Verdict::Accepted)
+            .self_test_of(REMIX, remix("scene-3.1-quality"), vec![original(Model::Fast)], Verdict::Refused)
+    }
+}
+
+/// A finished video, for the self-tests: one that either dialect can continue.
+fn original(model: Model) -> Parent {
+    let record = Record {
+        model,
+        dialect: Dialect::Gemini,
+        uri: Some(
+            "https://generativelanguage.googleapis.com/v1beta/files/kite:download?alt=media".to_owned(),
+        ),
+        milliseconds: 8000,
+        ..Record::default()
+    };
+    let film = Facts {
+        milliseconds: Some(8000),
+        blob: Some("blob:kite".to_owned()),
+        ..Facts::new(MediaKind::Video, "video/mp4", 1_000_000)
+    };
+    let private = serde_json::to_value(record).unwrap_or(Value::Null);
+    Parent { media: vec![film], ..Parent::new(FAMILY, model.id(), private) }
+}
+
+impl Jobs for Scene {
+    type State = State;
+
+    fn submit(cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+        submit::submit(cx, &request)
+    }
+
+    fn advance(cx: &Context, state: State, event: Event) -> Step<State> {
+        steps::advance::step(cx, state, event)
+    }
+}
+
+gatehouse_sdk::export_family!(Scene: jobs);

@@ -1,0 +1,119 @@
+//! The calls. Vertex AI's base address names project and region, the Gemini API's its version.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Call, Context};
+use serde_json::{Map, Value, json};
+
+use crate::request::{Input, Kept, VideoRequest};
+use crate::sources::Image;
+use crate::words::{Dialect, Model};
+
+/// Its name in the operator's configuration.
+pub(crate) const NAME: &str = "veo";
+/// Time for a submission, which may carry images or a video.
+const SUBMIT_TIMEOUT: Duration = Duration::from_secs(180);
+/// Time for a poll, whose last answer may carry four videos.
+const POLL_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time for a video.
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(180);
+/// Where the videos of a bucket are read.
+const STORAGE: &str = "https://storage.googleapis.com";
+
+/// The call that submits `request`. A continuation goes to the account that made the original.
+pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
+    let mut instance = json!({"prompt": request.prompt});
+    let account = match &request.input {
+        Input::Text => None,
+        Input::Frames(images) => {
+            for (name, image) in ["image", "lastFrame"].into_iter().zip(images) {
+                instance[name] = bytes(image);
+            }
+            None
+        }
+        Input::Original(original) => {
+            instance["video"] = match (&original.video, request.dialect) {
+                (Kept::Blob { name, mime }, _) => {
+                    json!({"bytesBase64Encoded": format!("{name}:base64"), "mimeType": mime})
+                }
+                (Kept::Uri(uri), Dialect::Vertex) => json!({"gcsUri": uri, "mimeType": "video/mp4"}),
+                (Kept::Uri(uri), Dialect::Gemini) => json!({"uri": uri}),
+            };
+            original.account.clone()
+        }
+    };
+    let body = json!({"instances": [instance], "parameters": parameters(cx, request)});
+    let path = format!("{}:predictLongRunning", model_path(cx, request.dialect, request.model));
+    Call::post(NAME, path).json(&body).once().timeout(SUBMIT_TIMEOUT).affinity(account)
+}
+
+fn parameters(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
+    let mut parameters = request.parameters.clone();
+    if let (Dialect::Vertex, Some(uri)) = (request.dialect, text(&cx.settings["storage_uri"])) {
+        parameters.insert("storageUri".to_owned(), uri.into());
+    }
+    parameters
+}
+
+/// The host replaces a blob's name by its bytes.
+fn bytes(image: &Image) -> Value {
+    json!({"bytesBase64Encoded": format!("{}:base64", image.source), "mimeType": image.mime})
+}
+
+/// Asks how an operation stands. Its last answer may hold videos, which become blobs.
+pub(crate) fn poll(cx: &Context, dialect: Dialect, model: Model, operation: &str) -> Call {
+    let call = match dialect {
+        Dialect::Vertex => {
+            let path = format!("{}:fetchPredictOperation", model_path(cx, dialect, model));
+            Call::post(NAME, path).json(&json!({"operationName": operation}))
+        }
+        Dialect::Gemini => Call::get(NAME, format!("/{operation}")),
+    };
+    call.safe().cut_body().timeout(POLL_TIMEOUT)
+}
+
+/// Fetches a video with the account's credentials; the host refuses addresses outside the provider's origins.
+pub(crate) fn download(cx: &Context, uri: &str) -> Call {
+    let url = match uri.strip_prefix("gs://").and_then(|rest| rest.split_once('/')) {
+        Some((bucket, object)) => {
+            let storage = text(&cx.settings["storage_url"]).unwrap_or(STORAGE);
+            format!("{storage}/storage/v1/b/{}/o/{}?alt=media", encoded(bucket), encoded(object))
+        }
+        None => uri.to_owned(),
+    };
+    Call::get(NAME, url).save_body().timeout(DOWNLOAD_TIMEOUT)
+}
+
+fn model_path(cx: &Context, dialect: Dialect, model: Model) -> String {
+    let model = upstream_model(cx, dialect, model);
+    match dialect {
+        Dialect::Vertex => format!("/publishers/google/models/{model}"),
+        Dialect::Gemini => format!("/models/{model}"),
+    }
+}
+
+/// The operator's choice, `upstream_models."<model>"`, or the usual one.
+fn upstream_model(cx: &Context, dialect: Dialect, model: Model) -> String {
+    let usual = match (dialect, model) {
+        (Dialect::Vertex, Model::Fast) => "veo-3.1-fast-generate-001",
+        (Dialect::Vertex, Model::Quality) => "veo-3.1-generate-001",
+        (Dialect::Gemini, Model::Fast) => "veo-3.1-fast-generate-preview",
+        (Dialect::Gemini, Model::Quality) => "veo-3.1-generate-preview",
+    };
+    text(&cx.settings["upstream_models"][model.id()]).unwrap_or(usual).to_owned()
+}
+
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty())
+}
+
+/// Percent-encoded: every byte but the unreserved characters of RFC 3986.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+        encoded
+    })
+}

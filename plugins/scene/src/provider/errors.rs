@@ -1,0 +1,226 @@
+//! The provider's errors: `google.rpc.Status`, as the body of an answer and inside an operation. Messages for clients never
+//! name the operator's account or the provider's models, and speak of the client's fields.
+
+use gatehouse_sdk::{Failure, Reply, log};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::moderation;
+
+/// Characters of the provider's explanation that a client reads.
+const SHOWN: usize = 300;
+/// Fields of the provider, and the client's words for them.
+const FIELDS: &[(&str, &str)] = &[
+    ("instances[0].lastFrame", "last_frame_image"),
+    ("instances[0].image", "first_frame_image"),
+    ("instances[0].video", "the video"),
+    ("instances[0].prompt", "prompt"),
+    ("lastFrame", "last_frame_image"),
+    ("durationSeconds", "duration"),
+    ("sampleCount", "sample_count"),
+    ("aspectRatio", "aspect_ratio"),
+    ("negativePrompt", "negative_prompt"),
+    ("personGeneration", "person_generation"),
+    ("generateAudio", "generate_audio"),
+    ("resizeMode", "resize_mode"),
+    ("enhancePrompt", "enhance_prompt"),
+    ("parameters.", ""),
+];
+/// Words that a client does not read: the message is then about the operator's side.
+const PRIVATE: &[&str] =
+    &["project", "veo", "publisher", "google", "gs://", "http", "account", "api key", "billing"];
+
+/// The operator's account was refused, as a client reads it.
+pub(crate) fn unavailable() -> Failure {
+    Failure::upstream("No available upstream, please retry later")
+}
+
+/// The provider failed.
+pub(crate) fn failed() -> Failure {
+    Failure::upstream("the upstream failed to generate the video")
+}
+
+/// What an error means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Meaning {
+    /// Too many requests; nothing was done.
+    Busy,
+    /// The operator's account, key, project or model.
+    Account,
+    /// The client's request.
+    Client(Failure),
+    /// The provider itself.
+    Other,
+}
+
+/// An error of the provider.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct ErrorStatus {
+    /// Of HTTP in an answer, of gRPC in an operation.
+    #[serde(default)]
+    pub(super) code: i64,
+    #[serde(default)]
+    pub(super) message: String,
+    /// The name of a gRPC code; in answers only.
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    details: Vec<Value>,
+}
+
+impl ErrorStatus {
+    /// Out of `{"error": {...}}`, or of a list of one such object. Empty when there is none, as on a proxy's page.
+    pub(super) fn of(reply: &Reply) -> Self {
+        let body: Value = reply.json().unwrap_or_default();
+        let body = if body.is_array() { &body[0] } else { &body };
+        Self::deserialize(&body["error"]).unwrap_or_default()
+    }
+
+    /// The name of the gRPC code.
+    fn name(&self) -> &str {
+        match (self.status.as_str(), self.code) {
+            ("", 3) => "INVALID_ARGUMENT",
+            ("", 7) => "PERMISSION_DENIED",
+            ("", 8) => "RESOURCE_EXHAUSTED",
+            ("", 9) => "FAILED_PRECONDITION",
+            ("", 11) => "OUT_OF_RANGE",
+            ("", 16) => "UNAUTHENTICATED",
+            (name, _) => name,
+        }
+    }
+
+    /// What an answer with this error means.
+    pub(super) fn meaning(&self, status: u16) -> Meaning {
+        match (status, self.name()) {
+            (429, _) => Meaning::Busy,
+            (401..=404, _) => Meaning::Account,
+            // The Gemini API says so of a key that it does not know.
+            (400, _) if self.has_reason("API_KEY_INVALID") => Meaning::Account,
+            // Regions, billing and terms of the project.
+            (400, "FAILED_PRECONDITION") => Meaning::Account,
+            (400, "INVALID_ARGUMENT" | "OUT_OF_RANGE") => self.of_request(),
+            _ => Meaning::Other,
+        }
+    }
+
+    /// What it means inside an operation.
+    pub(super) fn of_operation(&self) -> Meaning {
+        match self.name() {
+            "INVALID_ARGUMENT" | "OUT_OF_RANGE" => self.of_request(),
+            "PERMISSION_DENIED" | "UNAUTHENTICATED" => Meaning::Account,
+            _ if moderation::is_by_filter(&self.message) => self.of_request(),
+            _ => Meaning::Other,
+        }
+    }
+
+    fn of_request(&self) -> Meaning {
+        if moderation::is_by_filter(&self.message) {
+            let words = moderation::explanation([self.message.as_str()]);
+            return Meaning::Client(Failure::moderation(words));
+        }
+        Meaning::Client(Failure::request(self.explanation()))
+    }
+
+    /// The provider's words in terms of the client's fields, where they are for clients at all.
+    fn explanation(&self) -> String {
+        let mut text = self.message.clone();
+        for (theirs, ours) in FIELDS {
+            text = text.replace(theirs, ours);
+        }
+        let text: String = text.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
+        let lower = text.to_ascii_lowercase();
+        if text.trim().is_empty() || PRIVATE.iter().any(|word| lower.contains(word)) {
+            return "the upstream refused the request".to_owned();
+        }
+        format!("the upstream refused the request: {text}")
+    }
+
+    fn has_reason(&self, reason: &str) -> bool {
+        self.details.iter().any(|detail| detail["reason"] == reason)
+    }
+
+    /// For the operator.
+    pub(super) fn log(&self, what: &str, status: &str) {
+        let fields = [("status", status), ("code", self.name()), ("message", self.message.as_str())];
+        log::warn(what, &fields);
+    }
+
+    /// The same where the operator must act.
+    pub(super) fn log_account(&self, status: &str) {
+        let fields = [("status", status), ("code", self.name()), ("message", self.message.as_str())];
+        log::error("the provider refused the operator's account, project or model", &fields);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_sdk::Blame;
+    use serde_json::json;
+
+    use super::*;
+
+    fn error(body: Value) -> ErrorStatus {
+        ErrorStatus::of(&Reply::new(400, &body))
+    }
+
+    fn of(name: &str, message: &str) -> ErrorStatus {
+        error(json!({"error": {"code": 400, "status": name, "message": message}}))
+    }
+
+    #[test]
+    fn errors_stand_in_an_object_or_a_list() {
+        let inside = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "bad"}});
+        for body in [inside.clone(), json!([inside])] {
+            assert_eq!(error(body).message, "bad");
+        }
+        for body in [json!({}), json!([]), json!("x"), json!({"error": "x"})] {
+            assert_eq!(error(body.clone()).meaning(400), Meaning::Other, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_a_status_means() {
+        let blame = |meaning| match meaning {
+            Meaning::Client(failure) => Some(failure.blame),
+            _ => None,
+        };
+        assert_eq!(of("RESOURCE_EXHAUSTED", "x").meaning(429), Meaning::Busy);
+        for (status, name) in [
+            (401, "UNAUTHENTICATED"),
+            (402, ""),
+            (403, "PERMISSION_DENIED"),
+            (404, "NOT_FOUND"),
+            (400, "FAILED_PRECONDITION"),
+        ] {
+            assert_eq!(of(name, "x").meaning(status), Meaning::Account, "{status}");
+        }
+        for (status, name) in [(500, "INTERNAL"), (503, "UNAVAILABLE"), (504, "DEADLINE_EXCEEDED"), (302, "")]
+        {
+            assert_eq!(of(name, "x").meaning(status), Meaning::Other, "{status}");
+        }
+        let invalid = |message| blame(of("INVALID_ARGUMENT", message).meaning(400));
+        assert_eq!(invalid("seed is odd"), Some(Blame::Request));
+        assert_eq!(invalid("blocked. Support codes: 1"), Some(Blame::Moderation));
+        let key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
+            "details": [{"reason": "API_KEY_INVALID"}]}});
+        assert_eq!(error(key).meaning(400), Meaning::Account);
+        for (code, expected) in
+            [(7, Meaning::Account), (16, Meaning::Account), (8, Meaning::Other), (13, Meaning::Other)]
+        {
+            let status = ErrorStatus { code, ..ErrorStatus::default() };
+            assert_eq!(status.of_operation(), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn explanations_speak_of_the_clients_fields_only() {
+        let shown = |message: &str| of("INVALID_ARGUMENT", message).explanation();
+        assert_eq!(
+            shown("parameters.durationSeconds must be 8"),
+            "the upstream refused the request: duration must be 8"
+        );
+        for message in ["", "Project p is odd", "veo-3.1-generate-001 cannot", "see https://cloud.example"] {
+            assert_eq!(shown(message), "the upstream refused the request", "{message}");
+        }
+    }
+}

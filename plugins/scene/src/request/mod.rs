@@ -1,0 +1,137 @@
+//! A checked request: what goes to the provider, with every default of the specification written out. Part of the task's
+//! state until the provider has accepted it.
+
+mod original;
+mod remix;
+mod video;
+
+use gatehouse_sdk::params::came;
+use gatehouse_sdk::{Affinity, Charge, Context, InvalidParam, Refusal, Submission};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::sources::Image;
+use crate::words::{Aspect, Dialect, Model, People, REMIX, Resolution};
+
+/// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
+const MAX_BYTES: usize = 60 * 1024;
+
+/// What is sent to the provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VideoRequest {
+    pub(crate) dialect: Dialect,
+    pub(crate) model: Model,
+    pub(crate) prompt: String,
+    pub(crate) input: Input,
+    pub(crate) parameters: Map<String, Value>,
+    pub(crate) kind: VideoKind,
+}
+
+/// What a video is made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Input {
+    /// The prompt alone.
+    Text,
+    /// The first picture, and maybe the last one.
+    Frames(Vec<Image>),
+    /// A finished video.
+    Original(Original),
+}
+
+/// The video to be continued.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Original {
+    pub(crate) video: Kept,
+    /// The account that made it.
+    pub(crate) account: Option<Affinity>,
+}
+
+/// Where a video is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kept {
+    /// By the host: `blob:<id>`, and its type.
+    Blob { name: String, mime: String },
+    /// By the provider.
+    Uri(String),
+}
+
+/// What the finished videos are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct VideoKind {
+    /// Seconds that the provider makes, of each video.
+    pub(crate) seconds: u32,
+    /// How long each file of the provider is. It begins with the original, where there is one.
+    pub(crate) milliseconds: u64,
+    /// How much of its beginning the client does not get.
+    pub(crate) hidden_milliseconds: u64,
+    /// How many videos were asked for.
+    pub(crate) samples: u32,
+    pub(crate) aspect: Aspect,
+    pub(crate) resolution: Resolution,
+    pub(crate) audio: bool,
+    pub(crate) people: People,
+}
+
+impl VideoRequest {
+    /// Reads a request of either surface.
+    pub(crate) fn read(cx: &Context, request: &Submission) -> Result<Self, Refusal> {
+        let dialect = Dialect::deserialize(&cx.settings["dialect"]).unwrap_or_default();
+        let video = if request.surface == REMIX {
+            remix::request(cx, dialect, request)?
+        } else {
+            video::request(dialect, request)?
+        };
+        video.check_size()?;
+        Ok(video)
+    }
+
+    /// Billed per second that is made, and by resolution and sound; the prices of these are the operator's choice.
+    pub(crate) fn charge(&self) -> Charge {
+        charge(self.model, &self.kind, self.kind.samples)
+    }
+
+    /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and
+    /// small inline files.
+    fn check_size(&self) -> Result<(), InvalidParam> {
+        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
+        if bytes <= MAX_BYTES {
+            return Ok(());
+        }
+        let problem = format!(
+            "expected texts and URLs of at most {MAX_BYTES} bytes together (large files do not count), got {bytes}"
+        );
+        Err(InvalidParam::at(None, problem))
+    }
+}
+
+/// The charge of so many videos.
+pub(crate) fn charge(model: Model, kind: &VideoKind, videos: u32) -> Charge {
+    let (id, resolution) = (model.id(), kind.resolution.name());
+    let mut keys = vec![format!("{id}@{resolution}"), id.to_owned()];
+    if kind.audio {
+        keys.insert(0, format!("{id}@{resolution}-audio"));
+    }
+    Charge::keys(keys).times(kind.seconds.saturating_mul(videos))
+}
+
+/// What both kinds of requests tell the provider.
+fn common(dialect: Dialect, kind: &VideoKind) -> Map<String, Value> {
+    let mut parameters = Map::new();
+    let mut put = |name: &str, value: Value| drop(parameters.insert(name.to_owned(), value));
+    put("aspectRatio", kind.aspect.name().into());
+    put("resolution", kind.resolution.name().into());
+    put("sampleCount", kind.samples.into());
+    put("personGeneration", kind.people.name(dialect).into());
+    put("enhancePrompt", true.into());
+    if dialect == Dialect::Vertex {
+        put("generateAudio", kind.audio.into());
+    }
+    parameters
+}
+
+/// What this gateway's provider cannot do.
+fn unsupported(field: &str, expected: &str, value: &Value) -> InvalidParam {
+    InvalidParam::at(Some(field), format!("expected {expected} at this gateway, got {}", came(Some(value))))
+}

@@ -1,0 +1,127 @@
+//! The finished video that a continuation begins with: whether it may be continued, and where it is kept.
+
+use gatehouse_sdk::{Context, Facts, InvalidParam, Parent, Refusal, Status, Submission};
+
+use super::{Kept, Original};
+use crate::record::Record;
+use crate::words::{Dialect, FAMILY, Model};
+
+/// The parameter of the path.
+const FIELD: &str = "task_id";
+/// Seconds a continuation adds.
+pub(crate) const ADDED_SECONDS: u32 = 7;
+/// The longest video that each dialect continues; the whole then has 7 seconds more.
+const VERTEX_MILLISECONDS: std::ops::RangeInclusive<u64> = 1000..=30_000;
+const GEMINI_MILLISECONDS: std::ops::RangeInclusive<u64> = 0..=141_000;
+
+/// A video that may be continued.
+pub(super) struct Found {
+    pub(super) record: Record,
+    pub(super) original: Original,
+    /// Length of what the provider gets.
+    pub(super) milliseconds: u64,
+    /// How much of the beginning of that the client does not have.
+    pub(super) hidden_milliseconds: u64,
+}
+
+/// The original of a request that names `model`.
+pub(super) fn find(
+    cx: &Context,
+    dialect: Dialect,
+    model: Model,
+    request: &Submission,
+) -> Result<Found, Refusal> {
+    let Some(parent) = request.parent() else {
+        return Err(Refusal::NotFound("no video to continue".to_owned()));
+    };
+    let record = Record::of(parent).unwrap_or_default();
+    check(parent, model)?;
+    let (video, milliseconds, hidden_milliseconds) = video(cx, dialect, parent, &record)?;
+    let (limits, longest) = match dialect {
+        Dialect::Vertex => (VERTEX_MILLISECONDS, 30),
+        Dialect::Gemini => (GEMINI_MILLISECONDS, 141),
+    };
+    if !limits.contains(&milliseconds) {
+        let seconds = milliseconds.div_ceil(1000);
+        let problem = format!("expected a video of at most {longest} s, got one of {seconds} s");
+        return Err(invalid(problem).into());
+    }
+    let original = Original { video, account: parent.affinity.clone() };
+    Ok(Found { record, original, milliseconds, hidden_milliseconds })
+}
+
+/// Family, model and status.
+fn check(parent: &Parent, model: Model) -> Result<(), InvalidParam> {
+    if parent.family != FAMILY {
+        return Err(invalid(format!(
+            "expected a video of a scene-3.1 model, got a task of the model {}",
+            parent.model
+        )));
+    }
+    if parent.model != model.id() {
+        let made_by = Model::ALL.into_iter().find(|known| known.id() == parent.model);
+        let names = made_by.map_or_else(|| format!("`{}`", parent.model), names);
+        let problem = format!("expected the model of the original, {names}, got {}", names_of_other(model));
+        return Err(InvalidParam::at(Some("model"), problem));
+    }
+    if parent.status != Status::Completed {
+        let status = status(parent.status);
+        return Err(invalid(format!("expected a completed video, got one that is {status}")));
+    }
+    Ok(())
+}
+
+/// Where the video is kept, its length, and how much of its beginning is hidden from the client.
+fn video(
+    cx: &Context,
+    dialect: Dialect,
+    parent: &Parent,
+    record: &Record,
+) -> Result<(Kept, u64, u64), InvalidParam> {
+    if record.dialect == dialect
+        && let Some(uri) = &record.uri
+    {
+        if record.until.is_some_and(|until| until <= cx.now) {
+            return Err(invalid("expected a video of the last two days, got an older one".to_owned()));
+        }
+        return Ok((Kept::Uri(uri.clone()), record.milliseconds, record.hidden_milliseconds));
+    }
+    if dialect == Dialect::Gemini {
+        let problem = "expected a video that the upstream still keeps, got one that it does not";
+        return Err(invalid(problem.to_owned()));
+    }
+    // What the client has is what is continued; the first one, where there are several.
+    let film = parent.media.first().filter(|_| parent.media.len() >= record.videos);
+    let Some(Facts { blob: Some(blob), milliseconds, mime, .. }) = film else {
+        return Err(invalid(
+            "expected a video that is still kept, got one whose link has expired".to_owned(),
+        ));
+    };
+    let Some(milliseconds) = milliseconds else {
+        return Err(invalid("expected a video of readable length, got one without".to_owned()));
+    };
+    Ok((Kept::Blob { name: blob.clone(), mime: mime.clone() }, *milliseconds, 0))
+}
+
+fn names(model: Model) -> String {
+    let [official, plain, ext] = model.names();
+    format!("`{plain}` (or `{ext}`, `{official}`)")
+}
+
+fn names_of_other(model: Model) -> String {
+    format!("`{}`", model.names()[1])
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Submitted => "submitted",
+        Status::Pending => "pending",
+        Status::Processing => "processing",
+        Status::Completed => "completed",
+        Status::Failed => "failed",
+    }
+}
+
+fn invalid(problem: String) -> InvalidParam {
+    InvalidParam::at(Some(FIELD), problem)
+}

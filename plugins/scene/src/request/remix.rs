@@ -1,0 +1,43 @@
+//! Continuations: a finished video and 7 seconds more, or the new part alone.
+
+use gatehouse_sdk::params::read;
+use gatehouse_sdk::{Context, InvalidParam, Refusal, Submission};
+
+use super::original::{self, ADDED_SECONDS};
+use super::{Input, VideoKind, VideoRequest, common, unsupported};
+use crate::params::RemixParams;
+use crate::words::{Dialect, Resolution};
+
+pub(super) fn request(cx: &Context, dialect: Dialect, request: &Submission) -> Result<VideoRequest, Refusal> {
+    let params: RemixParams = read(&request.body)?;
+    let found = original::find(cx, dialect, params.model, request)?;
+    let aspect = found.record.aspect;
+    if let Some(wanted) = params.aspect_ratio.filter(|wanted| *wanted != aspect) {
+        let problem = format!(
+            "expected that of the original, `{}`, or nothing, got the string \"{}\"",
+            aspect.name(),
+            wanted.name()
+        );
+        return Err(InvalidParam::at(Some("aspect_ratio"), problem).into());
+    }
+    let resolution = params.resolution.unwrap_or_default();
+    if dialect == Dialect::Gemini && resolution != Resolution::P720 {
+        return Err(unsupported("resolution", "`720p` or nothing", &resolution.name().into()).into());
+    }
+    // The upstream has no switch for the new part alone, so the host cuts its file where the new part begins.
+    let hidden = if params.raw == Some(true) { found.milliseconds } else { found.hidden_milliseconds };
+    let kind = VideoKind {
+        seconds: ADDED_SECONDS,
+        milliseconds: found.milliseconds + u64::from(ADDED_SECONDS) * 1000,
+        hidden_milliseconds: hidden,
+        samples: 1,
+        aspect,
+        resolution,
+        // As the original: a continuation has no fields for these.
+        audio: found.record.audio,
+        people: found.record.people,
+    };
+    let parameters = common(dialect, &kind);
+    let input = Input::Original(found.original);
+    Ok(VideoRequest { dialect, model: params.model, prompt: params.prompt, input, parameters, kind })
+}

@@ -1,0 +1,107 @@
+//! New videos, from a text or from frames.
+
+use gatehouse_sdk::params::{came, read};
+use gatehouse_sdk::{InvalidParam, Submission};
+use serde_json::{Value, json};
+
+use super::{Input, VideoKind, VideoRequest, common, unsupported};
+use crate::params::VideoParams;
+use crate::sources::Image;
+use crate::words::{Dialect, Resize, Resolution};
+
+/// The spec's default.
+const SECONDS: i64 = 8;
+
+pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoRequest, InvalidParam> {
+    let params: VideoParams = read(&request.body)?;
+    let samples = samples(&params)?;
+    let seconds = params.duration.unwrap_or(SECONDS);
+    let input = input(&params, request)?;
+    let resize = match (&input, params.resize_mode) {
+        (Input::Text, Some(Resize::Crop)) => {
+            let problem =
+                "not supported without an image, expected `pad` or nothing, got the string \"crop\"";
+            return Err(InvalidParam::at(Some("resize_mode"), problem.to_owned()));
+        }
+        (Input::Text, _) => None,
+        (_, mode) => Some(mode.unwrap_or_default()),
+    };
+    if dialect == Dialect::Gemini {
+        check_gemini(&params, samples, seconds, resize)?;
+    }
+    // A rule's range says that they fit.
+    let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    let kind = VideoKind {
+        seconds: whole(seconds),
+        milliseconds: u64::from(whole(seconds)) * 1000,
+        hidden_milliseconds: 0,
+        samples: whole(samples),
+        aspect: params.aspect_ratio.unwrap_or_default(),
+        resolution: params.resolution.unwrap_or_default(),
+        audio: params.generate_audio.unwrap_or(false),
+        people: params.person_generation.unwrap_or_default(),
+    };
+    let mut parameters = common(dialect, &kind);
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            parameters.insert(name.to_owned(), value);
+        }
+    };
+    put("durationSeconds", Some(seconds.into()));
+    put("negativePrompt", params.negative_prompt.map(Value::from));
+    put("seed", params.seed.map(Value::from));
+    if dialect == Dialect::Vertex {
+        put("resizeMode", resize.map(|mode| mode.name().into()));
+    }
+    Ok(VideoRequest { dialect, model: params.model, prompt: params.prompt, input, parameters, kind })
+}
+
+fn samples(params: &VideoParams) -> Result<i64, InvalidParam> {
+    match (params.sample_count, params.n) {
+        (Some(one), Some(other)) if one != other => {
+            let problem = format!("expected the same as `sample_count`, {one}, or nothing, got {other}");
+            Err(InvalidParam::at(Some("n"), problem))
+        }
+        (one, other) => Ok(one.or(other).unwrap_or(1)),
+    }
+}
+
+fn input(params: &VideoParams, request: &Submission) -> Result<Input, InvalidParam> {
+    let image = |field: &str, source: &String| Image::read(field, source.clone(), &request.blobs);
+    match (&params.first_frame_image, &params.last_frame_image) {
+        (None, None) => Ok(Input::Text),
+        (None, Some(last)) => {
+            let problem =
+                format!("expected a `first_frame_image` beside it, got only {}", came(Some(&json!(last))));
+            Err(InvalidParam::at(Some("last_frame_image"), problem))
+        }
+        (Some(first), None) => Ok(Input::Frames(vec![image("first_frame_image", first)?])),
+        (Some(first), Some(last)) => {
+            Ok(Input::Frames(vec![image("first_frame_image", first)?, image("last_frame_image", last)?]))
+        }
+    }
+}
+
+/// The Gemini API knows no seed and no resize mode, makes one video with sound, and larger ones of 8 seconds only. That the
+/// sound cannot be left out is no reason to refuse what the spec's default asks for.
+fn check_gemini(
+    params: &VideoParams,
+    samples: i64,
+    seconds: i64,
+    resize: Option<Resize>,
+) -> Result<(), InvalidParam> {
+    if let Some(seed) = params.seed {
+        return Err(unsupported("seed", "nothing", &seed.into()));
+    }
+    if resize == Some(Resize::Crop) {
+        return Err(unsupported("resize_mode", "`pad` or nothing", &"crop".into()));
+    }
+    if samples > 1 {
+        let field = if params.sample_count.is_some() { "sample_count" } else { "n" };
+        return Err(unsupported(field, "1 or nothing", &samples.into()));
+    }
+    if params.resolution.unwrap_or_default() != Resolution::P720 && seconds != SECONDS {
+        return Err(unsupported("duration", "8 with `1080p` and `4K`", &seconds.into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! The end of a task: its videos, what is kept for a continuation, and the price of what there is.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Context, Failure, Outcome, Product, Step, UnixMs};
+use serde_json::{Value, json};
+
+use crate::record::Record;
+use crate::request;
+use crate::state::{Fetching, Job, State};
+use crate::words::Dialect;
+
+/// How long the Gemini API keeps a video.
+const KEPT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+
+/// A finished video that cannot be had.
+pub(super) fn not_fetched() -> Failure {
+    Failure::upstream("the finished video could not be fetched from the upstream")
+}
+
+/// Ends the task with videos that are all at hand.
+pub(super) fn end(cx: &Context, fetching: Fetching, sources: Vec<String>) -> Step<State> {
+    let Fetching { job, uri, .. } = fetching;
+    let links = (0..sources.len())
+        .map(|at| json!({"url": [format!("media:{at}")], "expires_at": format!("expires:{at}")}));
+    let public = json!({"videos": links.collect::<Vec<_>>()});
+    let mut outcome = Outcome::new(public).private(record(cx, &job, uri, sources.len()));
+    let videos = u32::try_from(sources.len()).unwrap_or(u32::MAX);
+    for source in sources {
+        let film = Product::new(source).mime("video/mp4");
+        outcome = outcome.with(match job.kind.hidden_milliseconds {
+            0 => film,
+            hidden => film.clip(hidden, None),
+        });
+    }
+    if videos < job.kind.samples {
+        outcome = outcome.settle(request::charge(job.model, &job.kind, videos));
+    }
+    job.with_progress(|state| Step::done(state, outcome))
+}
+
+fn record(cx: &Context, job: &Job, uri: Option<String>, videos: usize) -> Value {
+    let until: Option<UnixMs> = (job.dialect == Dialect::Gemini).then(|| cx.now.plus(KEPT));
+    let kind = &job.kind;
+    let record = Record {
+        model: job.model,
+        dialect: job.dialect,
+        uri,
+        until,
+        milliseconds: kind.milliseconds,
+        hidden_milliseconds: kind.hidden_milliseconds,
+        videos,
+        aspect: kind.aspect,
+        resolution: kind.resolution,
+        audio: kind.audio,
+        people: kind.people,
+    };
+    serde_json::to_value(record).unwrap_or(Value::Null)
+}

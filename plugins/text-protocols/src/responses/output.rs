@@ -1,0 +1,7 @@
+//! The answer: completions and their chunks as a response object and its events.
+
+mod chunks;
+mod event_builder;
+mod item;
+
+pub use chunks::{Reader, whole};

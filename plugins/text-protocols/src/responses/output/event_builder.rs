@@ -1,0 +1,312 @@
+//! A response under construction, and the events that tell it: every item is added, told piece by piece, and done.
+//!
+//! ```text
+//! created, in_progress, then for each item
+//!   added -> part added -> delta* -> done -> part done -> item done
+//! and one of completed, incomplete
+//! ```
+//! Items are numbered as they come. A text, a thought and a refusal end when something else begins; calls stay open until
+//! the end, because a provider may take turns between them. A call that the end cuts short is in the last object but is
+//! never told as done: clients run what is done. A failure is not told here: the host writes it.
+
+use gatehouse_sdk::{Chunk, Sse, Usage};
+
+use crate::json::{JsonString, Object, Writer};
+
+use super::item::{Content, OutputItem, summary_part, text_part};
+use crate::responses::echo::{Echo, Ending};
+
+#[derive(Debug)]
+pub(crate) struct EventBuilder {
+    echo: Echo,
+    sequence: u64,
+    begun: bool,
+    items: Vec<OutputItem>,
+    calls: Vec<Call>,
+}
+
+/// A call by the provider's number; it has an item once its name is known.
+#[derive(Debug)]
+struct Call {
+    number: u64,
+    id: String,
+    item: Option<usize>,
+    /// Arguments that came before the name.
+    early: String,
+}
+
+/// A kind of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Refusal,
+    Reasoning,
+}
+
+impl EventBuilder {
+    pub(crate) fn new(echo: Echo) -> Self {
+        Self { echo, sequence: 0, begun: false, items: Vec::new(), calls: Vec::new() }
+    }
+
+    /// The first two events, once.
+    pub(crate) fn begin(&mut self, out: &mut Chunk) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let object = self.echo.object(Ending::InProgress, "[]", None);
+        for kind in ["response.created", "response.in_progress"] {
+            self.send(kind, &[("response", &object)], out);
+        }
+    }
+
+    /// A piece of text.
+    pub(crate) fn text(&mut self, kind: Kind, piece: JsonString<'_>, out: &mut Chunk) {
+        if piece.is_empty() {
+            return;
+        }
+        let at = self.open_text(kind, out);
+        let item = &mut self.items[at];
+        let (Content::Text(text) | Content::Refusal(text) | Content::Reasoning { text, .. }) =
+            &mut item.content
+        else {
+            return;
+        };
+        text.push_str(piece.inner());
+        match kind {
+            Kind::Text => {
+                let members = [("content_index", "0"), ("delta", piece.quoted()), ("logprobs", "[]")];
+                self.send_of("response.output_text.delta", at, &members, out);
+            }
+            Kind::Refusal => {
+                let members = [("content_index", "0"), ("delta", piece.quoted())];
+                self.send_of("response.refusal.delta", at, &members, out);
+            }
+            Kind::Reasoning => {
+                let members = [("summary_index", "0"), ("delta", piece.quoted())];
+                self.send_of("response.reasoning_summary_text.delta", at, &members, out);
+            }
+        }
+    }
+
+    /// The end of a thought: its signed block, JSON. A thought without text is an item too: it must come back.
+    pub(crate) fn thought(&mut self, block: &Object<'_>, out: &mut Chunk) {
+        let mut json = Writer::new(256);
+        // `index` is the chat family's.
+        for (name, raw) in block.iter().filter(|(name, _)| *name != "index") {
+            json.member(name, raw.get());
+        }
+        let sealed = self.echo.seal(&json.done());
+        let last = self.items.len().checked_sub(1);
+        let open = last.filter(|at| {
+            matches!(self.items[*at].content, Content::Reasoning { .. }) && self.items[*at].is_open
+        });
+        let at = open.unwrap_or_else(|| {
+            self.close_texts(out);
+            self.add("rs", Content::Reasoning { text: String::new(), sealed: None }, out)
+        });
+        if let Content::Reasoning { sealed: kept, .. } = &mut self.items[at].content {
+            *kept = Some(sealed);
+        }
+        self.close(at, out);
+    }
+
+    /// A piece of a call.
+    pub(crate) fn call(&mut self, number: u64, piece: &Object<'_>, out: &mut Chunk) {
+        let at = self.calls.iter().position(|call| call.number == number).unwrap_or_else(|| {
+            self.calls.push(Call { number, id: String::new(), item: None, early: String::new() });
+            self.calls.len() - 1
+        });
+        if let Some(id) = piece.text("id").filter(|id| !id.is_empty()) {
+            self.calls[at].id = id.into_owned();
+        }
+        let function = piece.object("function").or_else(|| piece.object("custom")).unwrap_or_default();
+        let name = function.text("name").filter(|name| !name.is_empty());
+        if let (Some(name), None) = (name, self.calls[at].item) {
+            self.close_texts(out);
+            let call_id = self.calls[at].id.clone();
+            let is_custom = self.echo.is_custom(&name);
+            let (prefix, name) = (if is_custom { "ctc" } else { "fc" }, name.into_owned());
+            let content = Content::Call { call_id, name, arguments: String::new(), is_custom };
+            let item = self.add(prefix, content, out);
+            self.calls[at].item = Some(item);
+            let early = std::mem::take(&mut self.calls[at].early);
+            self.arguments(at, &early, out);
+        }
+        if let Some(piece) = function.string("arguments").or_else(|| function.string("input")) {
+            self.arguments(at, piece.inner(), out);
+        }
+    }
+
+    /// A piece of a call's arguments, JSON without quotes.
+    fn arguments(&mut self, call: usize, piece: &str, out: &mut Chunk) {
+        if piece.is_empty() {
+            return;
+        }
+        let Some(at) = self.calls[call].item else {
+            self.calls[call].early.push_str(piece);
+            return;
+        };
+        let Content::Call { arguments, is_custom, .. } = &mut self.items[at].content else { return };
+        arguments.push_str(piece);
+        // The text of a custom tool is told once it is whole: a part of the JSON around it means nothing.
+        if !*is_custom {
+            let delta = format!("\"{piece}\"");
+            self.send_of("response.function_call_arguments.delta", at, &[("delta", &delta)], out);
+        }
+    }
+
+    /// The end, by the provider's `finish_reason`; the response object.
+    pub(crate) fn finish(&mut self, reason: &str, usage: Option<(Usage, u64)>, out: &mut Chunk) -> String {
+        self.begin(out);
+        let ending = match reason {
+            "length" => Ending::Incomplete("max_output_tokens"),
+            "content_filter" => Ending::Incomplete("content_filter"),
+            _ => Ending::Completed,
+        };
+        let is_cut = ending != Ending::Completed;
+        let last = self.items.len().checked_sub(1);
+        for at in 0..self.items.len() {
+            let item = &mut self.items[at];
+            item.is_cut = is_cut && item.is_open && last == Some(at);
+            let is_call = matches!(item.content, Content::Call { .. });
+            if item.is_cut && is_call {
+                item.is_open = false;
+            } else {
+                self.close(at, out);
+            }
+        }
+        let items: Vec<String> = self.items.iter().map(|item| item.json(&self.echo, false)).collect();
+        let object = self.echo.object(ending, &format!("[{}]", items.join(",")), usage);
+        self.send(&format!("response.{}", ending.status()), &[("response", &object)], out);
+        out.last = true;
+        object
+    }
+
+    /// The open item of that kind, or a new one.
+    fn open_text(&mut self, kind: Kind, out: &mut Chunk) -> usize {
+        let is_kind = |item: &OutputItem| match item.content {
+            Content::Text(_) => kind == Kind::Text,
+            Content::Refusal(_) => kind == Kind::Refusal,
+            Content::Reasoning { .. } => kind == Kind::Reasoning,
+            Content::Call { .. } => false,
+        };
+        if let Some(at) = self.items.iter().rposition(|item| item.is_open && is_kind(item)) {
+            return at;
+        }
+        self.close_texts(out);
+        let (prefix, content) = match kind {
+            Kind::Text => ("msg", Content::Text(String::new())),
+            Kind::Refusal => ("msg", Content::Refusal(String::new())),
+            Kind::Reasoning => ("rs", Content::Reasoning { text: String::new(), sealed: None }),
+        };
+        let at = self.add(prefix, content, out);
+        match kind {
+            Kind::Text => {
+                let members = [("content_index", "0"), ("part", &*text_part(""))];
+                self.send_of("response.content_part.added", at, &members, out);
+            }
+            Kind::Refusal => {
+                let part = r#"{"type":"refusal","refusal":""}"#;
+                self.send_of(
+                    "response.content_part.added",
+                    at,
+                    &[("content_index", "0"), ("part", part)],
+                    out,
+                );
+            }
+            Kind::Reasoning => {
+                let members = [("summary_index", "0"), ("part", &*summary_part(""))];
+                self.send_of("response.reasoning_summary_part.added", at, &members, out);
+            }
+        }
+        at
+    }
+
+    fn add(&mut self, prefix: &str, content: Content, out: &mut Chunk) -> usize {
+        self.begin(out);
+        let at = self.items.len();
+        let id = self.echo.item_id(prefix, at);
+        self.items.push(OutputItem { id, content, is_open: true, is_cut: false });
+        let item = self.items[at].json(&self.echo, true);
+        self.send("response.output_item.added", &[("output_index", &at.to_string()), ("item", &item)], out);
+        at
+    }
+
+    fn close_texts(&mut self, out: &mut Chunk) {
+        for at in 0..self.items.len() {
+            if !matches!(self.items[at].content, Content::Call { .. }) {
+                self.close(at, out);
+            }
+        }
+    }
+
+    /// Tells that an item is done, if it is open.
+    fn close(&mut self, at: usize, out: &mut Chunk) {
+        if !self.items[at].is_open {
+            return;
+        }
+        // A call without arguments has none to parse, so it gets the empty object.
+        if let Content::Call { arguments, is_custom: false, .. } = &mut self.items[at].content
+            && arguments.is_empty()
+        {
+            arguments.push_str("{}");
+            self.send_of("response.function_call_arguments.delta", at, &[("delta", "\"{}\"")], out);
+        }
+        self.items[at].is_open = false;
+        let (part, arguments) = (self.items[at].part(), self.items[at].arguments());
+        match &self.items[at].content {
+            Content::Text(text) => {
+                let text = format!("\"{text}\"");
+                let members = [("content_index", "0"), ("text", text.as_str()), ("logprobs", "[]")];
+                self.send_of("response.output_text.done", at, &members, out);
+                let members = [("content_index", "0"), ("part", part.as_str())];
+                self.send_of("response.content_part.done", at, &members, out);
+            }
+            Content::Refusal(text) => {
+                let text = format!("\"{text}\"");
+                let members = [("content_index", "0"), ("refusal", text.as_str())];
+                self.send_of("response.refusal.done", at, &members, out);
+                let members = [("content_index", "0"), ("part", part.as_str())];
+                self.send_of("response.content_part.done", at, &members, out);
+            }
+            Content::Reasoning { text, .. } if text.is_empty() => {}
+            Content::Reasoning { text, .. } => {
+                let text = format!("\"{text}\"");
+                let members = [("summary_index", "0"), ("text", text.as_str())];
+                self.send_of("response.reasoning_summary_text.done", at, &members, out);
+                let members = [("summary_index", "0"), ("part", part.as_str())];
+                self.send_of("response.reasoning_summary_part.done", at, &members, out);
+            }
+            Content::Call { is_custom: true, .. } => {
+                self.send_of("response.custom_tool_call_input.delta", at, &[("delta", &arguments)], out);
+                self.send_of("response.custom_tool_call_input.done", at, &[("input", &arguments)], out);
+            }
+            Content::Call { .. } => {
+                let members = [("arguments", arguments.as_str())];
+                self.send_of("response.function_call_arguments.done", at, &members, out);
+            }
+        }
+        let item = self.items[at].json(&self.echo, false);
+        self.send("response.output_item.done", &[("output_index", &at.to_string()), ("item", &item)], out);
+    }
+
+    /// Sends an event of an item.
+    fn send_of(&mut self, kind: &str, at: usize, members: &[(&str, &str)], out: &mut Chunk) {
+        let (id, index) = (format!("\"{}\"", self.items[at].id), at.to_string());
+        let mut all = vec![("item_id", id.as_str()), ("output_index", index.as_str())];
+        all.extend(members);
+        self.send(kind, &all, out);
+    }
+
+    fn send(&mut self, kind: &str, members: &[(&str, &str)], out: &mut Chunk) {
+        let size: usize = members.iter().map(|(_, json)| json.len() + 24).sum();
+        let mut json = Writer::new(size + 96);
+        json.member("type", &format!("\"{kind}\""));
+        json.member("sequence_number", &self.sequence.to_string());
+        for (name, value) in members {
+            json.member(name, value);
+        }
+        self.sequence += 1;
+        out.send.push(Sse { event: Some(kind.to_owned()), data: json.done() });
+    }
+}

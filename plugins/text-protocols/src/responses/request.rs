@@ -1,0 +1,140 @@
+//! A request for a response as the body of a chat completion.
+
+use gatehouse_sdk::Refusal;
+
+use crate::check::{Checked, boolean, instead, wrong};
+use crate::json::{JsonString, Object, Writer, quote};
+use crate::path::Path;
+use crate::rules::MaxTokensField;
+
+use super::echo::Echo;
+use super::input::{Conversation, Entry, HISTORY, INPUT, Thinking, in_own_fields};
+use super::options::Options;
+use super::sealed::Owner;
+use super::target::Target;
+use super::tool_choice::ToolChoice;
+use super::tools::Tools;
+
+/// A request, translated.
+#[derive(Debug)]
+pub struct Translated {
+    /// The body of a chat completion.
+    pub body: String,
+    /// What the response needs to know of the request.
+    pub echo: Echo,
+    origins: Vec<String>,
+}
+
+impl Translated {
+    /// A refusal of the chat completion, in the fields of the client's request.
+    #[must_use]
+    pub fn refusal(&self, refusal: Refusal) -> Refusal {
+        in_own_fields(refusal, &self.origins)
+    }
+}
+
+/// Checks and translates a request.
+///
+/// # Errors
+/// The first field that is wrong or not offered, by its path.
+pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
+    let not_an_object = || Refusal::Invalid { field: None, message: "expected a JSON object".to_owned() };
+    let body = Object::parse(json).ok_or_else(not_an_object)?;
+    let options = Options::read(&body)?;
+    let root = Path::BRACKETED;
+    // A provider of Messages refuses `strict` with an open schema; others read it as they like.
+    let tools = body.get("tools").map(|raw| Tools::read(&root.key("tools"), raw, target.is_messages));
+    let tools = tools.transpose()?.unwrap_or_default();
+    let choice = body.get("tool_choice").map(|raw| ToolChoice::read(&root.key("tool_choice"), raw, &tools));
+    let choice = choice.transpose()?.unwrap_or_default();
+    let conversation = conversation(&body, &options, target)?;
+
+    let mut out = Writer::new(json.len() + 512);
+    out.member("model", options.model.map_or("\"\"", JsonString::quoted));
+    out.member("messages", &conversation.json());
+    if options.streaming {
+        out.member("stream", "true");
+        out.member("stream_options", r#"{"include_usage":true}"#);
+    }
+    if let Some(tokens) = options.max_output_tokens {
+        out.member("max_completion_tokens", &tokens.to_string());
+    }
+    for name in ["temperature", "top_p", "user", "safety_identifier"] {
+        if let Some(raw) = body.get(name) {
+            out.member(name, raw.get());
+        }
+    }
+    if let Some(effort) = options.effort {
+        quote(effort, out.name("reasoning_effort"));
+    }
+    if let Some((_, format)) = &options.format {
+        out.member("response_format", format);
+    }
+    write_tools(&mut out, &body, &tools, &choice)?;
+    // Compatible servers that keep the older name of the cap refuse fields that are newer still.
+    if !target.is_messages && target.rules.max_tokens_field == MaxTokensField::MaxCompletionTokens {
+        if let Some(verbosity) = options.verbosity {
+            quote(verbosity, out.name("verbosity"));
+        }
+        for name in ["prompt_cache_key", "service_tier"] {
+            if let Some(raw) = body.get(name) {
+                out.member(name, raw.get());
+            }
+        }
+    }
+    let echo = Echo::new(&body, &options, tools, target);
+    Ok(Translated { body: out.done(), echo, origins: conversation.origins })
+}
+
+fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -> Checked<Conversation> {
+    let written;
+    let history = body.get(HISTORY).map(|raw| Entry::list(HISTORY, raw)).transpose()?;
+    let mut entries = history.unwrap_or_default();
+    let path = Path::BRACKETED.key(INPUT);
+    let raw = body.get(INPUT);
+    match raw.and_then(JsonString::of) {
+        Some(text) => {
+            let item = format!("{{\"role\":\"user\",\"content\":{}}}", text.quoted());
+            written = item;
+            let item = Object::parse(&written).unwrap_or_default();
+            entries.push(Entry { list: INPUT, at: 0, item });
+        }
+        None => {
+            let raw = raw.filter(|raw| raw.get().starts_with('['));
+            let raw = raw.ok_or_else(|| wrong(&path, "a string or an array of items", body.get(INPUT)))?;
+            entries.extend(Entry::list(INPUT, raw)?);
+        }
+    }
+    let thinking = match (target.is_messages, target.rules.reasoning_history) {
+        (true, _) => Thinking::Blocks,
+        (false, true) => Thinking::Text,
+        (false, false) => Thinking::Nothing,
+    };
+    let owner = Owner { customer: target.customer, upstream: target.upstream };
+    let instructions = options.instructions.filter(|text| !text.is_empty());
+    let instructions = instructions.map(JsonString::quoted);
+    let conversation = Conversation::write(instructions, &entries, owner, thinking)?;
+    if conversation.is_empty() {
+        return Err(instead(&path, "at least one item with a text or a file", "none"));
+    }
+    Ok(conversation)
+}
+
+/// Tools and what concerns them; a provider refuses the latter without the former.
+fn write_tools(out: &mut Writer, body: &Object<'_>, tools: &Tools, choice: &ToolChoice) -> Checked<()> {
+    let is_allowed = |name: &String| choice.allowed.as_ref().is_none_or(|allowed| allowed.contains(name));
+    let offered = tools.functions.iter().filter(|(name, _)| is_allowed(name));
+    let offered: Vec<&str> = offered.map(|(_, function)| function.as_str()).collect();
+    if offered.is_empty() {
+        return Ok(());
+    }
+    out.member("tools", &format!("[{}]", offered.join(",")));
+    if let Some(choice) = &choice.json {
+        out.member("tool_choice", choice);
+    }
+    if let Some(raw) = body.get("parallel_tool_calls") {
+        let parallel = boolean(&Path::BRACKETED.key("parallel_tool_calls"), raw)?;
+        out.member("parallel_tool_calls", if parallel { "true" } else { "false" });
+    }
+    Ok(())
+}
