@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Keeps the mount until its standard input ends.
-const KEEP: &str = "mount -t tmpfs -o size=\"$1\" none \"$0\" && echo mounted && read -r end";
+const KEEP: &str = "mount -t tmpfs -o size=\"$1\",mode=0700 none \"$0\" && echo mounted && read -r end";
 
 /// The disk. Dropping it ends the mount.
 pub(crate) struct SmallDisk {

@@ -307,6 +307,11 @@ fn what_is_not_to_be_kept_is_not_and_the_oldest_make_room() {
     });
 }
 
+/// Output without a count: a token for every four bytes, five credits for a million of them.
+fn price_of(text: &str) -> i64 {
+    i64::try_from(text.len().div_ceil(4) * 5).expect("a short text")
+}
+
 #[test]
 fn a_failure_ends_a_stream_with_the_whole_response() {
     run(async {
@@ -315,8 +320,9 @@ fn a_failure_ends_a_stream_with_the_whole_response() {
             for mark in ["[[cut:3]]", "[[error:3]]"] {
                 let text = format!("{mark}[[words:9]]the keeper of the lighthouse");
                 let before = scene.spent().await;
-                scene.send(Wire::Chat, &request(provider, &text, true)).await.end().await;
-                let chat = scene.spent().await - before;
+                let chat = scene.send(Wire::Chat, &request(provider, &text, true)).await.end().await;
+                // What is delivered before a failure is charged by its length; the provider cuts it by the request's bytes.
+                let chat = scene.spent().await - before - price_of(&chat.delivered_text());
                 let before = scene.spent().await;
                 let asked = json!({"model": model(provider), "input": text, "stream": true, "max_output_tokens": 500});
                 let (status, text) = create(&scene, &asked).await;
@@ -333,7 +339,12 @@ fn a_failure_ends_a_stream_with_the_whole_response() {
                     response["error"]["message"].as_str().is_some_and(|message| !message.is_empty()),
                     "{text}"
                 );
-                assert_eq!(scene.spent().await - before, chat, "{provider:?} {mark}");
+                let delivered: String = events
+                    .iter()
+                    .filter(|event| event["type"] == "response.output_text.delta")
+                    .filter_map(|event| event["delta"].as_str())
+                    .collect();
+                assert_eq!(scene.spent().await - before - price_of(&delivered), chat, "{provider:?} {mark}");
                 let path = format!("/v1/responses/{}", response["id"].as_str().expect("an id"));
                 assert_eq!(ask(&scene, &scene.caller, "GET", &path, "").await.0, 404);
             }

@@ -145,6 +145,11 @@ impl Answer {
             if self.client == Wire::Chat { "data: [DONE]\n\n" } else { "{\"type\":\"message_stop\"}\n\n" };
         let ends = self.body.replace(' ', "").ends_with(&end.replace(' ', ""));
         assert!(self.status == 200 && ends && !self.body.contains("\"error\""), "{self:?}");
+        self.delivered_text()
+    }
+
+    /// The text of a stream, however it ended.
+    pub(crate) fn delivered_text(&self) -> String {
         let text = |event: &Value| match self.client {
             Wire::Chat => event["choices"][0]["delta"]["content"].as_str().map(str::to_owned),
             Wire::Messages => event["delta"]["text"].as_str().map(str::to_owned),

@@ -2,7 +2,9 @@
 //! exit codes.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+use std::fs::DirBuilder;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -310,12 +312,12 @@ fn a_missing_secret_is_reported_before_anything_is_opened() {
     assert!(refused(folder.path(), words, 2).contains("GATEHOUSE_TEST_SECRET is not set"));
     assert!(!folder.path().join("gatehouse-data").exists(), "the data folder was created first");
     // A plugin folder that cannot be opened would end the start, if it came first.
-    std::fs::create_dir(folder.path().join("gatehouse-data")).unwrap();
+    DirBuilder::new().mode(0o700).create(folder.path().join("gatehouse-data")).unwrap();
     std::fs::write(folder.path().join("gatehouse-data/plugins"), b"no folder").unwrap();
     let error = refused(folder.path(), words, 2);
     assert!(error.contains("gatehouse.toml:2:1") && error.contains("GATEHOUSE_TEST_SECRET"), "{error}");
     let set = gatehouse(folder.path(), words).env("GATEHOUSE_TEST_SECRET", "hunter2").output().unwrap();
-    assert!(String::from_utf8(set.stderr).unwrap().contains("plugins: cannot be created"));
+    assert!(String::from_utf8(set.stderr).unwrap().contains("plugins: cannot be used"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The family's parameters, as the specification lists them: shape, rules and published schema. Unknown fields are ignored.
 
 use garde::Validate;
+use gatehouse_sdk::params::not_blank;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -80,10 +81,6 @@ pub(crate) struct RemixParams {
     /// `720p` by default.
     #[garde(skip)]
     pub(crate) resolution: Option<Resolution>,
-}
-
-fn not_blank(text: &str, (): &()) -> garde::Result {
-    if text.trim().is_empty() { Err(garde::Error::new("expected a text that is not blank")) } else { Ok(()) }
 }
 
 fn known_length(seconds: &Option<i64>, (): &()) -> garde::Result {

@@ -1,6 +1,7 @@
 //! Sources of images in a request: http(s) URLs, `data:` URIs, and files the host cut out of the request. The provider takes
 //! bytes only, so each becomes a blob before it is sent.
 
+use gatehouse_sdk::source::{self, Source};
 use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind};
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +22,10 @@ impl Image {
     /// An image the client named; one that is a blob already is judged at once.
     pub(crate) fn read(field: &str, source: String, blobs: &[Facts]) -> Result<Self, InvalidParam> {
         let image = Self { field: field.to_owned(), source, mime: None };
-        if !image.source.starts_with("blob:") {
-            return Ok(Self { source: in_lower_case_scheme(&image.source), ..image });
+        if Source::of(&image.source) != Some(Source::Blob) {
+            return Ok(Self { source: source::normalised(&image.source), ..image });
         }
-        match blobs.iter().find(|facts| facts.blob.as_deref() == Some(&image.source)) {
+        match source::blob(&image.source, blobs) {
             Some(facts) => image.with(facts),
             None => Err(image.invalid(format!("{EXPECTED}, got a file of another request"))),
         }
@@ -61,35 +62,10 @@ impl Image {
 
 /// A rule for a source.
 pub(crate) fn check(source: &str, (): &()) -> garde::Result {
-    if is_url(source) || is_data(source) || source.starts_with("blob:") {
-        return Ok(());
-    }
-    Err(garde::Error::new(EXPECTED))
-}
-
-fn starts_with(source: &str, prefix: &str) -> bool {
-    source.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
-}
-
-fn is_url(source: &str) -> bool {
-    let host = source.split_once("://").map_or("", |(_, host)| host);
-    let is_http = starts_with(source, "https://") || starts_with(source, "http://");
-    is_http && !host.is_empty() && !host.starts_with('/') && !source.contains(char::is_whitespace)
-}
-
-fn is_data(source: &str) -> bool {
-    let Some((head, data)) = source.split_once(',') else { return false };
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
-    starts_with(head, "data:")
-        && head.to_ascii_lowercase().ends_with(";base64")
-        && !data.is_empty()
-        && data.bytes().all(is_base64)
-}
-
-fn in_lower_case_scheme(source: &str) -> String {
-    match source.split_once(':') {
-        Some((scheme, rest)) => format!("{}:{rest}", scheme.to_ascii_lowercase()),
-        None => source.to_owned(),
+    match Source::of(source) {
+        Some(Source::Link(_) | Source::Blob) => Ok(()),
+        Some(Source::Data(data)) if data.is_encoded() => Ok(()),
+        _ => Err(garde::Error::new(EXPECTED)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The state of a task, kept as JSON between its steps.
 
-use gatehouse_sdk::{Event, Failure, UnixMs, log};
+use gatehouse_sdk::UnixMs;
+use gatehouse_sdk::job::{Attempts, Polls};
 use serde::{Deserialize, Serialize};
 
 use crate::provider::VideoSource;
@@ -24,30 +25,18 @@ pub enum State {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sending {
     pub(crate) request: VideoRequest,
-    /// Tries in a row that the provider did not accept.
-    pub(crate) rests: u32,
-    /// Since when the provider is unreachable.
-    pub(crate) unreachable: Option<UnixMs>,
-    /// Waits until then; `None` while the call is sent.
-    pub(crate) until: Option<UnixMs>,
+    #[serde(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
-/// An operation of the provider.
+/// An operation of the provider; the id that is polled is its name.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its name.
-    pub(crate) operation: String,
     pub(crate) dialect: Dialect,
     pub(crate) model: Model,
     pub(crate) kind: VideoKind,
-    /// When the provider accepted it.
-    pub(crate) since: UnixMs,
-    /// When to poll next.
-    pub(crate) wake: UnixMs,
-    pub(crate) progress: u8,
-    pub(crate) faults: u32,
-    pub(crate) misses: u32,
-    pub(crate) losses: u32,
+    #[serde(flatten)]
+    pub(crate) polls: Polls,
 }
 
 /// The videos of a finished operation.
@@ -66,15 +55,4 @@ pub struct Fetching {
     pub(crate) tries: u32,
     /// Waits until then; `None` while a call is sent.
     pub(crate) until: Option<UnixMs>,
-}
-
-/// A cancel before the submission was sent.
-pub(crate) fn cancelled() -> Failure {
-    Failure::request("cancelled before it was started")
-}
-
-/// An event that no step asked for. The task fails, so that it does not hang.
-pub(crate) fn unexpected(event: &Event) -> Failure {
-    log::error("an event came that nothing asked for", &[("event", event.name())]);
-    Failure::upstream("the task was interrupted, please submit it again")
 }

@@ -26,6 +26,10 @@ const client = make();
 
 const create = (asked) => client.responses.create({ model: "gpt-sim", ...asked });
 
+/** Older versions add `output_text` to whole answers of `create` only. */
+const said = (response) =>
+  response.output.flatMap((item) => (item.type === "message" ? item.content.map((part) => part.text) : [])).join("");
+
 check(23, "create", async () => {
   for (const [model, wire] of Object.entries(MODELS)) {
     const bill = await Bill.open();
@@ -46,7 +50,7 @@ check(23, "stream, and its helper", async () => {
     equal(events.map((event) => event.sequence_number), [...events.keys()]);
     equal([events[0].type, events.at(-1).type], ["response.created", "response.completed"]);
     const final = await client.responses.stream({ model, input: QUESTION }).finalResponse();
-    equal([final.output_text, final.status], [text, "completed"]);
+    equal([said(final), final.status], [text, "completed"]);
     await bill.expect(wire, 3);
   }
 });
@@ -88,7 +92,7 @@ check(23, "thinking", async () => {
 check(23, "conversations", async () => {
   const first = await create({ input: "my name is Ada" });
   const second = await create({ input: "who am I?", previous_response_id: first.id });
-  equal((await client.responses.retrieve(second.id)).output_text, second.output_text);
+  equal(said(await client.responses.retrieve(second.id)), second.output_text);
   equal((await client.responses.inputItems.list(second.id)).data.map((item) => item.type), ["message"]);
   const foreign = { model: "gpt-sim", input: "x", previous_response_id: first.id };
   const error = await raises(OpenAI.BadRequestError, () => make("other").responses.create(foreign));

@@ -121,7 +121,8 @@ def thinking():
     holds("snow" in second.output_text, second)
     (request,) = bill.received("messages")
     blocks = request["body"]["messages"][1]["content"]
-    equal([block["type"] for block in blocks], ["thinking", "tool_use"])
+    said = ["text" for item in first.output if item.type == "message"]
+    equal([block["type"] for block in blocks], ["thinking", *said, "tool_use"])
     equal(blocks[0]["thinking"], thought.summary[0].text)
     error = raises(openai.NotFoundError, client.responses.retrieve, first.id)
     equal(error.status_code, 404)

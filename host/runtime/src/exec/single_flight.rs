@@ -52,7 +52,8 @@ impl<K: Copy + Eq + Hash + Send + 'static, V: Clone + Send + Sync + 'static> Sin
             Err(running) => running,
         };
         let value = result.wait_for(Option::is_some).await.ok()?.clone();
-        // The channel keeps a copy until its sender is gone; a caller that drops its own copy expects it to be the last.
+        // The channel keeps a copy until its sender is gone. Without this wait, a caller that drops its own copy would
+        // often not drop the last; it still need not be, for the moment in which the sender's thread lets go.
         while result.changed().await.is_ok() {}
         value
     }

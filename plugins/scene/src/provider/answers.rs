@@ -1,27 +1,19 @@
 //! What the provider answers to submissions and polls.
 
+use gatehouse_sdk::job::{Polled, Submitted};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::errors::{ErrorStatus, Meaning, failed, unavailable};
+use super::errors::{ErrorStatus, Meaning, POLICY};
 use super::moderation;
 use super::videos::Ready;
 
 /// The longest name of an operation.
 const MAX_NAME: usize = 512;
 
-/// The outcome of a submission.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Submitted {
-    /// With the name of the operation.
-    Accepted(String),
-    /// Too many requests; it was not accepted.
-    Busy,
-    Failed(Failure),
-}
-
-pub(crate) fn submitted(reply: &Reply) -> Submitted {
+/// The name of the operation that was begun.
+pub(crate) fn submitted(reply: &Reply) -> Submitted<String> {
     let operation = reply.json::<Operation>().ok().and_then(|operation| operation.name);
     if let (true, Some(name)) = (reply.is_success(), operation.filter(|name| is_name(name))) {
         return Submitted::Accepted(name);
@@ -31,7 +23,7 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted {
         Meaning::Busy => Submitted::Busy,
         Meaning::Account => {
             error.log_account(&status);
-            Submitted::Failed(unavailable())
+            Submitted::Failed(POLICY.unavailable())
         }
         Meaning::Client(failure) => {
             error.log("the provider refused a submission", &status);
@@ -39,27 +31,20 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted {
         }
         Meaning::Other => {
             error.log("a submission failed", &status);
-            Submitted::Failed(failed())
+            Submitted::Failed(POLICY.failed())
         }
     }
 }
 
-/// The answer to a poll.
+/// A clear answer to a poll.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Polled {
+pub(crate) enum Answer {
     Working,
     /// With at least one video.
     Ready(Ready),
-    /// The provider does not know the operation, or not yet.
-    Missing,
-    /// Asked too often.
-    Busy,
-    /// Unreadable, with the reason for the log.
-    Faulty(String),
-    Failed(Failure),
 }
 
-pub(crate) fn polled(reply: &Reply) -> Polled {
+pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
     if reply.is_success() {
         return match reply.json::<Operation>() {
             Ok(operation) => operation.polled(),
@@ -72,7 +57,7 @@ pub(crate) fn polled(reply: &Reply) -> Polled {
         (_, Meaning::Busy) => Polled::Busy,
         (_, Meaning::Account) => {
             error.log_account(&status.to_string());
-            Polled::Failed(unavailable())
+            Polled::Failed(POLICY.unavailable())
         }
         _ => Polled::Faulty(format!("HTTP {status}: {}", error.message)),
     }
@@ -89,10 +74,10 @@ struct Operation {
 }
 
 impl Operation {
-    fn polled(self) -> Polled {
+    fn polled(self) -> Polled<Answer> {
         match (self.done, self.error, self.response) {
             (false, None, _) if self.name.is_none() => Polled::Faulty("an answer without `name`".to_owned()),
-            (false, None, _) => Polled::Working,
+            (false, None, _) => Polled::Clear(Answer::Working),
             (_, Some(error), _) => Polled::Failed(failure(&error)),
             (true, None, Some(response)) => match Ready::of(&response) {
                 Ok(ready) if ready.videos.is_empty() => Polled::Failed(without_video(&ready)),
@@ -103,7 +88,7 @@ impl Operation {
                             &[("reasons", &ready.reasons.join("; "))],
                         );
                     }
-                    Polled::Ready(ready)
+                    Polled::Clear(Answer::Ready(ready))
                 }
                 Err(reason) => Polled::Faulty(reason),
             },
@@ -118,7 +103,7 @@ fn failure(error: &ErrorStatus) -> Failure {
     match error.of_operation() {
         Meaning::Account => {
             error.log_account(status);
-            unavailable()
+            POLICY.unavailable()
         }
         Meaning::Client(failure) => {
             error.log("the provider failed a task", status);
@@ -126,7 +111,7 @@ fn failure(error: &ErrorStatus) -> Failure {
         }
         Meaning::Busy | Meaning::Other => {
             error.log("the provider failed a task", status);
-            failed()
+            POLICY.failed()
         }
     }
 }
@@ -135,7 +120,7 @@ fn failure(error: &ErrorStatus) -> Failure {
 fn without_video(ready: &Ready) -> Failure {
     if ready.filtered == 0 && ready.reasons.is_empty() {
         log::warn("an operation ended without a video", &[]);
-        return failed();
+        return POLICY.failed();
     }
     log::warn("the provider's filters took every video", &[("reasons", &ready.reasons.join("; "))]);
     Failure::moderation(moderation::explanation(ready.reasons.iter().map(String::as_str)))

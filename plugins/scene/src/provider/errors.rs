@@ -1,6 +1,7 @@
 //! The provider's errors: `google.rpc.Status`, as the body of an answer and inside an operation. Messages for clients never
 //! name the operator's account or the provider's models, and speak of the client's fields.
 
+use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,15 +31,13 @@ const FIELDS: &[(&str, &str)] = &[
 const PRIVATE: &[&str] =
     &["project", "veo", "publisher", "google", "gs://", "http", "account", "api key", "billing"];
 
-/// The operator's account was refused, as a client reads it.
-pub(crate) fn unavailable() -> Failure {
-    Failure::upstream("No available upstream, please retry later")
-}
-
-/// The provider failed.
-pub(crate) fn failed() -> Failure {
-    Failure::upstream("the upstream failed to generate the video")
-}
+/// What a client reads when the provider does not do it.
+pub(crate) const POLICY: Policy = Policy {
+    failed: "the upstream failed to generate the video",
+    uncopied: "the finished video could not be fetched from the upstream",
+    cancelled: "cancelled before it was started",
+    ..Policy::DEFAULT
+};
 
 /// What an error means.
 #[derive(Debug, PartialEq)]

@@ -12,7 +12,7 @@ mod errors;
 mod moderation;
 mod videos;
 
-pub(crate) use answers::{Polled, Submitted, polled, submitted};
+pub(crate) use answers::{Answer, polled, submitted};
 pub(crate) use calls::{NAME, download, poll, submission};
-pub(crate) use errors::{failed, unavailable};
+pub(crate) use errors::POLICY;
 pub(crate) use videos::{Ready, VideoSource};

@@ -9,9 +9,10 @@
 
 use gatehouse_sdk::{Context, Event, Finding, Probe, Step};
 
+use crate::provider::POLICY;
 use crate::request::{Input, VideoRequest};
 use crate::sources::Image;
-use crate::state::{State, cancelled, unexpected};
+use crate::state::State;
 use crate::steps::{fetch, poll, send};
 
 pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
@@ -37,13 +38,13 @@ fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<State> {
         Event::Probed(findings) => match settle(&mut request.input, &findings) {
             Ok(true) => send::submit(cx, request),
             Ok(false) => {
-                let failure = unexpected(&Event::Probed(findings));
+                let failure = POLICY.unexpected(&Event::Probed(findings));
                 Step::fail(State::Accepted(request), failure)
             }
             Err(failure) => Step::fail(State::Accepted(request), failure),
         },
-        Event::Cancel(_) => Step::fail(State::Accepted(request), cancelled()),
-        other => Step::fail(State::Accepted(request), unexpected(&other)),
+        Event::Cancel(_) => Step::fail(State::Accepted(request), POLICY.cancelled()),
+        other => Step::fail(State::Accepted(request), POLICY.unexpected(&other)),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use gatehouse_sdk::{Body, Context, Event, Outage, Reply, Stage, Step, UnixMs, log, pace};
 
-use crate::provider::{self, Ready, VideoSource};
-use crate::state::{Fetching, Job, State, unexpected};
+use crate::provider::{self, POLICY, Ready, VideoSource};
+use crate::state::{Fetching, Job, State};
 use crate::steps::finish;
 
 /// Tries of one video.
@@ -27,7 +27,7 @@ pub(super) fn step(cx: &Context, fetching: Fetching, event: Event) -> Step<State
             let until = fetching.until.unwrap_or(cx.now).max(cx.now);
             rest(fetching, until)
         }
-        other => fetching.job.fail(unexpected(&other)),
+        other => fetching.job.fail(POLICY.unexpected(&other)),
     }
 }
 
@@ -58,7 +58,7 @@ fn next(cx: &Context, mut fetching: Fetching) -> Step<State> {
         return finish::end(cx, fetching, sources);
     };
     let call = provider::download(cx, fetching.redirect.as_ref().unwrap_or(&uri));
-    let progress = fetching.job.progress;
+    let progress = fetching.job.polls.progress();
     Step::call(State::Fetching(fetching), call).stage(Stage::Processing).progress(progress)
 }
 
@@ -93,7 +93,7 @@ fn again(cx: &Context, mut fetching: Fetching, reason: &str) -> Step<State> {
     (fetching.redirect, fetching.hops) = (None, 0);
     log::warn(
         "a finished video could not be fetched",
-        &[("operation", &fetching.job.operation), ("reason", reason)],
+        &[("operation", &fetching.job.polls.id), ("reason", reason)],
     );
     if fetching.tries >= MAX_TRIES {
         return fetching.job.fail(finish::not_fetched());
@@ -104,6 +104,6 @@ fn again(cx: &Context, mut fetching: Fetching, reason: &str) -> Step<State> {
 
 fn rest(mut fetching: Fetching, until: UnixMs) -> Step<State> {
     fetching.until = Some(until);
-    let progress = fetching.job.progress;
+    let progress = fetching.job.polls.progress();
     Step::wait(State::Fetching(fetching), until).stage(Stage::Processing).progress(progress)
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Context, Failure, Outcome, Product, Step, UnixMs};
+use gatehouse_sdk::{Action, Context, Failure, Outcome, Product, Step, UnixMs};
 use serde_json::{Value, json};
 
+use crate::provider::POLICY;
 use crate::record::Record;
 use crate::request;
 use crate::state::{Fetching, Job, State};
@@ -15,7 +16,7 @@ const KEPT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 /// A finished video that cannot be had.
 pub(super) fn not_fetched() -> Failure {
-    Failure::upstream("the finished video could not be fetched from the upstream")
+    Failure::upstream(POLICY.uncopied)
 }
 
 /// Ends the task with videos that are all at hand.
@@ -36,7 +37,7 @@ pub(super) fn end(cx: &Context, fetching: Fetching, sources: Vec<String>) -> Ste
     if videos < job.kind.samples {
         outcome = outcome.settle(request::charge(job.model, &job.kind, videos));
     }
-    job.with_progress(|state| Step::done(state, outcome))
+    job.then(Action::Done(outcome))
 }
 
 fn record(cx: &Context, job: &Job, uri: Option<String>, videos: usize) -> Value {

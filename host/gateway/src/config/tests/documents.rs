@@ -71,7 +71,7 @@ fn the_commented_keys_of_the_example_parse() {
     let text: Vec<String> = EXAMPLE.lines().map(bare).collect();
     let config: Config = toml::from_str(&text.join("\n")).unwrap();
     assert_eq!(config.providers["bfl"].accounts["main"].weight, Some(1));
-    assert!(matches!(config.providers["vertex"].auth, gatehouse_upstream::Auth::ServiceAccount(_)));
+    assert!(matches!(config.providers["veo"].auth, gatehouse_upstream::Auth::ServiceAccount(_)));
     assert!(config.server.tls.is_some());
 }
 
