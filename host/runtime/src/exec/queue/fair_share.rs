@@ -62,16 +62,18 @@ impl<T: Jobs> Shares<T> {
         self.all.get_mut(name).map(|share| &mut share.jobs)
     }
 
-    /// The one that has jobs and has used the least.
+    /// The one that has jobs and has used the least; among equals the first by name.
     pub(crate) fn first(&self) -> Option<Arc<str>> {
         let waiting = self.all.iter().filter(|(_, share)| !share.jobs.is_empty());
-        waiting.min_by_key(|(_, share)| share.used + share.running).map(|(name, _)| Arc::clone(name))
+        waiting
+            .min_by_key(|(name, share)| (share.used + share.running, *name))
+            .map(|(name, _)| Arc::clone(name))
     }
 
-    /// The one with the most of something, and how much.
+    /// The one with the most of something, and how much; among equals the last by name.
     pub(crate) fn largest(&self, size: impl Fn(&T) -> u64) -> Option<(Arc<str>, u64)> {
         let sizes = self.all.iter().map(|(name, share)| (name, size(&share.jobs)));
-        sizes.max_by_key(|(_, size)| *size).map(|(name, size)| (Arc::clone(name), size))
+        sizes.max_by_key(|(name, size)| (*size, *name)).map(|(name, size)| (Arc::clone(name), size))
     }
 
     /// One of its jobs begins; [`Shares::end`] must follow.
