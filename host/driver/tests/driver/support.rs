@@ -104,7 +104,7 @@ pub(crate) async fn customer(store: &Store, at: UnixMs) -> Arc<Key> {
 /// The same for another customer; every one has a `seed` of its own.
 pub(crate) async fn customer_named(store: &Store, name: &str, seed: u64, at: UnixMs) -> Arc<Key> {
     let customer = CustomerId::from(name);
-    let secret = ApiKey::mint(&TestSeed::counting_from(seed << 32));
+    let secret = ApiKey::mint(&TestSeed::counting_from(seed));
     let key = Key {
         id: secret.id(),
         customer: customer.clone(),
