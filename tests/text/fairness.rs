@@ -1,7 +1,6 @@
 //! Two customers at one provider: one takes every permit it can get, and the other is answered all the same.
 
 use gatehouse_harness::{Caller, run, until};
-use serde_json::json;
 
 use crate::scene::{Scene, Wire, request};
 
@@ -11,7 +10,7 @@ const STREAMS: usize = 140;
 async fn ask(caller: &Caller, text: &str) -> u16 {
     let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
     let body = request(Wire::Chat, text, false).to_string();
-    caller.send("POST", Wire::Chat.path(), &headers, &body).await.status
+    caller.send("POST", Wire::Chat.path(), &headers, body).await.status
 }
 
 /// Streams of one customer hold all it can get for as long as they like.
@@ -59,8 +58,7 @@ fn abandoned_streams_are_in_nobodys_way() {
         }
         scene.sandbox.release();
         assert!(scene.spent().await > 0, "the streams are paid for");
-        let spent = scene.gateway.account_without_holds("other").await["spent"].clone();
-        assert!(spent > json!(0));
+        assert_ne!(scene.gateway.account_without_holds("other").await["spent"], 0);
         scene.gateway.expect_sound_ledger().await;
     });
 }
