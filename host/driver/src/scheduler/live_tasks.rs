@@ -3,7 +3,7 @@
 //!
 //! One lock, held for moments and never across an await. Soft state: a restart rebuilds all of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{Digest, TaskId, UnixMs, metric};
@@ -24,7 +24,8 @@ pub(crate) struct LiveTasks {
 #[derive(Default)]
 struct LiveTasksState {
     due: DueHeap,
-    resources: HashMap<TaskId, TaskResources>,
+    /// In order: what is dropped or asks again with others does so in the same order in every run.
+    resources: BTreeMap<TaskId, TaskResources>,
     waiters: HashMap<TaskId, Vec<oneshot::Sender<()>>>,
     /// By model: the provider at which its tasks have waited for their first permit.
     providers: HashMap<String, String>,

@@ -17,7 +17,7 @@ const MAX_IDLE: usize = 64;
 /// Waiters `W` by customer and lane. A lane holds what may be served by the same permits.
 #[derive(Debug)]
 pub(crate) struct CustomerQueue<L, W> {
-    customers: HashMap<CustomerId, Vec<Lane<L, W>>>,
+    customers: BTreeMap<CustomerId, Vec<Lane<L, W>>>,
     /// The time each has used.
     used: HashMap<CustomerId, u64>,
     /// The time used by the customer served last; never falls.
@@ -51,7 +51,7 @@ impl Load {
 
 impl<L, W> Default for CustomerQueue<L, W> {
     fn default() -> Self {
-        Self { customers: HashMap::new(), used: HashMap::new(), virtual_now: 0, numbers: 0, waiting: 0 }
+        Self { customers: BTreeMap::new(), used: HashMap::new(), virtual_now: 0, numbers: 0, waiting: 0 }
     }
 }
 
