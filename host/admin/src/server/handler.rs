@@ -3,28 +3,32 @@
 //! Everything is bounded: the operations at once, and the time and the size of a body, which is read only after the
 //! token was checked. An operation that has begun ends, whatever becomes of its connection.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::Clock;
 use gatehouse_net::{Observed, ShutdownPhase};
-use http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{Semaphore, watch};
 
 use super::connections::Entry;
+use super::console::{ResponseBody, whole};
+use super::guarded_body::GuardedBody;
 use super::host_check::HostCheck;
+use super::page_server::PageServer;
+use super::security_headers;
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
-use crate::api::result::OperationResult;
+use crate::api::result::{LoginLinkView, OperationResult, Revealed};
 use crate::config::Config;
 use crate::service::AdminService;
+use crate::session::{Role, Sessions};
 use crate::token::Token;
 
 /// Enough for the largest component that a configuration can allow, in base64.
@@ -34,6 +38,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_OPERATIONS: u32 = 16;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
+/// What tells a stream of events, which never ends by itself, from every other answer.
+const EVENTS: &str = "text/event-stream";
 
 /// The pages of the listener that need no token.
 pub struct Probes {
@@ -49,6 +55,7 @@ pub(super) struct Handler {
     service: Arc<AdminService>,
     probes: Probes,
     hosts: HostCheck,
+    pages: PageServer,
     operations: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
@@ -60,11 +67,18 @@ impl Handler {
         token: Token,
         service: Arc<AdminService>,
         probes: Probes,
+        sessions: Arc<Sessions>,
         clock: Arc<dyn Clock>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        Self { token, service, probes, hosts: HostCheck::new(config), operations, clock, shutdown }
+        let pages = PageServer::new(sessions, Arc::clone(&operations), Arc::clone(&clock), shutdown.clone());
+        Self { token, service, probes, hosts: HostCheck::new(config), pages, operations, clock, shutdown }
+    }
+
+    /// The pages, and the sessions that may see them.
+    pub(super) fn pages(&self) -> &PageServer {
+        &self.pages
     }
 
     /// Waits until no operation is under way.
@@ -73,19 +87,27 @@ impl Handler {
         let _ = self.operations.acquire_many(MAX_OPERATIONS).await;
     }
 
-    /// Answers one request of the connection `entry`.
+    /// Answers one request of the connection `entry`, whose other end is at `address`.
     pub(super) async fn respond(
         &self,
         request: Request<Incoming>,
-        entry: &Entry,
+        entry: &Arc<Entry>,
+        address: IpAddr,
         observed: &Observed,
-    ) -> Response<Full<Bytes>> {
-        let _under_way = observed.activity.begin_request();
+    ) -> Response<ResponseBody> {
+        let under_way = observed.activity.begin_request();
         let (parts, mut body) = request.into_parts();
         let mut response = match self.refusal(&parts, observed) {
             Some((status, message)) => page(status, TEXT, message),
-            None => self.route(&parts, &mut body, entry).await,
+            None => self.route(&parts, &mut body, entry, address).await,
         };
+        let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
+        let stream = if is_stream { entry.begin_stream() } else { None };
+        if is_stream && stream.is_none() {
+            let message = "too many live pages are open; this one shows its state until it is loaded again\n";
+            response = page(StatusCode::SERVICE_UNAVAILABLE, TEXT, message);
+        }
+        security_headers::add(response.headers_mut());
         if !body.is_end_stream() {
             // Closed at once, the response would be lost with the bytes that are still to come.
             observed.flags.linger();
@@ -94,7 +116,7 @@ impl Handler {
         if *self.shutdown.borrow() != ShutdownPhase::Serving {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        response
+        response.map(|body| GuardedBody::new(body, under_way, stream).boxed_unsync())
     }
 
     /// Why a head is refused, whatever it asks for.
@@ -109,7 +131,13 @@ impl Handler {
         self.hosts.check(parts).err()
     }
 
-    async fn route(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<Full<Bytes>> {
+    async fn route(
+        &self,
+        parts: &Parts,
+        body: &mut Incoming,
+        entry: &Entry,
+        address: IpAddr,
+    ) -> Response<ResponseBody> {
         let read = matches!(parts.method, Method::GET | Method::HEAD);
         match (parts.uri.path(), read) {
             ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
@@ -121,11 +149,14 @@ impl Handler {
             }
             ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
             ("/admin/operations", _) => wrong_method("POST"),
-            (path, _) => refuse(&OperationError::NotFound(format!("no page at {path}"))),
+            (path, _) => match self.pages.respond(parts, body, address).await {
+                Some(answer) => answer,
+                None => refuse(&OperationError::NotFound(format!("no page at {path}"))),
+            },
         }
     }
 
-    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<Full<Bytes>> {
+    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<ResponseBody> {
         let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if !presented.is_some_and(|presented| self.token.matches(presented)) {
             let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
@@ -161,6 +192,9 @@ impl Handler {
 
     /// Performs an operation on a task of its own: a caller that leaves does not cut it in half.
     async fn run(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        if let Operation::ConsoleLink { role } = operation {
+            return self.new_login_link(role);
+        }
         let permit = Arc::clone(&self.operations).acquire_owned().await;
         let service = Arc::clone(&self.service);
         tracing::info!(?operation, "admin operation");
@@ -171,9 +205,20 @@ impl Handler {
         let cut = |error| Err(OperationError::Failed(format!("the operation was cut short: {error}")));
         performed.await.unwrap_or_else(cut)
     }
+
+    /// A login link is the listener's own matter: no other part of the gateway knows of sessions.
+    fn new_login_link(&self, role: Role) -> Result<OperationResult, OperationError> {
+        if !self.pages.has_console() {
+            return Err(OperationError::Busy("the console is not ready yet".to_owned()));
+        }
+        let link = self.pages.sessions().new_link(role);
+        tracing::info!(role = role.as_str(), "a login link was made");
+        let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
+        Ok(OperationResult::ConsoleLink(LoginLinkView { urls, role, expires: link.expires }))
+    }
 }
 
-fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
+fn refuse(error: &OperationError) -> Response<ResponseBody> {
     let status = match error {
         OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
         OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -185,22 +230,21 @@ fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
     json(status, error)
 }
 
-fn wrong_method(allowed: &'static str) -> Response<Full<Bytes>> {
+fn wrong_method(allowed: &'static str) -> Response<ResponseBody> {
     let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
-fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<Full<Bytes>> {
+fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<ResponseBody> {
     let text = serde_json::to_vec(value).expect("results and errors have string keys only");
     page(status, JSON, text)
 }
 
-fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
+    let mut response = Response::new(whole(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
