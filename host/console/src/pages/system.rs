@@ -31,10 +31,10 @@ pub(crate) async fn reload(
             ];
             let report = html! {
                 div.report role="status" {
-                    h3 { (chip(Tone::Ok, "in effect")) " The configuration was read again" }
+                    h2 { (chip(Tone::Ok, "in effect")) " The configuration was read again" }
                     @if groups.iter().all(|(_, lines)| lines.is_empty()) { p { "Nothing was different." } }
                     @for (name, lines) in groups.iter().filter(|(_, lines)| !lines.is_empty()) {
-                        h4 { (name) }
+                        h3 { (name) }
                         ul { @for line in *lines { li { code { (line) } } } }
                     }
                 }
@@ -46,7 +46,7 @@ pub(crate) async fn reload(
             let error = PageError::from(error);
             let report = html! {
                 div.problems role="alert" {
-                    h3 { "Nothing was changed" }
+                    h2 { "Nothing was changed" }
                     pre { (error.message) }
                 }
             };
@@ -66,9 +66,9 @@ pub(crate) async fn examine(
     let report = html! {
         div.report role="status" {
             @if found.is_clean() {
-                h3 { (chip(Tone::Ok, "sound")) " The ledger adds up" }
+                h2 { (chip(Tone::Ok, "sound")) " The ledger adds up" }
             } @else {
-                h3 { (chip(Tone::Error, "findings")) " The ledger does not add up" }
+                h2 { (chip(Tone::Error, "findings")) " The ledger does not add up" }
                 ul { @for finding in &found.findings { li { (finding) } } }
             }
             dl.facts {

@@ -61,7 +61,7 @@ async fn book(
     match form.text(field).parse::<Credits>() {
         Err(error) => problems.add(field, error.to_string()),
         Ok(_) if direction == Direction::Out && memo.is_empty() => {
-            problems.add("memo", "is missing: say why")
+            problems.add("memo", "is missing: say why");
         }
         Ok(amount) => {
             let operation = match direction {
@@ -147,7 +147,7 @@ fn money(customer: &Customer, form: &Form, problems: &Problems) -> Markup {
     };
     html! {
         div.halves {
-            details.box open[form.text("deposit") != ""] {
+            details.box open[form.is_on("deposit")] {
                 summary { "Top up" }
                 form.stack method="post" action={ (address(&customer.id)) "/deposit" } novalidate {
                     (field("deposit", "Amount, credits", "At most six decimals.").show(problems))
@@ -158,7 +158,7 @@ fn money(customer: &Customer, form: &Form, problems: &Problems) -> Markup {
                     div.buttons { button.primary { "Top up" } }
                 }
             }
-            details.box open[form.text("withdraw") != ""] {
+            details.box open[form.is_on("withdraw")] {
                 summary { "Take back" }
                 form.stack method="post" action={ (address(&customer.id)) "/withdraw" } novalidate {
                     (field("withdraw", "Amount, credits", "At most the balance; what is held stays.").show(problems))

@@ -19,11 +19,8 @@ pub(crate) async fn show(
     pages: &Backstage,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let key =
-        match pages.service.perform(Operation::KeyShow { key: KeyId::from(request.id.as_str()) }).await? {
-            OperationResult::Key(key) => key,
-            _ => return Err(PageError::unexpected()),
-        };
+    let shown = pages.service.perform(Operation::KeyShow { key: KeyId::from(request.id.as_str()) }).await?;
+    let OperationResult::Key(key) = shown else { return Err(PageError::unexpected()) };
     let title = format!("Key {}", key.name);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/keys", &title);
     Ok(shell.page(

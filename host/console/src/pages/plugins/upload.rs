@@ -36,7 +36,7 @@ pub(crate) async fn take(
     let (status, report) = match pages.service.perform(operation).await {
         Ok(OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults }) => {
             let report = html! {
-                h3 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
+                h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
                 @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
                 (stages(&all))
                 (changes(&defaults))
@@ -46,7 +46,7 @@ pub(crate) async fn take(
         }
         Ok(OperationResult::PluginChecked { plugin, stages: all, defaults }) => {
             let report = html! {
-                h3 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
+                h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
                 (stages(&all))
                 (changes(&defaults))
             };
@@ -55,7 +55,7 @@ pub(crate) async fn take(
         Ok(_) => return Err(PageError::unexpected()),
         Err(OperationError::PluginRefused { reason, stages: all }) => {
             let report = html! {
-                h3 { (chip(Tone::Error, "refused")) " Nothing was changed" }
+                h2 { (chip(Tone::Error, "refused")) " Nothing was changed" }
                 p { (reason) }
                 (stages(&all))
             };
@@ -65,7 +65,7 @@ pub(crate) async fn take(
             let error = PageError::from(error);
             (
                 error.status,
-                html! { h3 { (chip(Tone::Error, "refused")) " Nothing was changed" } p { (error.message) } },
+                html! { h2 { (chip(Tone::Error, "refused")) " Nothing was changed" } p { (error.message) } },
             )
         }
     };
@@ -96,7 +96,7 @@ pub(super) fn stages(stages: &[StageView]) -> Markup {
 fn changes(defaults: &[DefaultView]) -> Markup {
     html! {
         @if !defaults.is_empty() {
-            h4 { "Its defaults" }
+            h3 { "Its defaults" }
             ul { @for change in defaults {
                 li { code { (change.key) } " " @match &change.effect {
                     DefaultEffect::Added => { "is new: " code { (change.value) } }
