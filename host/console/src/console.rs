@@ -3,53 +3,29 @@
 use std::sync::Arc;
 
 use gatehouse_admin::{
-    Access, AdminService, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, Revealed,
-    Role, Sessions,
+    Access, AdminService, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, Role,
+    Sessions,
 };
 use http::header::ALLOW;
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use crate::assets;
+use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::pages::{audit, customers, failure, home, keys, login, plugins, system};
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
 use crate::routes::{self, Found, Page};
 
-/// What the pages say of the gateway they belong to.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// What clients' addresses begin with, without a slash at the end.
-    pub public_url: String,
-    /// Keys to try the gateway with; only in sandbox mode.
-    pub sandbox: Option<SandboxSecrets>,
-}
-
-/// The two keys of sandbox mode.
-#[derive(Clone, Debug)]
-pub struct SandboxSecrets {
-    /// Chat completions come wrapped in `{code, data}`.
-    pub wrapped: Revealed,
-    /// Chat completions come bare, as OpenAI's SDKs expect.
-    pub bare: Revealed,
-}
-
 /// The console.
 #[derive(Clone)]
-pub struct Pages(Arc<Backstage>);
-
-/// What pages are made from.
-pub(crate) struct Backstage {
-    pub(crate) service: Arc<AdminService>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) facts: Facts,
-}
+pub struct Pages(Arc<PageContext>);
 
 impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
-        Self(Arc::new(Backstage { service, sessions, facts }))
+        Self(Arc::new(PageContext { service, sessions, facts }))
     }
 }
 
@@ -80,7 +56,7 @@ impl Console for Pages {
 /// Browsers ask for it by themselves.
 const ICON: &str = "/favicon.ico";
 
-impl Backstage {
+impl PageContext {
     async fn respond(self: Arc<Self>, request: ConsoleRequest) -> Response<ResponseBody> {
         let path = request.parts.uri.path().to_owned();
         let (session, theme) = (request.session.clone(), Theme::of(&request.parts.headers));

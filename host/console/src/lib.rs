@@ -6,6 +6,7 @@
 
 mod assets;
 mod console;
+mod context;
 mod error;
 mod form;
 mod format;
@@ -16,4 +17,5 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-pub use console::{Facts, Pages, SandboxSecrets};
+pub use console::Pages;
+pub use context::{Facts, SandboxSecrets};

@@ -5,7 +5,7 @@ use gatehouse_model::TaskId;
 use http::{Response, StatusCode};
 use maud::html;
 
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
 use crate::parts::elements::empty;
@@ -17,7 +17,7 @@ const LINES: u32 = 100;
 
 /// `GET /audit`, with `task` for the lines about one.
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let wanted = request.query.text("task");

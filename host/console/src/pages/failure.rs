@@ -4,14 +4,14 @@ use gatehouse_admin::{ResponseBody, SessionView};
 use http::{Response, StatusCode};
 use maud::html;
 
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::parts::shell::Shell;
 use crate::request::Theme;
 
 /// Shows an error.
 pub(crate) fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     session: Option<&SessionView>,
     theme: Theme,
     error: &PageError,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::recipes::{self, Keys};
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
 use crate::parts::elements::{Tone, chip};
@@ -32,7 +32,7 @@ struct Notice {
 
 /// `GET /`.
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let keys = Keys::of(&pages.facts, request.is_operator());
@@ -58,7 +58,7 @@ pub(crate) async fn show(
 }
 
 /// `GET /live`: the list again whenever it changes.
-pub(crate) fn live(pages: &Arc<Backstage>, request: PageRequest) -> Response<ResponseBody> {
+pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<ResponseBody> {
     let session = request.session.as_ref().map_or(0, |session| session.number);
     let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
     let pages = Arc::clone(pages);
@@ -69,7 +69,7 @@ pub(crate) fn live(pages: &Arc<Backstage>, request: PageRequest) -> Response<Res
     live::stream(clock, sessions, session, request.end, look)
 }
 
-async fn notices(pages: &Backstage, now: UnixMs) -> Result<Markup, PageError> {
+async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
     let mut notices = of_plugins(pages).await?;
     notices.extend(of_customers(pages).await?);
     notices.extend(of_audit(pages, now).await?);
@@ -94,7 +94,7 @@ async fn notices(pages: &Backstage, now: UnixMs) -> Result<Markup, PageError> {
 }
 
 /// Versions that cannot serve.
-async fn of_plugins(pages: &Backstage) -> Result<Vec<Notice>, PageError> {
+async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
     let result = pages.service.perform(Operation::PluginList).await?;
     let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
     let notice = |plugin: gatehouse_admin::PluginView| {
@@ -124,7 +124,7 @@ async fn of_plugins(pages: &Backstage) -> Result<Vec<Notice>, PageError> {
 }
 
 /// Customers whose every request is refused.
-async fn of_customers(pages: &Backstage) -> Result<Vec<Notice>, PageError> {
+async fn of_customers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
     let result = pages.service.perform(Operation::CustomerList).await?;
     let OperationResult::Customers { customers } = result else { return Err(PageError::unexpected()) };
     let empty = customers.into_iter().filter(|customer| customer.available <= Credits::ZERO);
@@ -139,7 +139,7 @@ async fn of_customers(pages: &Backstage) -> Result<Vec<Notice>, PageError> {
 }
 
 /// Decisions the gateway took without all facts.
-async fn of_audit(pages: &Backstage, now: UnixMs) -> Result<Vec<Notice>, PageError> {
+async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageError> {
     let result = pages.service.perform(Operation::Audit { task: None, limit: 10 }).await?;
     let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
     let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && note.task.is_some());

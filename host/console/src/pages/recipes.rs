@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::console::Facts;
+use crate::context::Facts;
 use crate::parts::elements::paste;
 use crate::parts::shell::secret;
 

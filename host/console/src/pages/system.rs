@@ -4,7 +4,7 @@ use gatehouse_admin::{Operation, OperationResult, ResponseBody, SessionView};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, moment};
 use crate::parts::elements::{Confirm, Tone, chip};
@@ -12,13 +12,13 @@ use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
 
 /// `GET /system`.
-pub(crate) fn show(pages: &Backstage, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
     Ok(page(pages, request, StatusCode::OK, &html! {}))
 }
 
 /// `POST /system/reload`.
 pub(crate) async fn reload(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let (status, report) = match pages.service.perform(Operation::Reload).await {
@@ -58,7 +58,7 @@ pub(crate) async fn reload(
 
 /// `POST /system/doctor`.
 pub(crate) async fn examine(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let result = pages.service.perform(Operation::Doctor).await?;
@@ -82,7 +82,7 @@ pub(crate) async fn examine(
 
 /// `POST /system/sessions/<number>/end`.
 pub(crate) fn end_session(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let number =
@@ -94,13 +94,13 @@ pub(crate) fn end_session(
 }
 
 /// `POST /system/sessions/end`.
-pub(crate) fn end_all_sessions(pages: &Backstage) -> Response<ResponseBody> {
+pub(crate) fn end_all_sessions(pages: &PageContext) -> Response<ResponseBody> {
     pages.sessions.end_all();
     redirect("/login")
 }
 
 fn page(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
     report: &Markup,
@@ -129,7 +129,7 @@ fn page(
     )
 }
 
-fn sessions(pages: &Backstage, request: &PageRequest) -> Markup {
+fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
     let own = request.session.as_ref().map(|session| session.number);
     let row = |session: &SessionView| {
         html! {

@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 use maud::{Markup, html};
 
 use super::{address, state};
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{credits, moment};
 use crate::parts::elements::empty;
@@ -18,7 +18,7 @@ const ROWS: usize = 50;
 
 /// `GET /customers`, with `q` (the beginning of an id) and `after` (the id before the first row).
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let (wanted, after) = (request.query.text("q"), request.query.text("after"));

@@ -6,20 +6,20 @@ use http::{Response, StatusCode};
 use maud::html;
 
 use super::address;
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::parts::fields::{Field, Problems};
 use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
 
 /// `GET /customers/new`.
-pub(crate) fn show(pages: &Backstage, request: &PageRequest) -> Response<ResponseBody> {
+pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
     page(pages, request, StatusCode::OK, "", &Problems::default())
 }
 
 /// `POST /customers`.
 pub(crate) async fn create(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let form = request.form();
@@ -40,7 +40,7 @@ pub(crate) async fn create(
 }
 
 fn page(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
     value: &str,

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::super::keys;
 use super::{address, state};
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
 use crate::format::{credits, moment};
@@ -27,7 +27,7 @@ enum Direction {
 
 /// `GET /customers/<id>`.
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     page(pages, request, StatusCode::OK, &Form::default(), &Problems::default()).await
@@ -35,7 +35,7 @@ pub(crate) async fn show(
 
 /// `POST /customers/<id>/deposit`.
 pub(crate) async fn deposit(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     book(pages, request, Direction::In).await
@@ -43,14 +43,14 @@ pub(crate) async fn deposit(
 
 /// `POST /customers/<id>/withdraw`.
 pub(crate) async fn withdraw(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     book(pages, request, Direction::Out).await
 }
 
 async fn book(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     direction: Direction,
 ) -> Result<Response<ResponseBody>, PageError> {
@@ -85,7 +85,7 @@ async fn book(
 }
 
 async fn page(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
     form: &Form,

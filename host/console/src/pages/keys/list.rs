@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::super::customers;
 use super::state;
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
 use crate::parts::elements::{empty, quota};
@@ -19,7 +19,7 @@ const ROWS: usize = 50;
 
 /// `GET /keys`, with `q` (part of a name or id), `customer`, `revoked` and `after` (the id before the first row).
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let query = &request.query;
@@ -70,7 +70,7 @@ pub(crate) async fn show(
 
 /// Every key, oldest first.
 async fn all(
-    pages: &Backstage,
+    pages: &PageContext,
     customer: Option<CustomerId>,
     revoked: bool,
 ) -> Result<Vec<KeyView>, PageError> {

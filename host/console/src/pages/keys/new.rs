@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use maud::{Markup, html};
 
 use super::super::recipes::{self, Keys};
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
 use crate::parts::elements::paste;
@@ -35,7 +35,7 @@ const SPANS: &[(&str, &str, Option<u64>)] = &[
 
 /// `GET /keys/new`.
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let models = models(pages).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn show(
 
 /// `POST /keys`.
 pub(crate) async fn create(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let form = request.form();
@@ -101,7 +101,7 @@ fn network(word: &str) -> Option<IpNet> {
 }
 
 /// Models and aliases that are served now.
-async fn models(pages: &Backstage) -> Result<BTreeSet<String>, PageError> {
+async fn models(pages: &PageContext) -> Result<BTreeSet<String>, PageError> {
     let result = pages.service.perform(Operation::PluginList).await?;
     let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
     let active = plugins.into_iter().filter(|plugin| matches!(plugin.state, PluginState::Active { .. }));
@@ -109,7 +109,7 @@ async fn models(pages: &Backstage) -> Result<BTreeSet<String>, PageError> {
 }
 
 fn page(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
     form: &Form,
@@ -158,7 +158,7 @@ fn page(
 
 /// The only page that ever shows the key.
 fn created(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     key: &KeyView,
     made: &Revealed,
@@ -178,7 +178,7 @@ fn created(
     })
 }
 
-fn recipes(pages: &Backstage, text: &str) -> Markup {
+fn recipes(pages: &PageContext, text: &str) -> Markup {
     recipes::show(&pages.facts.public_url, &Keys { wrapped: text, bare: text })
 }
 

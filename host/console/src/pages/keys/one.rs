@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::super::customers;
 use super::state;
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
 use crate::parts::elements::{Confirm, quota};
@@ -16,7 +16,7 @@ use crate::request::PageRequest;
 
 /// `GET /keys/<id>`.
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let shown = pages.service.perform(Operation::KeyShow { key: KeyId::from(request.id.as_str()) }).await?;
@@ -70,7 +70,7 @@ fn revocation(key: &KeyView) -> Markup {
 
 /// `POST /keys/<id>/revoke`.
 pub(crate) async fn revoke(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let key = KeyId::from(request.id.as_str());

@@ -5,14 +5,14 @@ use http::{Response, StatusCode};
 use maud::html;
 
 use super::upload::stages;
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
 
 /// `POST /plugins/<digest>/activate`.
 pub(crate) async fn activate(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let allow_removal = request.form().is_on("allow_removal");
@@ -22,7 +22,7 @@ pub(crate) async fn activate(
 
 /// `POST /plugins/<family>/rollback`.
 pub(crate) async fn roll_back(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let operation = Operation::PluginRollback { family: request.id.clone() };
@@ -31,14 +31,14 @@ pub(crate) async fn roll_back(
 
 /// `POST /plugins/<digest>/remove`.
 pub(crate) async fn remove(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     perform(pages, request, Operation::PluginRemove { version: request.id.clone() }, "removed").await
 }
 
 async fn perform(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
     operation: Operation,
     done: &str,

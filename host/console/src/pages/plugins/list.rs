@@ -7,7 +7,7 @@ use gatehouse_model::UnixMs;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{digest, moment};
 use crate::parts::elements::{Confirm, Tone, chip, empty};
@@ -16,7 +16,7 @@ use crate::request::PageRequest;
 
 /// `GET /plugins`.
 pub(crate) async fn show(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let result = pages.service.perform(Operation::PluginList).await?;

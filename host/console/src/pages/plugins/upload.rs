@@ -8,7 +8,7 @@ use gatehouse_admin::{
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use crate::console::Backstage;
+use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{digest, span};
 use crate::parts::elements::{Tone, chip};
@@ -17,7 +17,7 @@ use crate::request::PageRequest;
 
 /// `POST /plugins/upload?do=install|check`, the component's bytes as the body.
 pub(crate) async fn take(
-    pages: &Backstage,
+    pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let is_installed = request.query.text("do") == "install";
