@@ -23,7 +23,7 @@ async fn create_key(scene: &Scene, name: &str, customer: &str, models: &str) -> 
 #[test]
 fn a_key_is_created_and_used() {
     run(async {
-        let scene = start("").await;
+        let scene = start().await;
         let tab = &scene.tab;
         tab.goto("/customers/new").await;
         tab.fill("#f-customer", "acme").await;
@@ -59,7 +59,7 @@ fn a_key_is_created_and_used() {
 #[test]
 fn a_link_logs_in_once_and_a_viewer_reads_only() {
     run(async {
-        let scene = start("").await;
+        let scene = start().await;
         let tab = &scene.tab;
         tab.press("Log out").await;
         tab.see("Login link or token").await;
@@ -84,7 +84,7 @@ fn a_link_logs_in_once_and_a_viewer_reads_only() {
 #[test]
 fn the_keyboard_reaches_pages_and_rows() {
     run(async {
-        let scene = start("").await;
+        let scene = start().await;
         let tab = &scene.tab;
         for customer in ["one", "two"] {
             scene.gateway.command(&["account", "open", customer]).await;

@@ -10,7 +10,7 @@ use crate::scene::{ask_for_picture, start};
 #[test]
 fn a_version_is_swapped_and_rolled_back() {
     run(async {
-        let scene = start("").await;
+        let scene = start().await;
         let tab = &scene.tab;
         let key = scene.gateway.open_account("acme", "1000").await;
         let folder = tempfile::tempdir().expect("a folder");

@@ -8,9 +8,6 @@ use serde_json::{Value, json};
 
 use crate::browser::Tab;
 
-/// Without a canary period a version that was replaced stays as it is.
-pub(crate) const NO_CANARY: &str = "[plugins.canary]\nwindow_s = 0\n\n";
-
 /// Everything a flow needs.
 pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
@@ -18,16 +15,12 @@ pub(crate) struct Scene {
     _sandbox: Sandbox,
 }
 
-/// A running gateway with that configuration, and an operator's tab.
-pub(crate) async fn start(more: &str) -> Scene {
+/// A running gateway, and an operator's tab.
+pub(crate) async fn start() -> Scene {
     let settings = Settings { job_time: Duration::from_millis(50), retry_after_s: 0, ..Settings::default() };
     let sandbox = Sandbox::start(settings).await.expect("a sandbox");
     let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let mut setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses);
-    if !more.is_empty() {
-        setup = setup.with(more);
-    }
-    let gateway = Gateway::start(setup).await;
+    let gateway = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)).await;
     let link = link(&gateway, "operator").await;
     let origin = link.split_once("/login").expect("a link").0.to_owned();
     let tab = Tab::open(&origin).await;

@@ -17,7 +17,7 @@ const THEMES: [&str; 2] = ["light", "dark"];
 #[test]
 fn every_page_is_accessible_and_fits() {
     run(async {
-        let scene = start("").await;
+        let scene = start().await;
         let pages = furnish(&scene).await;
         let (axe, mut wrong) = (Axe::ready(), Vec::new());
         for (name, path) in &pages {
