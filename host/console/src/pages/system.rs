@@ -136,10 +136,10 @@ fn sessions(pages: &PageContext, request: &PageRequest) -> Markup {
             tr {
                 td { (session.number) @if Some(session.number) == own { " " (chip(Tone::Info, "this one")) } }
                 td { (session.role) }
-                td { code { (session.address) } }
-                td { (moment(session.opened, request.now)) }
-                td { (moment(session.used, request.now)) }
-                td { (moment(session.ends, request.now)) }
+                td data-label="From" { code { (session.address) } }
+                td data-label="Opened" { (moment(session.opened, request.now)) }
+                td data-label="Last used" { (moment(session.used, request.now)) }
+                td data-label="Ends" { (moment(session.ends, request.now)) }
                 @if request.is_operator() {
                     td { form method="post" action={ "/system/sessions/" (session.number) "/end" } {
                         button aria-label={ "End session " (session.number) } { "End" }

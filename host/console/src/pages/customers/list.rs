@@ -75,9 +75,9 @@ fn table(customers: &[Customer], request: &PageRequest) -> Markup {
                     @for customer in customers {
                         tr .marked[customer.id.0 == marked] {
                             td.wide { a.row href=(address(&customer.id)) { bdi { (customer.id) } } }
-                            td.right { (credits(customer.available)) }
+                            td.right data-label="Balance" { (credits(customer.available)) }
                             td.right.muted.less { (credits(customer.reserved)) }
-                            td.right { (credits(customer.spent)) }
+                            td.right data-label="Spent" { (credits(customer.spent)) }
                             td.less { (moment(customer.created, request.now)) }
                             td { (state(customer)) }
                         }

@@ -94,7 +94,7 @@ fn card(family: &str, versions: &[PluginView], request: &PageRequest) -> Markup 
                     } }
                     tbody { @for version in versions {
                         tr {
-                            td { (version.version) }
+                            td data-label="Version" { (version.version) }
                             td { (digest(&version.digest)) }
                             td.wide { (state(&version.state, request.now)) }
                             @if request.is_operator() { td { (actions(version)) } }
