@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::configuration::FamilyDefaultsFile;
-use crate::session::Role;
+use crate::http::access::caller::Role;
 
 /// One operation. A command performs it on a store that it opened itself, or sends the same value to the
 /// gateway that has the store open.

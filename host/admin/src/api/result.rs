@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
-use crate::session::Role;
+use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

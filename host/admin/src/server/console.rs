@@ -9,14 +9,14 @@ use bytes::Bytes;
 use gatehouse_net::{ShutdownPhase, reached};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
 use tokio::sync::watch;
 
-use crate::session::{Role, SessionEnd, SessionView};
+use crate::http::access::caller::Role;
+use crate::http::reply::AdminBody;
+use crate::session::{SessionEnd, SessionView};
 
 /// The body of any answer of the listener.
-pub type ResponseBody = UnsyncBoxBody<Bytes, std::io::Error>;
+pub type ResponseBody = AdminBody;
 
 /// An answer on its way.
 pub type ConsoleResponse = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
@@ -95,10 +95,4 @@ impl StreamEnd {
             () = reached(shutdown.clone(), ShutdownPhase::LameDuck) => {}
         }
     }
-}
-
-/// A whole body.
-#[must_use]
-pub fn whole(body: impl Into<Bytes>) -> ResponseBody {
-    Full::new(body.into()).map_err(|never| match never {}).boxed_unsync()
 }

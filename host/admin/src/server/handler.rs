@@ -18,7 +18,7 @@ use hyper::body::{Body as _, Incoming};
 use tokio::sync::{Semaphore, watch};
 
 use super::connections::Entry;
-use super::console::{ResponseBody, whole};
+use super::console::ResponseBody;
 use super::guarded_body::GuardedBody;
 use super::host_check::HostCheck;
 use super::page_server::PageServer;
@@ -27,9 +27,14 @@ use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::{LoginLinkView, OperationResult, Revealed};
 use crate::config::Config;
+use crate::http::access::caller::{Authenticator, Role};
+use crate::http::access::tokens::Tokens;
+use crate::http::error::Kind;
+use crate::http::reply::whole;
+use crate::http::resources;
+use crate::http::router::Router;
 use crate::service::AdminService;
-use crate::session::{Role, Sessions};
-use crate::token::Token;
+use crate::session::Sessions;
 
 /// Enough for the largest component that a configuration can allow, in base64.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -51,8 +56,9 @@ pub struct Probes {
 
 /// Answers every request of the listener.
 pub(super) struct Handler {
-    token: Token,
+    tokens: Tokens,
     service: Arc<AdminService>,
+    router: Arc<Router>,
     probes: Probes,
     hosts: HostCheck,
     pages: PageServer,
@@ -64,7 +70,7 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn new(
         config: &Config,
-        token: Token,
+        tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,
         sessions: Arc<Sessions>,
@@ -72,8 +78,21 @@ impl Handler {
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        let pages = PageServer::new(sessions, Arc::clone(&operations), Arc::clone(&clock), shutdown.clone());
-        Self { token, service, probes, hosts: HostCheck::new(config), pages, operations, clock, shutdown }
+        let pages = PageServer::new(
+            Arc::clone(&sessions),
+            Arc::clone(&operations),
+            Arc::clone(&clock),
+            shutdown.clone(),
+        );
+        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone()), sessions];
+        let router = Arc::new(Router::new(
+            resources::routes(),
+            authenticators,
+            Arc::clone(&service),
+            Arc::clone(&clock),
+        ));
+        let hosts = HostCheck::new(config);
+        Self { tokens, service, router, probes, hosts, pages, operations, clock, shutdown }
     }
 
     /// The pages, and the sessions that may see them.
@@ -98,7 +117,12 @@ impl Handler {
         let under_way = observed.activity.begin_request();
         let (parts, mut body) = request.into_parts();
         let mut response = match self.refusal(&parts, observed) {
+            Some((status, message)) if Router::owns(parts.uri.path()) => {
+                let kind = if status == StatusCode::BAD_REQUEST { Kind::Invalid } else { Kind::Misdirected };
+                self.router.refuse(kind, &message)
+            }
             Some((status, message)) => page(status, TEXT, message),
+            None if Router::owns(parts.uri.path()) => self.api(parts, &mut body, entry, address).await,
             None => self.route(&parts, &mut body, entry, address).await,
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
@@ -131,6 +155,32 @@ impl Handler {
         self.hosts.check(parts).err()
     }
 
+    /// A request of the API. Once its body is read it is done on a task of its own: a caller that leaves does not cut it
+    /// in half.
+    async fn api(
+        &self,
+        parts: Parts,
+        body: &mut Incoming,
+        entry: &Entry,
+        peer: IpAddr,
+    ) -> Response<ResponseBody> {
+        let accepted = match self.router.accept(&parts, peer).await {
+            Ok(accepted) => accepted,
+            Err(refused) => return refused,
+        };
+        let _under_way = entry.begin_operation();
+        let work = self.router.prepare(&parts, body, accepted).await;
+        let permit = Arc::clone(&self.operations).acquire_owned().await;
+        let done = tokio::spawn(async move {
+            let _permit = permit;
+            work.await
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "an admin request was cut short");
+            self.router.refuse(Kind::Internal, "the request was cut short")
+        })
+    }
+
     async fn route(
         &self,
         parts: &Parts,
@@ -158,7 +208,7 @@ impl Handler {
 
     async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<ResponseBody> {
         let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        if !presented.is_some_and(|presented| self.token.matches(presented)) {
+        if !presented.is_some_and(|presented| self.tokens.operator.matches(presented)) {
             let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return response;

@@ -15,9 +15,9 @@ use super::connections::Connections;
 use super::console::Console;
 use super::handler::{Handler, Probes};
 use crate::config::Config;
+use crate::http::access::tokens::Tokens;
 use crate::service::AdminService;
 use crate::session::Sessions;
-use crate::token::Token;
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -51,7 +51,7 @@ impl AdminServer {
     pub async fn start(
         config: &Config,
         limits: ConnectionLimits,
-        token: Token,
+        tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,
         clock: Arc<dyn Clock>,
@@ -61,7 +61,7 @@ impl AdminServer {
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let sessions = Arc::new(Sessions::new(address, Arc::clone(&clock), Arc::clone(&service.seed)));
         let (time, phase) = (Arc::clone(&clock), watched.clone());
-        let handler = Arc::new(Handler::new(config, token, service, probes, sessions, time, phase));
+        let handler = Arc::new(Handler::new(config, tokens, service, probes, sessions, time, phase));
         let shared = Arc::new(Shared {
             handler: Arc::clone(&handler),
             connections: Connections::new(config.connections.get() as usize, MAX_STREAMS),

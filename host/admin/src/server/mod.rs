@@ -14,7 +14,7 @@ mod page_server;
 mod security_headers;
 
 pub use console::{
-    Access, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, StreamEnd, whole,
+    Access, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, StreamEnd,
 };
 pub use handler::Probes;
 pub use listener::AdminServer;

@@ -17,7 +17,8 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 
-use super::console::{Access, Console, ConsoleRefusal, ConsoleRequest, ResponseBody, StreamEnd, whole};
+use super::console::{Access, Console, ConsoleRefusal, ConsoleRequest, ResponseBody, StreamEnd};
+use crate::http::reply::whole;
 use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, origin};
 
 const LOGIN: &str = "/login";

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Digest, UnixMs};
 
-use super::role::Role;
+use crate::http::access::caller::Role;
 
 /// A link works for this long, once.
 pub(super) const LIFE: Duration = Duration::from_secs(600);

@@ -5,15 +5,12 @@
 //! something must come from a page of this very origin ([`origin`]). Everything is kept in memory: a restart logs
 //! everybody out. Never renders a page, never performs an operation.
 
-mod attempts;
 mod cookie;
 mod login_links;
 pub(crate) mod origin;
-mod role;
 mod sessions;
 mod token;
 
 pub use login_links::LoginRefusal;
-pub use role::Role;
 pub(crate) use sessions::AuthenticationError;
 pub use sessions::{LoginLink, SessionEnd, SessionView, Sessions};

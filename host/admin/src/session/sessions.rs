@@ -11,12 +11,12 @@ use http::header::{ACCEPT, AUTHORIZATION};
 use http::request::Parts;
 use tokio::sync::watch;
 
-use super::attempts::Attempts;
 use super::cookie::SessionCookie;
 use super::login_links::{LoginLinks, LoginRefusal};
 use super::origin;
-use super::role::Role;
 use super::token::{digest_of, random_text};
+use crate::http::access::attempts::FailedAttempts;
+use crate::http::access::caller::{Authenticator, Claimed, Role};
 
 /// A session ends this long after its last request.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -31,13 +31,13 @@ pub struct Sessions {
     cookie: SessionCookie,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
+    attempts: FailedAttempts,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     links: LoginLinks,
-    attempts: Attempts,
     open: HashMap<Digest, Session>,
     next: u64,
 }
@@ -104,7 +104,7 @@ impl SessionEnd {
 impl Sessions {
     pub(crate) fn new(address: SocketAddr, clock: Arc<dyn Clock>, seed: Arc<dyn Seed>) -> Self {
         let cookie = SessionCookie::of_port(address.port());
-        Self { address, cookie, clock, seed, state: Mutex::default() }
+        Self { address, cookie, clock, seed, attempts: FailedAttempts::default(), state: Mutex::default() }
     }
 
     /// A new link, in the fragment of its address: no access log, no proxy and no `Referer` header ever has it.
@@ -126,9 +126,10 @@ impl Sessions {
             Ok(role) => role,
             Err(refusal) => {
                 // A right link always works: a local program without one cannot keep its owner out.
-                let wait = state.attempts.wait(address, now);
-                state.attempts.failed(address, now);
-                return Err(wait.map_or(refusal, |wait| LoginRefusal::TooMany(whole_seconds(wait))));
+                let counted = self.attempts.fail(address, now);
+                return Err(
+                    counted.map_or_else(|wait| LoginRefusal::TooMany(whole_seconds(wait)), |()| refusal)
+                );
             }
         };
         state.drop_expired(now);
@@ -218,6 +219,21 @@ impl Sessions {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Authenticator for Sessions {
+    fn authenticate(&self, head: &Parts) -> Claimed {
+        match Self::authenticate(self, head) {
+            Ok(Some(session)) => {
+                Claimed::Valid { who: format!("session {}", session.number), role: session.role }
+            }
+            Ok(None) => Claimed::Nothing,
+            Err(AuthenticationError::TwoIdentities) => Claimed::Refused(
+                "a session's cookie and an Authorization header in one request: send one of them",
+            ),
+            Err(AuthenticationError::Foreign(why)) => Claimed::Refused(why),
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AdminServer, AdminService, Backend, Config, Configuration, FamilyDefaultsFile, Operation, OperationError,
-    Probes, ReloadView, Revealed, Role, StagedDefaults, Token,
+    AdminServer, AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
+    OperationError, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
 };
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::{Credits, CustomerId, Pepper};
@@ -58,9 +58,9 @@ pub(super) async fn start() -> Scene {
     };
     let probes = Probes { metrics: Box::new(String::new), is_ready: Box::new(|| true) };
     let token = Token::mint(&TestSeed::constant(9));
+    let tokens = Tokens { operator: token.clone(), viewer: Token::mint(&TestSeed::constant(8)) };
     let config = Config::default();
-    let server =
-        AdminServer::start(&config, limits, token.clone(), Arc::clone(&service), probes, clock.clone());
+    let server = AdminServer::start(&config, limits, tokens, Arc::clone(&service), probes, clock.clone());
     let server = server.await.unwrap();
     let sandbox =
         SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };
@@ -94,6 +94,10 @@ impl Scene {
 struct Fixed(PathBuf);
 
 impl Configuration for Fixed {
+    fn effective(&self) -> Result<EffectiveView, OperationError> {
+        Ok(EffectiveView { values: serde_json::Map::new(), needs_restart: vec![] })
+    }
+
     fn reload(&self) -> Result<ReloadView, OperationError> {
         match self.0.join("wrong").exists() {
             true => Err(OperationError::Misconfigured("gatehouse.toml:1:1: wrong".to_owned())),
