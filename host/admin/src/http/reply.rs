@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, Full};
 use serde::Serialize;
 
 /// The body of every answer of the admin listener. An error cuts it short, so that no client takes it for whole.
-pub type AdminBody = UnsyncBoxBody<Bytes, io::Error>;
+pub(crate) type AdminBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// A body whose bytes are at hand.
 #[must_use]

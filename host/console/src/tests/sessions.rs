@@ -181,3 +181,20 @@ async fn a_command_gets_a_link() {
     assert_eq!(browser.post("/session", &format!("token={token}")).await.status, 303);
     assert!(browser.get("/").await.text().contains("viewer"));
 }
+
+#[tokio::test]
+async fn a_session_is_a_credential_of_the_admin_api() {
+    let scene = start().await;
+    let path = "/admin/v1/customers";
+    assert_eq!(scene.browser().get(path).await.status, 401);
+    let mut viewer = scene.logged_in(Role::Viewer).await;
+    assert_eq!(viewer.get(path).await.status, 200);
+    assert_eq!(viewer.post(path, "").await.status, 403);
+    let mut operator = scene.logged_in(Role::Operator).await;
+    let other = [("content-type", "application/json"), ("origin", "http://127.0.0.1:1")];
+    let foreign = operator.send("POST", path, &other, "{\"id\":\"made\"}").await;
+    assert!(matches!(foreign.status, 401 | 403), "{} {}", foreign.status, foreign.text());
+    assert_eq!(operator.get("/customers/made").await.status, 404);
+    operator.post("/session/end", "").await;
+    assert_eq!(operator.get(path).await.status, 401);
+}
