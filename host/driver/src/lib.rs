@@ -31,6 +31,6 @@ pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
-    check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
+    TokenPrices, check_models,
 };

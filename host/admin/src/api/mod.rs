@@ -11,6 +11,6 @@ pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefault
 pub use error::OperationError;
 pub use operation::{Component, NewKey, Operation};
 pub use result::{
-    AuditNote, Examination, KeyView, OperationResult, PluginState, PluginView, Revealed, StageVerdict,
-    StageView,
+    AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
+    StageVerdict, StageView,
 };

@@ -5,7 +5,9 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, NewKey, Operation};
 use gatehouse_model::{Clock as _, CustomerId};
 
-use super::cli::{Command, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand};
+use super::cli::{
+    Command, ConsoleCommand, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand,
+};
 use super::values::key_id;
 use crate::plugins::signing;
 use crate::system::SystemClock;
@@ -23,6 +25,9 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Key(command) => Ok(key(command)),
         Command::Customer(command) => Ok(customer(command)),
         Command::Reload(output) => Ok((Operation::Reload, output)),
+        Command::Console(ConsoleCommand::Link { role, output }) => {
+            Ok((Operation::ConsoleLink { role }, output))
+        }
         Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),
     }
