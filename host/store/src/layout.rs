@@ -49,7 +49,7 @@ pub(crate) const NAMES: TableDefinition<'_, (&str, &str), Row> = TableDefinition
 /// The customer that owns a name, by name.
 pub(crate) const NAME_OWNERS: TableDefinition<'_, &str, &str> = TableDefinition::new("name-owners");
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 7] = [
+pub(crate) const ADDED: [&str; 9] = [
     "names",
     "name-owners",
     "responses",
@@ -57,7 +57,16 @@ pub(crate) const ADDED: [&str; 7] = [
     "response-ages",
     "response-expiry",
     "response-totals",
+    "admin-idempotency",
+    "admin-idempotency-expiry",
 ];
+
+/// Remembered requests of operators by token.
+pub(crate) const ADMIN_IDEMPOTENCY: TableDefinition<'_, DigestKey, Row> =
+    TableDefinition::new("admin-idempotency");
+/// Remembered requests of operators by expiry and token.
+pub(crate) const ADMIN_IDEMPOTENCY_EXPIRY: TableDefinition<'_, (u64, DigestKey), ()> =
+    TableDefinition::new("admin-idempotency-expiry");
 
 /// Kept responses by customer and id.
 pub(crate) const RESPONSES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("responses");

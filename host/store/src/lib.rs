@@ -5,6 +5,7 @@
 //! transaction) and makes what they wrote durable. Never decides about tasks or money, never reads a clock.
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
+mod administration;
 mod batch;
 mod config;
 mod disk_full;
@@ -23,6 +24,7 @@ mod store;
 mod tables;
 mod writer;
 
+pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};

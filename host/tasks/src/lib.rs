@@ -5,6 +5,7 @@
 //! (a command carries its time), never knows how rows are stored.
 //! `store` implements the storage and applies the commands; `driver` decides which commands to send.
 
+mod administration;
 mod apply;
 mod commands;
 mod ledger;
@@ -14,6 +15,7 @@ pub mod sample;
 mod storage;
 mod task;
 
+pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest, FieldChange};
 pub use apply::apply;
 pub use commands::change::{Change, Ending, ResultRecord};
 pub use commands::command::{Applied, Command};

@@ -8,7 +8,7 @@ pub(crate) mod key_policy;
 pub(crate) mod operation;
 pub(crate) mod result;
 
-pub use configuration::{DefaultEffect, DefaultView, FamilyDefaultsFile, ReloadView};
+pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use operation::{Component, Operation};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
+use gatehouse_store::{KeyQuery, RowPage};
 use gatehouse_tasks::{Applied, Command, MAX_OVERLAP};
 
 use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
@@ -21,6 +22,14 @@ impl AdminService {
     /// # Errors
     /// A policy that cannot be, an unknown customer, or the store's.
     pub async fn create_key(&self, new: NewKey) -> Result<(KeyView, Revealed), OperationError> {
+        let (key, secret) = self.mint_key(new)?;
+        self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
+        self.keys_changed();
+        Ok((KeyView::from(key), secret))
+    }
+
+    /// A new key and its secret, which are not in the store yet.
+    pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
         let now = self.clock.now();
         let (customer, policy) = new.into_policy();
         check_policy(&policy, None, now)?;
@@ -28,9 +37,28 @@ impl AdminService {
         let policy = KeyPolicy { model_limits, ..policy };
         let secret = ApiKey::mint(self.seed.as_ref());
         let key = Key::new(secret.id(), customer, secret.digest(&self.pepper), now, policy);
-        self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
-        self.keys_changed();
-        Ok((KeyView::from(key), Revealed(secret.reveal().to_owned())))
+        Ok((key, Revealed(secret.reveal().to_owned())))
+    }
+
+    /// A page of keys by id, after that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn keys_page(
+        &self,
+        query: KeyQuery,
+        after: Option<KeyId>,
+        limit: usize,
+    ) -> Result<RowPage<Key, KeyId>, OperationError> {
+        self.store.list_keys(query, after, limit).await.map_err(store_failed)
+    }
+
+    /// One key.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
+        self.store.key(id).map_err(store_failed)
     }
 
     pub(super) async fn list_keys(
@@ -71,12 +99,7 @@ impl AdminService {
         for _ in 0..MAX_EDITS {
             let row = self.key_row(key)?;
             let now = self.clock.now();
-            let mut patch = patch.clone();
-            if let Some(Some(changes)) = patch.model_limits.take() {
-                patch.model_limits = Some(Some(self.own_names(changes, &row.model_limits)?));
-            }
-            let policy = patch.apply(row.policy());
-            check_policy(&policy, row.expires, now)?;
+            let policy = self.edited_policy(&row, patch)?;
             let command = Command::EditKey {
                 id: key.clone(),
                 revision: revision.unwrap_or(row.revision),
@@ -96,16 +119,29 @@ impl AdminService {
         Err(OperationError::Busy(stale.unwrap_or_default()))
     }
 
-    /// Makes a successor of a key, which goes on working for `overlap`. The successor's secret is in the answer and
-    /// nowhere else.
+    /// The policy of a key after a change.
     ///
     /// # Errors
-    /// An overlap over seven days; a key that was rotated or revoked, has expired or is unknown; or the store's.
-    pub async fn rotate_key(
+    /// A policy that cannot be.
+    pub(crate) fn edited_policy(&self, row: &Key, patch: &KeyPatch) -> Result<KeyPolicy, OperationError> {
+        let mut patch = patch.clone();
+        if let Some(Some(changes)) = patch.model_limits.take() {
+            patch.model_limits = Some(Some(self.own_names(changes, &row.model_limits)?));
+        }
+        let policy = patch.apply(row.policy());
+        check_policy(&policy, row.expires, self.clock.now())?;
+        Ok(policy)
+    }
+
+    /// The command that makes a successor of a key, and the successor's secret.
+    ///
+    /// # Errors
+    /// An overlap over seven days.
+    pub(crate) fn rotation(
         &self,
         key: KeyId,
         overlap: Duration,
-    ) -> Result<(KeyView, Revealed), OperationError> {
+    ) -> Result<(Command, Revealed), OperationError> {
         if overlap > MAX_OVERLAP {
             return Err(OperationError::Invalid("overlap: expected 0 to 7 days".to_owned()));
         }
@@ -117,10 +153,24 @@ impl AdminService {
             until: now.plus(overlap),
             at: now,
         };
+        Ok((command, Revealed(secret.reveal().to_owned())))
+    }
+
+    /// Makes a successor of a key, which goes on working for `overlap`. The successor's secret is in the answer and
+    /// nowhere else.
+    ///
+    /// # Errors
+    /// An overlap over seven days; a key that was rotated or revoked, has expired or is unknown; or the store's.
+    pub async fn rotate_key(
+        &self,
+        key: KeyId,
+        overlap: Duration,
+    ) -> Result<(KeyView, Revealed), OperationError> {
+        let (command, secret) = self.rotation(key, overlap)?;
         match self.send(command).await? {
             Applied::Key(new) => {
                 self.keys_changed();
-                Ok((KeyView::from(*new), Revealed(secret.reveal().to_owned())))
+                Ok((KeyView::from(*new), secret))
             }
             other => Err(unexpected(&other)),
         }
@@ -152,8 +202,7 @@ impl AdminService {
     }
 
     fn key_row(&self, key: &KeyId) -> Result<Key, OperationError> {
-        let found = self.store.key(key).map_err(store_failed)?;
-        found.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))
+        self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))
     }
 
     /// The next request of a key reads its row again.

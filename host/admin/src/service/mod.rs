@@ -12,6 +12,8 @@ mod keys;
 mod live_states;
 mod plugins;
 
+pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
 pub use configuration::{Configuration, StagedDefaults};
+pub(crate) use customers::{check_amount, check_customer_id};
 pub use live_states::StoredStates;
