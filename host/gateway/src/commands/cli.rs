@@ -8,6 +8,7 @@ use gatehouse_model::{Credits, Digest, TaskId};
 
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
+use super::values::OutputArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -74,14 +75,6 @@ pub(crate) struct ServeArgs {
     /// Serve TLS with a certificate generated at start; to try, not to deploy
     #[arg(long)]
     pub(crate) tls_self_signed: bool,
-}
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Commands about customers.

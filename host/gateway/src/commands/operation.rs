@@ -5,8 +5,9 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 use gatehouse_model::CustomerId;
 
-use super::cli::{Command, CustomerCommand, OutputArgs, PluginCommand};
+use super::cli::{Command, CustomerCommand, PluginCommand};
 use super::key_args;
+use super::values::OutputArgs;
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
