@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use gatehouse_admin::Role;
 use gatehouse_model::{Credits, Digest, TaskId};
 
 use super::author_args::AuthorCommand;
@@ -59,6 +60,9 @@ pub(crate) enum Command {
     },
     /// Have a running gateway read its configuration again: prices, providers, models and plugins
     Reload(OutputArgs),
+    /// Log in to the console of a running gateway
+    #[command(subcommand)]
+    Console(ConsoleCommand),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -128,6 +132,19 @@ pub(crate) struct AuditArgs {
     pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Commands about the console.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConsoleCommand {
+    /// Print a link that logs one person in; it works once, for ten minutes
+    Link {
+        /// What the person may do: operator, or viewer to read only
+        #[arg(long, value_name = "operator|viewer", default_value = "operator")]
+        role: Role,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
 }
 
 /// Commands about plugins.
@@ -270,6 +287,9 @@ mod tests {
             ("gatehouse audit --limit 5 --json", true),
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
+            ("gatehouse console link", true),
+            ("gatehouse console link --role viewer --json", true),
+            ("gatehouse console link --role root", false),
             ("gatehouse plugin check f.wasm", true),
             ("gatehouse plugin new painter --lang js --folder f", true),
             ("gatehouse plugin new Painter", false),
