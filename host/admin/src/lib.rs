@@ -20,8 +20,8 @@ mod token;
 
 pub use api::{
     AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile,
-    KeyView, LoginLinkView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView,
-    ReloadView, Revealed, StageVerdict, StageView,
+    KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, Operation, OperationError, OperationResult,
+    PluginState, PluginView, ReloadView, Revealed, StageVerdict, StageView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;

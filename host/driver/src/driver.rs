@@ -73,6 +73,7 @@ impl Driver {
             live: LiveTasks::default(),
             shutdown: watch::Sender::new(ShutdownState::Serving),
             keys_generation: AtomicU64::new(0),
+            rates: Arc::default(),
             in_progress: Arc::new(InProgress::default()),
             call_groups: CallGroups::default(),
             background: Mutex::default(),

@@ -7,6 +7,8 @@ use std::time::Duration;
 use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
 
+use crate::rates::RateLimited;
+
 /// Why a driver could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -81,6 +83,9 @@ pub enum SubmitError {
         /// What the key has left.
         remaining: Credits,
     },
+    /// The key has come as often, or has as much under way, as it may.
+    #[error("{0}")]
+    RateLimited(RateLimited),
     /// The same idempotency key came with another body.
     #[error("this Idempotency-Key was used with a different request")]
     IdempotencyConflict,

@@ -274,6 +274,7 @@ fn refuse(error: &OperationError) -> Response<ResponseBody> {
         OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
         OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
+        OperationError::Stale(_) => StatusCode::PRECONDITION_FAILED,
         OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         OperationError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };

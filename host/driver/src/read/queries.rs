@@ -159,6 +159,16 @@ impl Driver {
         self.state.media.open_link(name, expires, signature, range).await
     }
 
+    /// The model's own id, of a model that this gateway serves now under that id or alias.
+    #[must_use]
+    pub fn model_id(&self, name: &str) -> Option<String> {
+        let text = self.state.tables.load().models.find(name).map(|model| model.route.model.clone());
+        text.or_else(|| {
+            let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == name);
+            listed.map(|entry| entry.model)
+        })
+    }
+
     fn canonical(&self, model: &str) -> String {
         let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == model);
         listed.map_or_else(|| model.to_owned(), |entry| entry.model)

@@ -21,6 +21,7 @@ use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
+use crate::rates::{LimitKind, RateLimited, RateUse};
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::references::References;
 
@@ -120,22 +121,33 @@ impl DriverState {
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
-        self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
-            true => SubmitError::DiskFull("media"),
-            false => SubmitError::Internal(error.to_string()),
-        })?;
-        let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
-        let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
-        let outcome = if joins {
-            self.join(request, parent, accepted, kept, idempotency, now).await
-        } else {
-            match self.new_task(request, &resolved, accepted, seed, now) {
-                Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some),
-                Err(error) => Err(error),
+        // Valid, and not yet written anywhere: first what the key's rates allow, then money.
+        let (rates, outcome) = RateUse::take(&self.rates, &request.key, &accepted.model, None, self.now());
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
+        let outcome = async {
+            self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
+                true => SubmitError::DiskFull("media"),
+                false => SubmitError::Internal(error.to_string()),
+            })?;
+            let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+            let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
+            let outcome = if joins {
+                self.join(request, parent, accepted, kept, idempotency, now).await
+            } else {
+                match self.new_task(request, &resolved, accepted, seed, now) {
+                    Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some),
+                    Err(error) => Err(error),
+                }
+            };
+            if !is_new(&outcome) {
+                self.media.drop_blobs(&new).await;
             }
-        };
+            outcome
+        }
+        .await;
         if !is_new(&outcome) {
-            self.media.drop_blobs(&new).await;
+            rates.undo(self.now());
         }
         outcome
     }
@@ -361,6 +373,13 @@ pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitErr
         Err(Rejection::QuotaExceeded { needed, remaining }) => {
             SubmitError::QuotaExceeded { needed, remaining }
         }
+        Err(Rejection::TooManyOpen { ref key, limit, ref model }) => SubmitError::RateLimited(RateLimited {
+            key: key.clone(),
+            kind: LimitKind::Concurrency,
+            limit,
+            model: model.clone(),
+            retry_after: None,
+        }),
         Err(Rejection::JoinsFull(_)) => SubmitError::Busy,
         Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
         Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {

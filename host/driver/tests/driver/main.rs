@@ -6,6 +6,7 @@ mod cancels;
 mod disks;
 mod failures;
 mod fairness;
+mod rates;
 mod submissions;
 mod support;
 mod text_timeouts;

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, RateReport, SubmitError, SubmitRequest};
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pepper, Secret, Seed, Task, TaskId, UnixMs,
+    ApiKey, Clock, Credits, CustomerId, Key, KeyPolicy, Pepper, Secret, Seed, Task, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Limits, PluginService};
 use gatehouse_sandbox::Sandbox;
@@ -105,20 +105,9 @@ pub(crate) async fn customer(store: &Store, at: UnixMs) -> Arc<Key> {
 pub(crate) async fn customer_named(store: &Store, name: &str, seed: u64, at: UnixMs) -> Arc<Key> {
     let customer = CustomerId::from(name);
     let secret = ApiKey::mint(&TestSeed::counting_from(seed));
-    let key = Key {
-        id: secret.id(),
-        customer: customer.clone(),
-        name: "test".to_owned(),
-        digest: secret.digest(&Pepper::new([7; 32])),
-        created: at,
-        quota: None,
-        used: Credits::ZERO,
-        models: Vec::new(),
-        networks: Vec::new(),
-        expires: None,
-        revoked: None,
-        chat_format: ChatFormat::Wrapped,
-    };
+    let policy = KeyPolicy { name: "test".to_owned(), ..KeyPolicy::default() };
+    let digest = secret.digest(&Pepper::new([7; 32]));
+    let key = Key::new(secret.id(), customer.clone(), digest, at, policy);
     let commands = [
         Command::AddCustomer { id: customer.clone(), at },
         Command::Deposit { customer, amount: DEPOSIT, memo: String::new(), at },
@@ -208,6 +197,7 @@ impl PuppetTest {
             parent: None,
             body: CheckedBody::parse(body, None).expect("an object"),
             idempotency: None,
+            rates: RateReport::default(),
         };
         self.process.driver.submit(request).await.map(|receipt| receipt.task)
     }

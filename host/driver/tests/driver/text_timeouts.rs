@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_driver::{
-    CheckedBody, CompletionRequest, CompletionResponse, Config, SubmitError, TextError, TextStream,
+    CheckedBody, CompletionRequest, CompletionResponse, Config, RateReport, SubmitError, TextError,
+    TextStream,
 };
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock as _, Credits, Key, RequestId, Sse};
@@ -83,6 +84,7 @@ impl TextTest {
             surface: "messages.create",
             body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
             headers: vec![],
+            rates: RateReport::default(),
         };
         let driver = self.process.driver.clone();
         tokio::spawn(async move { driver.complete(request).await })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gatehouse_admin::{
     KeyView, NewKey, Operation, OperationError, OperationResult, PluginState, ResponseBody, Revealed,
 };
-use gatehouse_model::{ChatFormat, Credits, CustomerId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, CustomerId, KeyPolicy, UnixMs};
 use http::{Response, StatusCode};
 use ipnet::IpNet;
 use maud::{Markup, html};
@@ -84,15 +84,16 @@ fn read(form: &Form, now: UnixMs, problems: &mut Problems) -> NewKey {
     for field in ["name", "customer"].into_iter().filter(|field| form.text(field).is_empty()) {
         problems.add(field, "is missing");
     }
-    NewKey {
-        customer: CustomerId::from(form.text("customer")),
+    let policy = KeyPolicy {
         name: form.text("name").to_owned(),
         quota,
         models: form.words("models"),
         networks,
         expires: span.map(|seconds| now.plus(Duration::from_secs(seconds))),
         chat_format: form.text("chat_format").parse().unwrap_or(ChatFormat::Wrapped),
-    }
+        ..KeyPolicy::default()
+    };
+    NewKey::with_policy(CustomerId::from(form.text("customer")), policy)
 }
 
 /// A range, or one address as a range.
