@@ -2,7 +2,6 @@
 //! nothing, and the provider is never called twice for the same job.
 
 mod admin;
-mod admin_api;
 mod ambiguous;
 mod disk;
 mod full;

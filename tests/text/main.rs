@@ -1,6 +1,8 @@
 //! Text through the real listener, over simulated providers of both protocols: a thousand streams at once, slow
 //! providers, large bodies, and providers that answer in another form than the request.
 
+mod embeddings;
+mod fairness;
 mod large;
 mod one_body_streams;
 mod responses;

@@ -33,6 +33,6 @@ pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
-    check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
+    TokenPrices, check_models,
 };

@@ -13,6 +13,6 @@ pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use operation::{Component, Operation};
 pub use result::{
-    AuditNote, Examination, KeyView, OperationResult, PluginState, PluginView, Revealed, StageVerdict,
-    StageView,
+    AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
+    StageVerdict, StageView,
 };

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::configuration::FamilyDefaultsFile;
 use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::http::access::caller::Role;
 
 /// One operation. A command performs it on a store that it opened itself, or sends the same value to the
 /// gateway that has the store open.
@@ -102,6 +103,12 @@ pub enum Operation {
     },
     /// Reads the configuration again and switches to it, or changes nothing.
     Reload,
+    /// Makes a link that logs one person in to the console of a running gateway.
+    ConsoleLink {
+        /// What the person may do.
+        #[serde(default)]
+        role: Role,
+    },
     /// Lists plugin versions.
     PluginList,
     /// Deploys a component: every stage, the switch of its family included.

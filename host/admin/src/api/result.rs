@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,8 @@ pub enum OperationResult {
     },
     /// The configuration was read again and is in effect.
     Reloaded(ReloadView),
+    /// A link that logs one person in to the console.
+    ConsoleLink(LoginLinkView),
     /// A version was deleted.
     PluginRemoved {
         /// Its digest.
@@ -82,6 +85,17 @@ pub enum OperationResult {
         /// The versions.
         plugins: Vec<PluginView>,
     },
+}
+
+/// A login link of the console. Works once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginLinkView {
+    /// The same link under every name that a browser on the gateway's machine may use, the best first.
+    pub urls: Vec<Revealed>,
+    /// What it allows.
+    pub role: Role,
+    /// When it stops working.
+    pub expires: UnixMs,
 }
 
 /// A key without its digest.

@@ -85,6 +85,10 @@ impl AdminService {
             Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
+            // The listener answers it; without one there is nothing to log in to.
+            Operation::ConsoleLink { .. } => {
+                Err(OperationError::Refused("only a running gateway has a console".to_owned()))
+            }
             Operation::PluginList => self.list_plugins().await,
             Operation::Reload => self.reload().await,
             Operation::PluginCheck { component, signature, allow_removal, defaults } => {

@@ -111,12 +111,7 @@ impl AdminService {
         for _ in 0..MAX_EDITS {
             let row = self.key_row(key)?;
             let now = self.clock.now();
-            let mut patch = patch.clone();
-            if let Some(Some(changes)) = patch.model_limits.take() {
-                patch.model_limits = Some(Some(self.own_names(changes, &row.model_limits)?));
-            }
-            let policy = patch.apply(row.policy());
-            check_policy(&policy, row.expires, now)?;
+            let policy = self.edited_policy(&row, patch)?;
             let command = Command::EditKey {
                 id: key.clone(),
                 revision: revision.unwrap_or(row.revision),
@@ -136,16 +131,29 @@ impl AdminService {
         Err(OperationError::Busy(stale.unwrap_or_default()))
     }
 
-    /// Makes a successor of a key, which goes on working for `overlap`. The successor's secret is in the answer and
-    /// nowhere else.
+    /// The policy of a key after a change.
     ///
     /// # Errors
-    /// An overlap over seven days; a key that was rotated or revoked, has expired or is unknown; or the store's.
-    pub async fn rotate_key(
+    /// A policy that cannot be.
+    pub(crate) fn edited_policy(&self, row: &Key, patch: &KeyPatch) -> Result<KeyPolicy, OperationError> {
+        let mut patch = patch.clone();
+        if let Some(Some(changes)) = patch.model_limits.take() {
+            patch.model_limits = Some(Some(self.own_names(changes, &row.model_limits)?));
+        }
+        let policy = patch.apply(row.policy());
+        check_policy(&policy, row.expires, self.clock.now())?;
+        Ok(policy)
+    }
+
+    /// The command that makes a successor of a key, and the successor's secret.
+    ///
+    /// # Errors
+    /// An overlap over seven days.
+    pub(crate) fn rotation(
         &self,
         key: KeyId,
         overlap: Duration,
-    ) -> Result<(KeyView, Revealed), OperationError> {
+    ) -> Result<(Command, Revealed), OperationError> {
         if overlap > MAX_OVERLAP {
             return Err(OperationError::Invalid("overlap: expected 0 to 7 days".to_owned()));
         }
@@ -157,10 +165,24 @@ impl AdminService {
             until: now.plus(overlap),
             at: now,
         };
+        Ok((command, Revealed(secret.reveal().to_owned())))
+    }
+
+    /// Makes a successor of a key, which goes on working for `overlap`. The successor's secret is in the answer and
+    /// nowhere else.
+    ///
+    /// # Errors
+    /// An overlap over seven days; a key that was rotated or revoked, has expired or is unknown; or the store's.
+    pub async fn rotate_key(
+        &self,
+        key: KeyId,
+        overlap: Duration,
+    ) -> Result<(KeyView, Revealed), OperationError> {
+        let (command, secret) = self.rotation(key, overlap)?;
         match self.send(command).await? {
             Applied::Key(new) => {
                 self.keys_changed();
-                Ok((KeyView::from(*new), Revealed(secret.reveal().to_owned())))
+                Ok((KeyView::from(*new), secret))
             }
             other => Err(unexpected(&other)),
         }
@@ -192,8 +214,7 @@ impl AdminService {
     }
 
     fn key_row(&self, key: &KeyId) -> Result<Key, OperationError> {
-        let found = self.store.key(key).map_err(store_failed)?;
-        found.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))
+        self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))
     }
 
     /// The next request of a key reads its row again.

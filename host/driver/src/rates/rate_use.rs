@@ -121,7 +121,7 @@ impl RateUse {
 
 impl RateLimit {
     fn new(id: RateId, rate: NonZeroU32, amount: u64) -> Self {
-        let amount = u32::try_from(amount).map_or(rate.get(), |amount| amount.min(rate.get()));
+        let amount = u32::try_from(amount).unwrap_or(u32::MAX).min(rate.get());
         Self { id, rate, amount, until: 0 }
     }
 }

@@ -111,6 +111,9 @@ impl DriverState {
         let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
         let parent = refers.tasks.first().map(|task| (task.id, JudgedTask::of(task)));
         let found = if joins { self.version_of_parent(request, found, &refers).await? } else { found };
+        if !joins {
+            self.check_pace(&found.model, &request.key.customer)?;
+        }
         let adopted = refers.adopted.clone();
         let seed = self.seed.next_u64();
         let (resolved, accepted, blobs) = self.ask_plugin(request, found, refers, cut, seed, now).await?;
@@ -147,6 +150,20 @@ impl DriverState {
             rates.undo(self.now());
         }
         outcome
+    }
+
+    /// Refuses a task that its customer's own tasks keep from beginning before its time limit, as far as can be told.
+    fn check_pace(&self, model: &str, customer: &CustomerId) -> Result<(), SubmitError> {
+        let provider = self.live.provider_of(model);
+        let wait = provider.and_then(|provider| self.upstream.estimated_wait(&provider, customer));
+        let limit = self.time_limit(model);
+        match wait.filter(|wait| *wait > limit) {
+            Some(wait) => {
+                metrics::counter!(metric::TASKS_TOO_LATE, "model" => model.to_owned()).increment(1);
+                Err(SubmitError::TooLate { wait, limit })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Adds the task of an accepted request.
@@ -224,7 +241,8 @@ impl DriverState {
             owned: refers.owned,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.plugins.submit_with_fallback(&found, request.surface, context, submission).await {
+        let plugins = self.plugins.for_key(&request.key.id);
+        match plugins.submit_with_fallback(&found, request.surface, context, submission).await {
             Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }

@@ -6,20 +6,25 @@ use std::time::Duration;
 
 use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
 use gatehouse_runtime::{Fault, Relay, Version};
-use gatehouse_upstream::{AccountPermit, Events, NoPermit, Opening, retry_after};
+use gatehouse_upstream::{AccountPermit, Claimant, Events, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
-use crate::text::models::TextModel;
+use crate::text::models::{ModelKind, TextModel};
 
 /// The longest pause, in seconds, that a client is asked for (spec/decisions.md, "Retry hints").
 const MAX_RETRY_AFTER_S: u64 = 60;
 
+const TOO_MANY_VECTORS: &str = "the vectors of so many inputs are more than this gateway takes in one answer: ask for fewer \
+                                inputs at a time, or for `encoding_format` `base64`";
+
 /// One prepared request, ready to be sent.
 pub(super) struct TextRun {
+    /// In whose name.
+    pub(super) claimant: Claimant,
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) prepared: Prepared,
@@ -27,6 +32,8 @@ pub(super) struct TextRun {
     pub(super) model: Arc<TextModel>,
     /// The configuration of the request; `model` is one of its models.
     pub(super) tables: Arc<Tables>,
+    /// A response is made, which says when it was completed.
+    pub(super) is_response: bool,
 }
 
 /// What an account answered.
@@ -92,11 +99,17 @@ impl DriverState {
         let provider = run.model.route.provider.as_str();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
+        let mut max_wait = self.config.text.permit_wait();
+        let mut may_repeat = true;
         loop {
-            let (permit, slot) = match run.tables.upstream.acquire_other_account(provider, &tried) {
+            let began = self.now();
+            let acquired =
+                run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait).await;
+            let (permit, slot) = match acquired {
                 Ok(entered) => entered,
                 Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
             };
+            max_wait = max_wait.saturating_sub(self.now().since(began));
             tried.push(permit.account().to_owned());
             let idle = self.config.text.idle();
             let opening =
@@ -104,12 +117,18 @@ impl DriverState {
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
                 Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)).await,
-                Err(outage) => outage_attempt(outage),
+                Err(outage) => outage_attempt(outage, run.model.kind),
             };
             match outcome {
                 Attempt::Answered(answer) => return Ok(answer),
                 Attempt::Failed(error) => return Err(error),
-                Attempt::TryNext(error) => last = Some(error),
+                Attempt::TryNext(error) => {
+                    // A single 429 asks for a pause: afterwards the account may answer.
+                    if is_rate_limit(&error) && std::mem::take(&mut may_repeat) {
+                        tried.pop();
+                    }
+                    last = Some(error);
+                }
             }
         }
     }
@@ -175,6 +194,10 @@ impl DriverState {
     }
 }
 
+const fn is_rate_limit(error: &TextError) -> bool {
+    matches!(error, TextError::Rejected { obstacle: Obstacle::RateLimited, .. })
+}
+
 /// Logs a plugin's own fault in a text request.
 pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
     tracing::error!(?version, %fault, "plugin fault in a text request");
@@ -183,11 +206,17 @@ pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
 
 /// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does
 /// not ask again.
-fn outage_attempt(outage: Outage) -> Attempt {
+fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
     match outage {
         Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
         Outage::Timeout => Attempt::Failed(TextError::Timeout),
         Outage::Broken => Attempt::Failed(TextError::upstream("the provider broke off")),
+        // The client chose how many vectors come, and would get as many again.
+        Outage::TooLarge if kind == ModelKind::Embedding => Attempt::Failed(TextError::Rejected {
+            obstacle: Obstacle::TooLarge,
+            message: TOO_MANY_VECTORS.to_owned(),
+            retry_after: None,
+        }),
         Outage::TooLarge => Attempt::Failed(TextError::upstream("the provider's answer is too large")),
         Outage::Refused => {
             Attempt::Failed(SubmitError::Internal("a plugin's call was refused".to_owned()).into())

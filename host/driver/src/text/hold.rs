@@ -51,7 +51,7 @@ impl DriverState {
             key: request.key.id.clone(),
             model: model_id.clone(),
             amount,
-            unit_price: model.prices.output,
+            unit_price: model.prices.output.unwrap_or(model.prices.input),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };

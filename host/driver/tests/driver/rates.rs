@@ -68,7 +68,7 @@ async fn submissions_pass_at_the_moment_a_refusal_names_and_no_earlier() {
         let outcome = test.process.driver.submit(submission(key, model, &rates)).await;
         (outcome, rates.status(test.clock.now()).requests.map(|status| status.remaining))
     };
-    // What is no valid request counts against nothing.
+    // A request that is not valid counts against nothing.
     assert!(matches!(submit(&key, "puppet-9").await, (Err(SubmitError::UnknownModel(_)), None)));
     for left in [1, 0] {
         let (outcome, remaining) = submit(&key, "puppet-1").await;

@@ -142,6 +142,9 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
             Refusal::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
         }
         SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
+        SubmitError::TooLate { wait, limit } => {
+            Refusal::new(Kind::RateLimited, message).with_retry_after(Some(wait.saturating_sub(limit)))
+        }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),

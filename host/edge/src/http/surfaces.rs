@@ -45,6 +45,7 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         | Endpoint::ReadModel
         | Endpoint::ReadResponse
         | Endpoint::DeleteResponse
+        | Endpoint::CancelResponse
         | Endpoint::ListResponseItems
         | Endpoint::CountTokens
         | Endpoint::ReadMedia

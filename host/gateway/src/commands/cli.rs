@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use gatehouse_admin::Role;
 use gatehouse_model::{Credits, Digest, TaskId};
 
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
+use super::values::OutputArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -58,6 +60,9 @@ pub(crate) enum Command {
     },
     /// Have a running gateway read its configuration again: prices, providers, models and plugins
     Reload(OutputArgs),
+    /// Log in to the console of a running gateway
+    #[command(subcommand)]
+    Console(ConsoleCommand),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -74,14 +79,6 @@ pub(crate) struct ServeArgs {
     /// Serve TLS with a certificate generated at start; to try, not to deploy
     #[arg(long)]
     pub(crate) tls_self_signed: bool,
-}
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Commands about customers.
@@ -135,6 +132,19 @@ pub(crate) struct AuditArgs {
     pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Commands about the console.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConsoleCommand {
+    /// Print a link that logs one person in; it works once, for ten minutes
+    Link {
+        /// What the person may do: operator, or viewer to read only
+        #[arg(long, value_name = "operator|viewer", default_value = "operator")]
+        role: Role,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
 }
 
 /// Commands about plugins.
@@ -277,6 +287,9 @@ mod tests {
             ("gatehouse audit --limit 5 --json", true),
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
+            ("gatehouse console link", true),
+            ("gatehouse console link --role viewer --json", true),
+            ("gatehouse console link --role root", false),
             ("gatehouse plugin check f.wasm", true),
             ("gatehouse plugin new painter --lang js --folder f", true),
             ("gatehouse plugin new Painter", false),

@@ -10,8 +10,7 @@ use gatehouse_admin::{KeyPatch, LimitsPatch, NewKey, Operation};
 use gatehouse_model::{ChatFormat, Clock as _, Credits, CustomerId, KeyPolicy, Limits, UnixMs};
 use ipnet::IpNet;
 
-use super::cli::OutputArgs;
-use super::values::{Expiry, key_id, network};
+use super::values::{Expiry, OutputArgs, key_id, network};
 use crate::system::SystemClock;
 
 /// Commands about keys.

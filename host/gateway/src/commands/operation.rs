@@ -5,8 +5,9 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 use gatehouse_model::CustomerId;
 
-use super::cli::{Command, CustomerCommand, OutputArgs, PluginCommand};
+use super::cli::{Command, ConsoleCommand, CustomerCommand, PluginCommand};
 use super::key_args;
+use super::values::OutputArgs;
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -22,6 +23,9 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Key(command) => Ok(key_args::operation(command)),
         Command::Customer(command) => Ok(customer(command)),
         Command::Reload(output) => Ok((Operation::Reload, output)),
+        Command::Console(ConsoleCommand::Link { role, output }) => {
+            Ok((Operation::ConsoleLink { role }, output))
+        }
         Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),
     }

@@ -203,6 +203,13 @@ impl Gateway {
         Caller { address: self.public, id: text(&outcome["key"]["id"]), secret: text(&outcome["secret"]) }
     }
 
+    /// A client with a key that was made elsewhere.
+    #[must_use]
+    pub fn caller(&self, secret: &str) -> Caller {
+        let id = secret.get(3..13).expect("a key").to_owned();
+        Caller { address: self.public, id, secret: secret.to_owned() }
+    }
+
     /// An account as `account show` has it, amounts in micro-credits.
     pub async fn account(&self, account: &str) -> Value {
         self.outcome(&["account", "show", account]).await

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use gatehouse_admin::{
-    AuditNote, Examination, OperationResult, PluginState, PluginView, StageVerdict, StageView,
+    AuditNote, Examination, LoginLinkView, OperationResult, PluginState, PluginView, StageVerdict, StageView,
 };
 use gatehouse_model::Customer;
 
@@ -37,6 +37,7 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         }
         OperationResult::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
         OperationResult::Reloaded(view) => configuration::reloaded(out, view),
+        OperationResult::ConsoleLink(link) => login_link(out, link),
         OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults } => {
             stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
@@ -48,6 +49,15 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         }
         OperationResult::Plugins { plugins: all } => plugins(out, all),
     }
+}
+
+fn login_link(out: &mut dyn Write, link: &LoginLinkView) -> io::Result<()> {
+    link.urls.iter().try_for_each(|url| writeln!(out, "{}", url.0))?;
+    let (role, expires) = (link.role, rfc3339(link.expires));
+    writeln!(
+        out,
+        "\nOpen one of them in a browser on this machine. It works once, until {expires}, for one {role}."
+    )
 }
 
 fn customers(out: &mut dyn Write, customers: &[Customer]) -> io::Result<()> {
