@@ -201,7 +201,6 @@ impl From<OperationError> for ApiError {
             OperationError::NotFound(_) => Kind::NotFound,
             OperationError::Stale(_) => Kind::Stale,
             OperationError::Refused(_) | OperationError::PluginRefused { .. } => Kind::Conflict,
-            OperationError::Stale(_) => Kind::Stale,
             OperationError::Busy(_) => Kind::Busy,
             OperationError::Failed(_) => Kind::Internal,
         };
