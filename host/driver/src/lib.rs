@@ -14,6 +14,7 @@ mod disks;
 mod driver;
 mod errors;
 mod in_progress;
+mod rates;
 mod read;
 mod scheduler;
 mod shutdown;
@@ -33,6 +34,7 @@ pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
+pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use read::FollowedTask;
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,

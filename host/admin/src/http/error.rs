@@ -199,6 +199,7 @@ impl From<OperationError> for ApiError {
             OperationError::Invalid(_) => Kind::Invalid,
             OperationError::Misconfigured(_) => Kind::Misconfigured,
             OperationError::NotFound(_) => Kind::NotFound,
+            OperationError::Stale(_) => Kind::Stale,
             OperationError::Refused(_) | OperationError::PluginRefused { .. } => Kind::Conflict,
             OperationError::Busy(_) => Kind::Busy,
             OperationError::Failed(_) => Kind::Internal,

@@ -17,6 +17,7 @@ use crate::api::{ChargeUnit, DryRun, DryRunCharge, SubmitRequest};
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
+use crate::rates::RateUse;
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::submission::{may_use, rejection_error};
 
@@ -63,6 +64,9 @@ impl DriverState {
             let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
             let parent = refers.tasks.first().cloned();
             let found = if joins { self.version_of_parent(&request, found, &refers).await? } else { found };
+            if !joins {
+                self.check_pace(&found.model, &request.key.customer)?;
+            }
             let seed = self.seed.next_u64();
             let (resolved, accepted, blobs) =
                 self.ask_plugin(&request, found, refers, cut, seed, now).await?;
@@ -89,8 +93,12 @@ impl DriverState {
         {
             return Err(SubmitError::ModelForbidden(accepted.model.clone()));
         }
+        let model = accepted.model.as_str();
+        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
         let Quote { key, unit, total } = self.quote(accepted)?;
-        self.check_funds(request.key.as_ref(), total, now)?;
+        self.check_funds(&request.key, total, (!judged.joins).then_some(model), now)?;
         let charge = DryRunCharge {
             keys: accepted.charge.keys.clone(),
             key,
@@ -108,11 +116,19 @@ impl DriverState {
         Ok(DryRun { model, charges: vec![charge], sum: total, at_most: false, expected_ms, failure })
     }
 
-    /// Whether customer and key could pay, by the store's own rules.
-    pub(crate) fn check_funds(&self, key: &Key, amount: Credits, now: UnixMs) -> Result<(), SubmitError> {
+    /// Whether the key may have one more request of `model` open (none: it opens nothing), and customer and key could
+    /// pay, by the store's own rules.
+    pub(crate) fn check_funds(
+        &self,
+        key: &Key,
+        amount: Credits,
+        model: Option<&str>,
+        now: UnixMs,
+    ) -> Result<(), SubmitError> {
         let key = self.store.key(&key.id)?.ok_or(SubmitError::KeyGone)?;
         let customer = self.store.customer(&key.customer)?.ok_or(SubmitError::KeyGone)?;
-        check_funds(&customer, &key, amount, now).map_err(|rejection| rejection_error(&Err(rejection)))
+        let outcome = check_funds(&customer, key, |id| self.store.key(id), (amount, model), now)?;
+        outcome.map_err(|rejection| rejection_error(&Err(rejection)))
     }
 
     /// The failure of a task whose sources are not usable: what its plugin says after it has looked at them. `None` too

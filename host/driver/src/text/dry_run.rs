@@ -4,6 +4,7 @@ use gatehouse_model::Prepared;
 
 use crate::api::{ChargeUnit, DryRun, DryRunCharge};
 use crate::errors::SubmitError;
+use crate::rates::RateUse;
 use crate::state::DriverState;
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::Bill;
@@ -19,7 +20,11 @@ impl DriverState {
         let (bill, name) = (Bill::new(model.prices, prepared), &model.route.model);
         let too_much = || SubmitError::Internal(format!("the price of {name:?} is more than can be counted"));
         let sum = bill.max_cost().ok_or_else(too_much)?;
-        self.check_funds(&request.key, sum, self.now())?;
+        let (now, tokens) = (self.now(), bill.estimated_tokens());
+        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
+        self.check_funds(&request.key, sum, Some(name), now)?;
         let parts = bill.parts().ok_or_else(too_much)?;
         let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];
         let charges = units.into_iter().zip(parts).map(|(unit, (quantity, unit_price, sum))| DryRunCharge {

@@ -69,7 +69,8 @@ pub(super) async fn submit(
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
-    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency };
+    let rates = request.rates.clone();
+    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency, rates };
     if only_asks {
         return Ok(dry_run::answer(context.backend.dry_run(job).await.map_err(refusal)?, true));
     }
@@ -139,10 +140,16 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
         SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),
+        SubmitError::RateLimited(limited) => {
+            Refusal::new(Kind::RateLimited, message).with_wait(limited.seconds())
+        }
         SubmitError::IdempotencyConflict => {
             Refusal::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
         }
         SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
+        SubmitError::TooLate { wait, limit } => {
+            Refusal::new(Kind::RateLimited, message).with_retry_after(Some(wait.saturating_sub(limit)))
+        }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use gatehouse_driver::RateReport;
 use gatehouse_model::{Clock, Key, KeyId, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
@@ -32,6 +33,7 @@ use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Endpoint, KeyUse, Lookup};
 use crate::net::concurrency_limit::ConcurrencyLimit;
+use crate::rate_headers;
 
 /// One for all listeners.
 pub(crate) struct Pipeline {
@@ -76,7 +78,8 @@ impl Pipeline {
         let id = RequestId::new(clock.now(), &*self.context.seed);
         let mut record = AccessRecord::new(id, parts.method.clone(), &peer.observed.activity);
         let mut body = RequestBody::new(incoming, &parts.headers);
-        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let rates = RateReport::default();
+        let result = self.route(&parts, &mut body, peer, &mut record, &rates).await;
         let mut response = result.unwrap_or_else(|refusal| {
             if let Some(cause) = refusal.cause() {
                 tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
@@ -85,6 +88,8 @@ impl Pipeline {
         });
         record.received = body.received();
         let reusable = body.drain(clock).await;
+        let now = clock.now();
+        rate_headers::add(response.headers_mut(), Form::of(parts.uri.path()), &rates.status(now), now);
         self.finish(&mut response, &parts, peer, id, reusable);
         record.status = response.status().as_u16();
         Ok(response.map(|body| LoggedBody::new(body, record)))
@@ -96,6 +101,7 @@ impl Pipeline {
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
+        rates: &RateReport,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
         let base_url = self.base_url(&authority, parts, peer);
@@ -120,7 +126,8 @@ impl Pipeline {
         if let Some(key) = &key {
             body.count_for(key);
         }
-        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url };
+        let rates = rates.clone();
+        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url, rates };
         endpoints::respond(&self.context, request, key).await
     }
 

@@ -1,5 +1,7 @@
 //! The oracle: the same commands on plain maps of numbers, written independently of the rules.
 
+mod keys;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_model::{CustomerId, Digest, KeyId, Status, TaskId, UnixMs};
@@ -24,6 +26,16 @@ pub(super) struct KeyState {
     pub(super) used: i64,
     until: Option<UnixMs>,
     revoked: bool,
+    revision: u64,
+    /// The key that replaced it.
+    next: Option<KeyId>,
+    /// How many models have limits.
+    listed: usize,
+    /// At a time, of all models and of model-0.
+    most: Option<usize>,
+    most_of_model: Option<usize>,
+    /// What was used when the quota came.
+    pub(super) over: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +58,7 @@ pub(super) struct TaskState {
 struct HoldState {
     /// What counts against each key; the first is the one it was made with.
     parts: Vec<(KeyId, i64)>,
+    model: String,
     until: UnixMs,
 }
 
@@ -71,19 +84,25 @@ impl Oracle {
             Command::Deposit { customer, amount, .. } => self.deposit(customer, amount.0),
             Command::AddKey { key } => self.add_key(key),
             Command::RevokeKey { id, .. } => {
-                self.keys.get_mut(id).map(|key_state| key_state.revoked = true).is_some()
+                let revoke = |key_state: &mut KeyState| {
+                    key_state.revision += u64::from(!key_state.revoked);
+                    key_state.revoked = true;
+                };
+                self.keys.get_mut(id).map(revoke).is_some()
             }
+            Command::EditKey { id, revision, policy, .. } => self.edit_key(id, *revision, policy),
+            Command::RotateKey { id, new, until, at, .. } => self.rotate_key(id, new, *until, *at),
             Command::Submit { task, idempotency } => self.submit(task, idempotency.as_ref()),
             Command::Advance { id, revision, change, .. } => self.advance(*id, *revision, change),
             Command::Join { parent, request, idempotency, at } => {
                 self.join(*parent, request, idempotency.as_ref(), *at)
             }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
-            Command::Hold { id, key, amount, expires, at, .. } => {
+            Command::Hold { id, key, model, amount, expires, at, .. } => {
                 let id = HoldId::Request(*id);
                 expires > at
                     && !self.holds.contains_key(&id)
-                    && self.reserve(id, key, amount.0, *at, *expires)
+                    && self.reserve(id, (key, model), amount.0, *at, *expires)
             }
             Command::Settle { id, amount, .. } => self.resolve(HoldId::Request(*id), amount.0, true),
             Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0, false),
@@ -118,21 +137,6 @@ impl Oracle {
         balance.free += amount;
         balance.paid_in += amount;
         true
-    }
-
-    fn add_key(&mut self, key: &gatehouse_model::Key) -> bool {
-        let bad = key.quota.is_some_and(|quota| quota.0 < 0) || self.keys.contains_key(&key.id);
-        if bad || !self.balances.contains_key(&key.customer) {
-            return false;
-        }
-        let key_state = KeyState {
-            customer: key.customer.clone(),
-            quota: key.quota.map(|quota| quota.0),
-            used: 0,
-            until: key.expires,
-            revoked: false,
-        };
-        self.keys.insert(key.id.clone(), key_state).is_none()
     }
 
     fn advance(&mut self, id: TaskId, revision: u64, change: &Change) -> bool {
@@ -211,7 +215,7 @@ impl Oracle {
         let id = HoldId::Task(task.id);
         if foreign
             || self.tasks.contains_key(&task.id)
-            || !self.reserve(id, &task.key, task.held.0, task.created, task.deadline)
+            || !self.reserve(id, (&task.key, &task.model), task.held.0, task.created, task.deadline)
         {
             return false;
         }
@@ -266,26 +270,43 @@ impl Oracle {
         true
     }
 
-    fn reserve(&mut self, id: HoldId, key: &KeyId, amount: i64, at: UnixMs, until: UnixMs) -> bool {
-        self.take(key, amount, at)
-            && self.holds.insert(id, HoldState { parts: vec![(key.clone(), amount)], until }).is_none()
+    fn reserve(
+        &mut self,
+        id: HoldId,
+        (key, model): (&KeyId, &str),
+        amount: i64,
+        at: UnixMs,
+        until: UnixMs,
+    ) -> bool {
+        if !self.keys.contains_key(key) {
+            return false;
+        }
+        let newest = self.lineage(key).pop().unwrap();
+        let KeyState { most, most_of_model, .. } = self.keys[&newest];
+        let full = most.is_some_and(|most| self.open(&newest, |_| true) >= most);
+        let full_of_model = model == "model-0"
+            && most_of_model.is_some_and(|most| self.open(&newest, |open| open == model) >= most);
+        let hold = HoldState { parts: vec![(key.clone(), amount)], model: model.to_owned(), until };
+        !full && !full_of_model && self.take(key, amount, at) && self.holds.insert(id, hold).is_none()
     }
 
     /// Moves what is free into what is held.
     fn take(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> bool {
-        let Some(key_state) = self.keys.get_mut(key) else { return false };
-        let balance = self.balances.get_mut(&key_state.customer).unwrap();
+        let Some(key_state) = self.keys.get(key) else { return false };
         let ended = key_state.revoked || key_state.until.is_some_and(|until| until <= at);
-        if ended
-            || amount < 0
-            || amount > balance.free
-            || key_state.quota.is_some_and(|quota| key_state.used + amount > quota)
-        {
+        if ended || amount < 0 || amount > self.balances[&key_state.customer].free {
             return false;
         }
+        let lineage = self.lineage(key);
+        let newest = &self.keys[lineage.last().unwrap()];
+        // A hold of nothing fits into a quota that is exceeded.
+        if amount > 0 && newest.quota.is_some_and(|quota| newest.used + amount > quota) {
+            return false;
+        }
+        let balance = self.balances.get_mut(&newest.customer).unwrap();
         balance.free -= amount;
         balance.held += amount;
-        key_state.used += amount;
+        lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += amount);
         true
     }
 
@@ -301,12 +322,13 @@ impl Oracle {
             let is_first = *key == parts[0].0;
             let paid = if is_first { left } else { i64::from(settles) * amount };
             left -= paid;
-            let key_state = self.keys.get_mut(key).unwrap();
-            let balance = self.balances.get_mut(&key_state.customer).unwrap();
+            let balance = self.balances.get_mut(&self.keys[key].customer).unwrap();
             balance.held -= amount;
             balance.free += amount - paid;
             balance.spent += paid;
-            key_state.used -= amount - paid;
+            for key in self.lineage(key) {
+                self.keys.get_mut(&key).unwrap().used -= amount - paid;
+            }
         }
         self.holds.remove(&id).is_some()
     }
