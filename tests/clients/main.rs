@@ -8,6 +8,7 @@
 
 mod claude_code;
 mod kit;
+mod linter;
 mod openapi;
 mod recipes;
 mod rows;

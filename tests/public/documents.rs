@@ -71,6 +71,21 @@ fn the_document_names_every_family_and_shows_every_field() {
         for model in ["over-chat", "over-messages", "over-messages-2"] {
             assert!(models.as_array().is_some_and(|all| all.contains(&json!(model))), "{model} in {models}");
         }
+        // Text models are on the endpoints of their kind.
+        let vectors = &document["components"]["schemas"]["chat.embeddings.create"]["properties"]["model"];
+        assert_eq!(vectors["enum"], json!(["over-vectors"]));
+        assert!(models.as_array().is_some_and(|all| !all.contains(&json!("over-vectors"))), "{models}");
+        let answers = &document["paths"]["/v1/embeddings"]["post"]["responses"]["200"]["content"];
+        assert!(answers.to_string().contains("#/components/schemas/EmbeddingList"), "{answers}");
+        let body = json!({"model": "over-vectors", "input": ["a kite", "a hat"]});
+        let answer = scene.caller.post("/v1/embeddings", &body).await.json();
+        let outline = &document["components"]["schemas"]["EmbeddingList"];
+        for name in outline["required"].as_array().expect("names").iter().filter_map(Value::as_str) {
+            assert!(!answer[name].is_null(), "{name}: {answer}");
+        }
+        assert_eq!(answer["data"].as_array().map(Vec::len), Some(2));
+        // What never succeeds is not offered.
+        assert!(document["paths"]["/v1/responses/{id}/cancel"].is_null());
         let page = send(scene.gateway.public, "GET", "/docs", &[], "").await;
         let html = page.text();
         assert_eq!(page.status, 200);

@@ -73,6 +73,7 @@ async fn rows(scene: &Scene) -> Vec<(String, Value, &'static str, Option<f64>)> 
             "over-chat",
             None,
         ),
+        ("/v1/embeddings".to_owned(), json!({"model": "over-vectors", "input": "hi"}), "over-vectors", None),
     ];
     let journeys = [
         ("/v1/journey/generations".to_owned(), json!({"prompt": "a kite"})),

@@ -3,7 +3,13 @@
 
 mod documents;
 mod dry_run;
+mod dry_run_limits;
 mod events;
+#[path = "../clients/kit.rs"]
+mod kit;
+#[path = "../clients/linter.rs"]
+mod linter;
 mod scene;
+mod schemas;
 
 use scene::Scene;

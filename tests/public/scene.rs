@@ -116,4 +116,8 @@ fn setup(sandbox: &Sandbox) -> Setup {
         .with_provider("chat", &sandbox.chat().origin, "\"bearer\"", 64, &["main"])
         .with_model("over-messages", "messages", "messages", "claude-sonnet-4-6", "aliases = [\"over-messages-2\"]\n")
         .with_model("over-chat", "chat", "chat", "gpt-sim", "")
+        .with(
+            "[models.over-vectors]\nkind = \"embedding\"\nprovider = \"chat\"\nprotocol = \"chat\"\n\
+             upstream = \"embed-sim\"\nprices = { input = \"2\" }\n",
+        )
 }

@@ -131,9 +131,6 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::DeleteResponse => {
             plain("Text", "Delete a response", "", &[], ok("It is deleted.", DELETED))
         }
-        Endpoint::CancelResponse => {
-            plain("Text", "Cancel a response", "Only one made in the background, which none is.", &[], vec![])
-        }
         Endpoint::ListResponseItems => {
             plain("Text", "List the items of a response's request", "", ITEMS, ok("A page.", RESPONSE_ITEMS))
         }
@@ -160,8 +157,8 @@ fn words(route: &Route) -> Option<Words> {
             ];
             plain("Gateway", "This document for people", "", CONDITION, answers)
         }
-        // Not offered, and a part of the page.
-        Endpoint::CountTokens | Endpoint::DocsStyle => None,
+        // Never answered but with an error, and a part of the page.
+        Endpoint::CountTokens | Endpoint::CancelResponse | Endpoint::DocsStyle => None,
     }
 }
 
@@ -234,7 +231,7 @@ const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt", "DryRunReceipt"])];
 const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt", "DryRunReceipt"])];
 const MEDIA: &[Content] =
     &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
-const EMBEDDINGS: &[Content] = &[Content::Json(&["EmbeddingList", "DryRunReceipt", "DryRun"])];
+const EMBEDDINGS: &[Content] = &[Content::Json(&["EmbeddingList", "DryRun"])];
 const COMPLETION: &[Content] = &[
     Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRunReceipt", "DryRun"]),
     Content::Events("Chunks of the chat completion (`chat.completion.chunk`), then `[DONE]`.", None),

@@ -18,7 +18,11 @@ pub(crate) struct BalancedEntry {
 }
 
 /// Whether customer and key have that much left.
-pub(crate) fn check_affordable(customer: &Customer, key: &KeyLineage, needed: Credits) -> Result<(), Rejection> {
+pub(crate) fn check_affordable(
+    customer: &Customer,
+    key: &KeyLineage,
+    needed: Credits,
+) -> Result<(), Rejection> {
     if needed > customer.available {
         return Err(Rejection::InsufficientBalance { needed, available: customer.available });
     }

@@ -24,10 +24,7 @@ impl KeyLineage {
     }
 
     /// The same, with rows from anywhere.
-    pub(crate) fn read_with<E>(
-        key: Key,
-        row: impl Fn(&KeyId) -> Result<Option<Key>, E>,
-    ) -> Result<Self, E> {
+    pub(crate) fn read_with<E>(key: Key, row: impl Fn(&KeyId) -> Result<Option<Key>, E>) -> Result<Self, E> {
         let (mut next, mut later) = (key.rotated_to.clone(), Vec::new());
         while let Some(id) = next.take() {
             if let Some(row) = row(&id)? {
