@@ -54,8 +54,8 @@ fn the_document_names_every_family_and_shows_every_field() {
         for (path, methods) in document["paths"].as_object().expect("paths") {
             let schema = &methods["post"]["requestBody"]["content"]["application/json"]["schema"];
             for part in schema["allOf"].as_array().into_iter().flatten() {
-                let forms =
-                    part["oneOf"].as_array().map_or_else(|| vec![part], |forms| forms.iter().collect());
+                let forms = ["oneOf", "anyOf"].iter().find_map(|word| part[*word].as_array());
+                let forms = forms.map_or_else(|| vec![part], |forms| forms.iter().collect());
                 for form in forms {
                     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
                     names(&document, form, &mut written, 0);

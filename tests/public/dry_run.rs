@@ -16,7 +16,9 @@ fn journey(route: &str) -> String {
 async fn rows(scene: &Scene) -> Vec<(String, Value, &'static str, Option<f64>)> {
     let picture = scene.sample("640x480.png");
     let grid = scene.done(&journey("imagine"), &json!({"prompt": "a kite --v 8.1"})).await;
-    let single = scene.done(&journey("upscale"), &json!({"task_id": grid, "index": 1})).await;
+    // Version 8 offers remixes, version 7 zoom and pan.
+    let older = scene.done(&journey("imagine"), &json!({"prompt": "a kite --v 7"})).await;
+    let single = scene.done(&journey("upscale"), &json!({"task_id": older, "index": 1})).await;
     let waiting = scene.caller.post(&journey("inpaint"), &json!({"task_id": single})).await.task_id();
     loop {
         let view = scene.caller.send("GET", &format!("/v1/journey/{waiting}"), &[], "").await.json();

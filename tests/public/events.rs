@@ -15,7 +15,8 @@ async fn follow(
 ) -> (Connection, Response) {
     let mut client = Connection::open(address).await;
     let bearer = caller.bearer();
-    let mut headers = vec![("Host", "gate.test"), ("Authorization", bearer.as_str())];
+    let host = address.to_string();
+    let mut headers = vec![("Host", host.as_str()), ("Authorization", bearer.as_str())];
     headers.extend(last.map(|last| ("Last-Event-ID", last)));
     client.request("GET", &format!("/v1/tasks/{id}/events"), &headers, b"").await;
     let head = client.read_head().await.expect("a response");

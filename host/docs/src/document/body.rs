@@ -24,9 +24,10 @@ pub(super) fn request(
         if !schemas.contains_key(&name) {
             let schema: Value = serde_json::from_str(&own.schema).unwrap_or(Value::Bool(true));
             let parts = splice(&schema, &name);
-            schemas.extend(parts.definitions);
             let root =
                 if operation.model_in_body { with_model(parts.root, own) } else { as_object(parts.root) };
+            let root = with_whole_forms(root, &parts.definitions);
+            schemas.extend(parts.definitions);
             schemas.insert(name, root.into());
         }
         mapping.extend(own.models.iter().map(|model| (model.clone(), reference.clone().into())));
@@ -39,8 +40,9 @@ pub(super) fn request(
     let own = match forms.len() {
         0 => return None,
         1 => forms.remove(0),
-        // A discriminator needs its field, which a request may leave out where there is a default.
-        _ if has_default || !operation.model_in_body => json!({"oneOf": forms}),
+        // A discriminator needs its field, which a request may leave out where there is a default. The models still keep
+        // the forms apart, but that is no more than programs would have to find out.
+        _ if has_default || !operation.model_in_body => json!({"anyOf": forms}),
         _ => json!({"oneOf": forms, "discriminator": {"propertyName": "model", "mapping": mapping}}),
     };
     let host = json!({"$ref": format!("#/components/schemas/{HOST_FIELDS}")});
@@ -86,6 +88,33 @@ fn with_model(root: Value, surface: &Surface) -> Map<String, Value> {
         });
     }
     members
+}
+
+/// A schema of several forms with each form in one piece: one that adds fields to a definition lists all of them itself.
+/// Programs that read a definition by itself would miss those beside its reference.
+fn with_whole_forms(mut root: Map<String, Value>, definitions: &[(String, Value)]) -> Map<String, Value> {
+    let forms = root.get_mut("oneOf").and_then(Value::as_array_mut);
+    for form in forms.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let definition = form.get("$ref").and_then(Value::as_str).and_then(|reference| {
+            let name = reference.strip_prefix("#/components/schemas/")?;
+            definitions.iter().find(|(own, _)| own == name)?.1.as_object()
+        });
+        let Some(definition) = definition.filter(|_| form.contains_key("properties")).cloned() else {
+            continue;
+        };
+        form.remove("$ref");
+        for (name, value) in definition {
+            match (form.get_mut(&name), value) {
+                (Some(Value::Object(own)), Value::Object(more)) => {
+                    more.into_iter().for_each(|(name, value)| drop(own.entry(name).or_insert(value)));
+                }
+                (Some(Value::Array(own)), Value::Array(more)) => own.extend(more),
+                (Some(_), _) => {}
+                (None, value) => drop(form.insert(name, value)),
+            }
+        }
+    }
+    root
 }
 
 /// A body that the family accepts, for a model of the caller.

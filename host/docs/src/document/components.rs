@@ -172,7 +172,12 @@ fn models() -> Value {
         "Health": {
             "type": "object", "required": ["status"], "properties": {"status": {"enum": ["ok", "ready"]}},
         },
-        "OpenApi": {"type": "object", "required": ["openapi", "info", "paths"]},
+        "OpenApi": {
+            "type": "object", "required": ["openapi", "info", "paths"],
+            "properties": {
+                "openapi": {"const": "3.1.0"}, "info": {"type": "object"}, "paths": {"type": "object"},
+            },
+        },
     })
 }
 
@@ -184,7 +189,13 @@ fn texts() -> Value {
             "properties": {
                 "id": {"type": "string"}, "object": {"const": "chat.completion"},
                 "created": {"type": "integer"}, "model": {"type": "string"},
-                "choices": {"type": "array", "items": {"type": "object", "required": ["index", "message"]}},
+                "choices": {"type": "array", "items": {
+                    "type": "object", "required": ["index", "message"],
+                    "properties": {
+                        "index": {"type": "integer", "minimum": 0}, "message": {"type": "object"},
+                        "finish_reason": {"type": ["string", "null"]},
+                    },
+                }},
                 "usage": {"type": ["object", "null"]},
             },
         },

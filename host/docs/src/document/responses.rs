@@ -93,11 +93,7 @@ fn answer_of(answer: &Answer) -> Value {
                 content.insert("application/json".to_owned(), json!({"schema": schema}));
             }
             Content::Events(help, data) => {
-                let mut schema = json!({"type": "string", "description": help});
-                if let Some(component) = data {
-                    schema["x-event-data"] = json!({"$ref": format!("#/components/schemas/{component}")});
-                }
-                content.insert("text/event-stream".to_owned(), json!({"schema": schema}));
+                content.insert("text/event-stream".to_owned(), json!({"schema": event(help, *data)}));
             }
             Content::Html => {
                 content.insert("text/html".to_owned(), json!({"schema": {"type": "string"}}));
@@ -117,4 +113,17 @@ fn answer_of(answer: &Answer) -> Value {
         described["content"] = content.into();
     }
     described
+}
+
+/// One event of a stream, as the fields of its lines.
+fn event(help: &str, data: Option<&str>) -> Value {
+    let mut text = json!({"type": "string", "description": "JSON on one line."});
+    if let Some(component) = data {
+        text["contentMediaType"] = "application/json".into();
+        text["contentSchema"] = json!({"$ref": format!("#/components/schemas/{component}")});
+    }
+    json!({
+        "type": "object", "description": help, "required": ["data"],
+        "properties": {"event": {"type": "string"}, "data": text, "id": {"type": "string"}},
+    })
 }

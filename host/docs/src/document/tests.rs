@@ -130,6 +130,7 @@ fn several_families_are_told_apart_by_the_model() {
     );
     let (body, found) = of(Some("drawer-1"));
     assert!(body["discriminator"].is_null(), "a request may leave the model out");
+    assert_eq!(body["anyOf"].as_array().map(Vec::len), Some(2));
     let drawer = &found["components"]["schemas"]["drawer.images.generate"];
     assert_eq!(
         (&drawer["required"], &drawer["properties"]["model"]["default"]),
@@ -145,6 +146,30 @@ fn forms_of_models_that_the_caller_may_not_use_are_left_out() {
     let root = &found["components"]["schemas"]["painter.images.generate"];
     assert_eq!(root["oneOf"], json!([form("m-2")]));
     assert_eq!(root["properties"]["model"]["enum"], json!(["m-2"]));
+}
+
+#[test]
+fn a_form_that_adds_to_a_definition_lists_every_field() {
+    let schema = json!({
+        "$defs": {"First": {
+            "type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"],
+            "description": "Shared.",
+        }},
+        "oneOf": [{
+            "$ref": "#/$defs/First", "type": "object", "description": "Its own.",
+            "properties": {"model": {"const": "m-1"}}, "required": ["model"],
+        }],
+    });
+    let found = document(&api(vec![family("painter", &schema, &["m-1"], None)]));
+    let schemas = &found["components"]["schemas"];
+    assert_eq!(
+        schemas["painter.images.generate"]["oneOf"],
+        json!([{
+            "type": "object", "description": "Its own.",
+            "properties": {"model": {"const": "m-1"}, "prompt": {"type": "string"}}, "required": ["model", "prompt"],
+        }])
+    );
+    assert!(schemas["painter.images.generate.First"].is_null(), "nothing refers to it any more");
 }
 
 #[test]

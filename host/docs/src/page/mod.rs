@@ -188,7 +188,10 @@ fn bodies(document: &Value, spec: &Value) -> Markup {
     let reader = Reader::new(document);
     let forms: Vec<&Value> = parts
         .iter()
-        .flat_map(|part| part["oneOf"].as_array().map_or_else(|| vec![part], |forms| forms.iter().collect()))
+        .flat_map(|part| {
+            let forms = ["oneOf", "anyOf"].iter().find_map(|word| part[*word].as_array());
+            forms.map_or_else(|| vec![part], |forms| forms.iter().collect())
+        })
         .collect();
     html! {
         h4 { "Body" }
