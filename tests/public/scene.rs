@@ -112,6 +112,8 @@ fn setup(sandbox: &Sandbox) -> Setup {
             storage = veo.storage,
         ))
         .with(&pace("scene"))
+        .with_provider("anthropic", &sandbox.messages().origin, "{ header = \"x-api-key\" }", 64, &["main"])
+        .with_provider("openai", &sandbox.chat().origin, "\"bearer\"", 64, &["main"])
         .with_provider("messages", &sandbox.messages().origin, "{ header = \"x-api-key\" }", 64, &["main"])
         .with_provider("chat", &sandbox.chat().origin, "\"bearer\"", 64, &["main"])
         .with_model("over-messages", "messages", "messages", "claude-sonnet-4-6", "aliases = [\"over-messages-2\"]\n")

@@ -26,7 +26,7 @@ fn compared(program: &Path, document: &Path, scene: &Scene, more: &[&str]) -> Ou
     command.args(["--header", &format!("Authorization: {}", scene.caller.bearer())]);
     command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--max-examples", "3"]);
     command.args(["--seed", "1", "--generation-database", "none", "--no-shrink", "--no-color"]);
-    command.args(["--continue-on-failure", "--request-timeout", "60", "--workers", "2"]);
+    command.args(["--continue-on-failure", "--request-timeout", "60", "--workers", "1"]);
     // No settings of the developer count.
     command.args(more).current_dir(document.parent().expect("a folder"));
     command.output().expect("schemathesis runs")

@@ -106,11 +106,15 @@ fn with_whole_forms(mut root: Map<String, Value>, definitions: &[(String, Value)
         for (name, value) in definition {
             match (form.get_mut(&name), value) {
                 (Some(Value::Object(own)), Value::Object(more)) => {
-                    more.into_iter().for_each(|(name, value)| drop(own.entry(name).or_insert(value)));
+                    for (name, value) in more {
+                        own.entry(name).or_insert(value);
+                    }
                 }
                 (Some(Value::Array(own)), Value::Array(more)) => own.extend(more),
                 (Some(_), _) => {}
-                (None, value) => drop(form.insert(name, value)),
+                (None, value) => {
+                    form.insert(name, value);
+                }
             }
         }
     }
