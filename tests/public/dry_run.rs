@@ -63,12 +63,7 @@ async fn rows(scene: &Scene) -> Vec<(String, Value, &'static str, Option<f64>)> 
             Some(0.0),
         ),
         ("/v1/chat/completions".to_owned(), text.clone(), "over-chat", None),
-        (
-            "/v1/messages".to_owned(),
-            with(text.clone(), json!({"model": "over-messages"})),
-            "over-messages",
-            None,
-        ),
+        ("/v1/messages".to_owned(), with(text, json!({"model": "over-messages"})), "over-messages", None),
         (
             "/v1/responses".to_owned(),
             json!({"model": "over-chat", "input": "hi", "stream": true}),

@@ -13,10 +13,11 @@ use crate::kit::{Set, Tool};
 use crate::linter::{LINTER, problems};
 
 const SCHEMATHESIS: Set = Set { tool: Tool::Python, name: "schemathesis" };
-/// What every answer is compared with: its status, its type, its headers and its body are those of the document, and the
-/// gateway itself never fails.
+/// What every answer is compared with: its status, its type, its headers and its body are those of the document, nothing
+/// fails, a path has exactly its methods, and nothing is answered without a key that needs one.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
-    response_headers_conformance,response_schema_conformance";
+    response_headers_conformance,response_schema_conformance,unsupported_method,allow_header_conformance,\
+    ignored_auth";
 
 /// Requests made of a document; the same ones in every run.
 fn compared(program: &Path, document: &Path, scene: &Scene, more: &[&str]) -> Output {

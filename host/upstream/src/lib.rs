@@ -42,7 +42,7 @@ pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
 pub use pool::account_permit::AccountPermit;
 pub use pool::call_permit::CallPermit;
-pub use pool::waiting::{Claimant, Permits, Waiting};
+pub use pool::waiting::{Claimant, Permits, QueueEstimate, Waiting};
 pub use provider::affinity;
 pub use request::blobs::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;

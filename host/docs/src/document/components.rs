@@ -105,6 +105,12 @@ fn tasks() -> Value {
                 "cost": {"type": "number", "minimum": 0, "description": "Credits; 0 for a failed task."},
                 "estimated_time": seconds("Usual duration"),
                 "actual_time": seconds("Duration"),
+                "queue_position": {
+                    "type": "integer", "minimum": 1,
+                    "description": "While it waits for its provider to take more work: its position among your own tasks \
+                        and requests that wait there; 1 is the next. Only where it is known.",
+                },
+                "estimated_wait": seconds("At the present pace, how long until the provider takes it: an estimate"),
             },
         },
         "TaskFailure": {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
+use gatehouse_upstream::QueueEstimate;
 use tokio::runtime::Handle;
 
 use crate::api::{ModelListing, TaskFilter};
@@ -90,6 +91,12 @@ impl Driver {
             _ = shutdown.wait_for(|shutdown| *shutdown >= ShutdownState::LameDuck) => {}
         }
         self.task(key, id)
+    }
+
+    /// When a task that waits for a provider's permit can expect it; `None` where it waits for none, or that is not known.
+    #[must_use]
+    pub fn queue_estimate(&self, task: &Task) -> Option<QueueEstimate> {
+        if task.status.is_final() { None } else { self.state.live.queue_estimate(task.id) }
     }
 
     /// A page of the caller's tasks, newest first.

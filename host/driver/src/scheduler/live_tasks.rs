@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{Digest, TaskId, UnixMs, metric};
 use gatehouse_runtime::Version;
-use gatehouse_upstream::{AccountPermit, Permits, Waiting};
+use gatehouse_upstream::{AccountPermit, Permits, QueueEstimate, Waiting};
 use tokio::sync::{Notify, oneshot};
 
 use crate::scheduler::due_heap::DueHeap;
@@ -54,7 +54,7 @@ struct QueuePosition {
     provider: String,
     /// The account it waits for; any, if it may have any.
     account: Option<String>,
-    _waiting: Waiting,
+    waiting: Arc<Waiting>,
 }
 
 impl LiveTasks {
@@ -129,7 +129,7 @@ impl LiveTasks {
         let position = QueuePosition {
             provider: provider.to_owned(),
             account: account.map(str::to_owned),
-            _waiting: waiting,
+            waiting: Arc::new(waiting),
         };
         let before = {
             let mut state = self.lock();
@@ -141,6 +141,13 @@ impl LiveTasks {
             }
         };
         drop(before);
+    }
+
+    /// Where the task stands in the queue that it waits in; `None` where it waits in none.
+    pub(crate) fn queue_estimate(&self, task: TaskId) -> Option<QueueEstimate> {
+        // The pool has a lock of its own, which is never taken within this one.
+        let waiting = self.lock().resources.get(&task)?.position.as_ref().map(|own| Arc::clone(&own.waiting));
+        waiting?.estimate()
     }
 
     /// A permit the task waited for: its step goes on with it. One that nobody takes is returned.

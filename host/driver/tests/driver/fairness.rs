@@ -120,8 +120,9 @@ async fn a_task_that_cannot_begin_in_time_is_refused_and_others_are_not() {
     let test = PuppetTest::with_limit(script, &["main"], 1).await;
     let other = customer_named(&test.process.store, "other", 4, UnixMs(1_767_225_600_000)).await;
     let submit = async || test.try_run(&test.key, &one_call("/crowd")).await;
+    let mut receipts = Vec::new();
     for _ in 0..60 {
-        submit().await.expect("a receipt");
+        receipts.push(submit().await.expect("a receipt"));
     }
     for ended in 1..=12 {
         until("the next is under way", async || test.calls("/crowd") == ended).await;
@@ -129,6 +130,22 @@ async fn a_task_that_cannot_begin_in_time_is_refused_and_others_are_not() {
         go.send(()).expect("a provider");
     }
     until("the next is under way", async || test.calls("/crowd") == 13).await;
+    // Those that wait learn the same: the next one after a minute, the last after all before it.
+    let mut waiting = Vec::new();
+    for task in &receipts {
+        let task = test.process.store.task(*task).expect("readable").expect("known");
+        let found = test.process.driver.queue_estimate(&task);
+        waiting.extend(found.map(|found| (found.position, found.wait.map(|wait| wait.as_secs() / 60))));
+    }
+    waiting.sort_unstable();
+    assert_eq!(
+        waiting.iter().map(|(position, _)| *position).collect::<Vec<_>>(),
+        (1..=47).collect::<Vec<_>>()
+    );
+    for (position, minutes) in &waiting {
+        let (minutes, position) = (minutes.expect("a pace"), u64::try_from(*position).expect("small"));
+        assert!((position - 1..=position + position / 8 + 1).contains(&minutes), "{position}: {minutes} min");
+    }
     // A minute each, and 30 minutes for a task: with 47 before it, it could not even begin.
     let refused = submit().await;
     let Err(SubmitError::TooLate { wait, limit }) = refused else { panic!("{refused:?}") };

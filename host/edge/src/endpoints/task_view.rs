@@ -1,5 +1,7 @@
 //! A task as clients read it, by itself, in lists and in events (spec "Task"; decisions "Tasks").
 
+use std::time::Duration;
+
 use gatehouse_model::{Credits, FailureKind, Status, Task, TaskFailure, TaskId};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -27,6 +29,10 @@ pub(super) struct TaskView {
     estimated_time: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actual_time: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_position: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_wait: Option<u64>,
 }
 
 /// Spec "Task failures".
@@ -42,6 +48,7 @@ pub(super) struct TaskFailureView {
 pub(super) fn view(backend: &Backend, mut task: Task, base: &str) -> Result<TaskView, Refusal> {
     let result = backend.result(&task, base).map(raw).transpose()?;
     let span = task.finished.map(|end| end.since(task.created));
+    let queued = backend.queue_estimate(&task);
     Ok(TaskView {
         id: task.id,
         status: task.status,
@@ -53,8 +60,15 @@ pub(super) fn view(backend: &Backend, mut task: Task, base: &str) -> Result<Task
         model: task.model,
         cost: task.cost,
         estimated_time: task.expected_ms.map(|ms| u64::from(ms).div_ceil(1000)),
-        actual_time: span.map(|span| span.as_secs() + u64::from(span.subsec_nanos() > 0)),
+        actual_time: span.map(whole_seconds),
+        queue_position: queued.map(|queued| queued.position),
+        estimated_wait: queued.and_then(|queued| queued.wait).map(whole_seconds),
     })
+}
+
+/// Rounded up.
+fn whole_seconds(span: Duration) -> u64 {
+    span.as_secs() + u64::from(span.subsec_nanos() > 0)
 }
 
 /// JSON as it is.

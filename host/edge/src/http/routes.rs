@@ -194,8 +194,14 @@ pub(crate) enum Lookup<'p> {
 pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     let mut allowed: Vec<&str> = Vec::new();
+    let mut is_fixed = false;
     for route in TABLE {
         let Some(param) = matches(route.pattern, path) else { continue };
+        // A path of its own is nobody's parameter, whatever the method.
+        if is_fixed && param.is_some() {
+            continue;
+        }
+        is_fixed |= param.is_none();
         if route.method == *wanted {
             return Lookup::Route(route, param);
         }
@@ -282,6 +288,7 @@ mod tests {
         check("POST", "/v1/messages/count_tokens", "messages.count -");
         check("GET", "/v1/journey/task_1", "journey.read task_1");
         check("POST", "/v1/journey/generations", "journey.imagine -");
+        check("GET", "/v1/journey/generations", "allow POST, OPTIONS");
         check("POST", "/v1/journey/generations/high-variation", "journey.high_variation -");
         check("GET", "/v1/models/ctx-pro", "models.read ctx-pro");
         check("GET", "/v1/media/m_1.png", "media.read m_1.png");

@@ -161,6 +161,22 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
         self.customers.get(customer).into_iter().flatten().map(|lane| lane.waiting.len()).sum()
     }
 
+    /// How many of a customer's waiters are served before that one, as its lanes take turns; `None` where it does not wait
+    /// any more, or `limit` or more of its lane are before it.
+    pub(crate) fn ahead_of(&self, customer: &CustomerId, number: u64, limit: usize) -> Option<usize> {
+        let lanes = self.customers.get(customer)?;
+        let own = lanes.iter().find(|lane| lane.waiting.contains_key(&number))?;
+        let before = own.waiting.range(..number).take(limit).count();
+        if before == limit {
+            return None;
+        }
+        let others = lanes.iter().filter(|lane| lane.position != own.position);
+        // A lane whose turn is earlier has one more.
+        Some(others.fold(before, |sum, lane| {
+            sum + lane.waiting.len().min(before + usize::from(lane.position < own.position))
+        }))
+    }
+
     /// One of the lanes, if any waits.
     pub(crate) fn any_lane(&self) -> Option<&L> {
         self.customers.values().flatten().next().map(|known| &known.lane)

@@ -31,6 +31,18 @@ pub struct Claimant {
     pub key: KeyId,
 }
 
+/// Positions are counted up to this many of a lane: a longer look would keep others from the queue.
+const MAX_COUNTED: usize = 1000;
+
+/// When one that waits can expect its permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueEstimate {
+    /// Its position among its customer's that wait there; 1 is the next.
+    pub position: usize,
+    /// How long that takes at the present pace; `None` while too few permits came to tell.
+    pub wait: Option<Duration>,
+}
+
 /// A position in the queue for a permit, given up when dropped.
 pub struct Waiting {
     pool: Arc<Pool>,
@@ -41,6 +53,17 @@ pub struct Waiting {
 impl std::fmt::Debug for Waiting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Waiting({} {})", self.pool.provider().name, self.number)
+    }
+}
+
+impl Waiting {
+    /// When this one can expect its permit; `None` where that is not known: it was served already, or far too many of its
+    /// customer's are before it.
+    #[must_use]
+    pub fn estimate(&self) -> Option<QueueEstimate> {
+        let (now, state) = (self.pool.clock.now(), self.pool.lock());
+        let position = state.queue.ahead_of(&self.customer, self.number, MAX_COUNTED)?.checked_add(1)?;
+        Some(QueueEstimate { position, wait: self.pool.wait_of(&state, &self.customer, position, now) })
     }
 }
 
@@ -117,7 +140,18 @@ impl Pool {
     pub(crate) fn estimated_wait(&self, customer: &CustomerId) -> Option<Duration> {
         let (now, state) = (self.clock.now(), self.lock());
         let ahead = Some(state.queue.len_of(customer)).filter(|&ahead| ahead > 0)?;
-        let jobs = 1.0 + f64::from(u32::try_from(ahead).unwrap_or(u32::MAX));
+        self.wait_of(&state, customer, ahead.saturating_add(1), now)
+    }
+
+    /// How long that many permits for a customer take, shared with all that wait.
+    fn wait_of(
+        &self,
+        state: &PoolState,
+        customer: &CustomerId,
+        jobs: usize,
+        now: UnixMs,
+    ) -> Option<Duration> {
+        let jobs = f64::from(u32::try_from(jobs).unwrap_or(u32::MAX));
         let weight = |customer: &CustomerId| {
             f64::from(u32::try_from(self.rules.weight_of(customer)).unwrap_or(u32::MAX))
         };
@@ -149,7 +183,7 @@ impl Pool {
     /// Serves the first in fair order that can be; else, when one may be, as far as that is known.
     fn serve_one(state: &mut PoolState, now: UnixMs) -> Result<Served, Option<UnixMs>> {
         let mut until: Option<UnixMs> = None;
-        // What nobody gets now, whoever asks: so a thousand customers that wait for the same cost one look at the accounts.
+        // What no customer gets now: so a thousand customers that wait for the same cost one look at the accounts.
         let mut denied: Vec<(Arc<Self>, Wanted)> = Vec::new();
         for customer in state.fair_order() {
             for lane in state.queue.lanes(&customer) {

@@ -208,9 +208,19 @@ fn an_estimate_follows_the_pace_and_the_customers_own_queue() {
     }
     let seconds = |name: &str| upstream.estimated_wait("p", &customer(name)).map(|wait| wait.as_secs());
     assert_eq!(seconds("a"), Some(100), "99 before it, one a second");
+    let estimate = |waiting: &Option<Waiting>| {
+        let found = waiting.as_ref()?.estimate()?;
+        Some((found.position, found.wait.map(|wait| wait.as_secs())))
+    };
+    // The first had a permit at once, the next ten have theirs.
+    assert_eq!(
+        [10, 11, 12, 109].map(|at| estimate(&waiting[at])),
+        [None, Some((1, Some(1))), Some((2, Some(2))), Some((99, Some(99))),]
+    );
     assert_eq!(seconds("b"), None, "nothing of b's waits");
-    let _of_b = granted.ask(&upstream, "b");
+    let of_b = granted.ask(&upstream, "b");
     assert_eq!(seconds("a"), Some(200), "every other permit is b's");
+    assert_eq!((estimate(&waiting[11]), estimate(&of_b)), (Some((1, Some(2))), Some((1, Some(2)))));
     assert!(seconds("b") <= Some(4));
     drop(waiting);
 }

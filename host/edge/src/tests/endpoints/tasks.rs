@@ -37,6 +37,19 @@ async fn a_task_is_read_in_every_state() {
 }
 
 #[tokio::test]
+async fn a_task_that_waits_for_its_provider_says_how_long_where_that_is_known() {
+    let edge = TestEdge::plain().await;
+    for (progress, position, wait) in
+        [(12, json!(3), json!(42)), (13, json!(4), json!(null)), (14, json!(null), json!(null))]
+    {
+        let id = edge.backend.put(1, |task| task.progress = progress);
+        let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+        assert_eq!((&data["queue_position"], &data["estimated_wait"]), (&position, &wait), "{data}");
+        assert_eq!(data.get("estimated_wait").is_some(), !wait.is_null());
+    }
+}
+
+#[tokio::test]
 async fn links_start_with_the_host_of_the_request() {
     let edge = TestEdge::plain().await;
     let id = edge.backend.put(1, backend::complete);
