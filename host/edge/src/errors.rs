@@ -323,8 +323,8 @@ impl Refusal {
     }
 }
 
-/// A client that comes a moment early is refused again.
-fn whole_seconds(pause: Duration) -> u64 {
+/// Rounded up: a client that comes a moment early is refused again.
+pub(crate) fn whole_seconds(pause: Duration) -> u64 {
     pause.as_secs().saturating_add(u64::from(pause.subsec_nanos() > 0))
 }
 

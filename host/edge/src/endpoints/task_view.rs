@@ -1,13 +1,11 @@
 //! A task as clients read it, by itself, in lists and in events (spec "Task"; decisions "Tasks").
 
-use std::time::Duration;
-
 use gatehouse_model::{Credits, FailureKind, Status, Task, TaskFailure, TaskId};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::backend::Backend;
-use crate::errors::Refusal;
+use crate::errors::{Refusal, whole_seconds};
 
 /// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
 #[derive(Serialize)]
@@ -64,11 +62,6 @@ pub(super) fn view(backend: &Backend, mut task: Task, base: &str) -> Result<Task
         queue_position: queued.map(|queued| queued.position),
         estimated_wait: queued.and_then(|queued| queued.wait).map(whole_seconds),
     })
-}
-
-/// Rounded up.
-fn whole_seconds(span: Duration) -> u64 {
-    span.as_secs() + u64::from(span.subsec_nanos() > 0)
 }
 
 /// JSON as it is.
