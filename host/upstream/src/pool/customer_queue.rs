@@ -167,7 +167,7 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
             .customers
             .iter()
             .map(|(customer, lanes)| {
-                (std::cmp::Reverse(lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>()), customer)
+                (Reverse(lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>()), customer)
             })
             .collect();
         if all.len() > max {
@@ -175,7 +175,7 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
             all.truncate(max);
         }
         all.sort_unstable();
-        all.into_iter().map(|(std::cmp::Reverse(waiting), customer)| (customer.clone(), waiting)).collect()
+        all.into_iter().map(|(Reverse(waiting), customer)| (customer.clone(), waiting)).collect()
     }
 
     /// One of the lanes, if any waits.

@@ -15,7 +15,7 @@ pub(super) fn list(out: &mut dyn Write, providers: &[ProviderView]) -> io::Resul
         let pace = provider.pace_ms.map_or_else(String::new, |ms| format!(", one permit every {ms} ms"));
         writeln!(out, "\n{}: {} wait{pace}", provider.name, provider.waiting)?;
         for customer in &provider.waiting_by_customer {
-            writeln!(out, "  {:<24} {}", customer.customer, customer.waiting)?;
+            writeln!(out, "  {:<24} {}", customer.customer.0, customer.waiting)?;
         }
     }
     Ok(())
