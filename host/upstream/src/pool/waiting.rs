@@ -232,7 +232,9 @@ impl Pool {
     fn reclaim(&self, state: &mut PoolState, customer: &CustomerId, wanted: &Wanted, is_full: bool) -> bool {
         let PoolState { accounts, abandoned, .. } = state;
         let will_do = |entry: &Entry| {
-            wanted.includes(&accounts[entry.position].0) && (is_full || entry.customer == *customer)
+            let (name, account) = &accounts[entry.position];
+            let takes_it = matches!(wanted, Wanted::One(_)) || !account.drained;
+            takes_it && wanted.includes(name) && (is_full || entry.customer == *customer)
         };
         let Some(entry) = abandoned.reclaim(will_do, |entry| self.max_beyond(entry.position)) else {
             return false;
