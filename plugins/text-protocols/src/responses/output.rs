@@ -3,5 +3,6 @@
 mod chunks;
 mod event_builder;
 mod item;
+mod logprobs;
 
 pub use chunks::{Reader, whole};

@@ -11,9 +11,10 @@
 
 use gatehouse_sdk::{Chunk, Sse, Usage};
 
-use crate::json::{JsonString, Object, Writer};
+use crate::json::{JsonString, Object, Raw, Writer};
 
 use super::item::{Content, OutputItem, summary_part, text_part};
+use super::logprobs;
 use crate::responses::echo::{Echo, Ending};
 
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct EventBuilder {
     begun: bool,
     items: Vec<OutputItem>,
     calls: Vec<Call>,
+    /// Log probabilities that wait for the text of their tokens, JSON without brackets.
+    logprobs: String,
 }
 
 /// A call by the provider's number; it has an item once its name is known.
@@ -45,7 +48,14 @@ pub(crate) enum Kind {
 
 impl EventBuilder {
     pub(crate) fn new(echo: Echo) -> Self {
-        Self { echo, sequence: 0, begun: false, items: Vec::new(), calls: Vec::new() }
+        Self {
+            echo,
+            sequence: 0,
+            begun: false,
+            items: Vec::new(),
+            calls: Vec::new(),
+            logprobs: String::new(),
+        }
     }
 
     /// The first two events, once.
@@ -59,6 +69,11 @@ impl EventBuilder {
         }
     }
 
+    /// Log probabilities of the next text's tokens, as a chat completion has them.
+    pub(crate) fn logprobs(&mut self, of_chat: &[Raw<'_>]) {
+        join(&mut self.logprobs, &logprobs::entries(of_chat));
+    }
+
     /// A piece of text.
     pub(crate) fn text(&mut self, kind: Kind, piece: JsonString<'_>, out: &mut Chunk) {
         if piece.is_empty() {
@@ -66,7 +81,7 @@ impl EventBuilder {
         }
         let at = self.open_text(kind, out);
         let item = &mut self.items[at];
-        let (Content::Text(text) | Content::Refusal(text) | Content::Reasoning { text, .. }) =
+        let (Content::Text { text, .. } | Content::Refusal(text) | Content::Reasoning { text, .. }) =
             &mut item.content
         else {
             return;
@@ -74,7 +89,8 @@ impl EventBuilder {
         text.push_str(piece.inner());
         match kind {
             Kind::Text => {
-                let members = [("content_index", "0"), ("delta", piece.quoted()), ("logprobs", "[]")];
+                let told = format!("[{}]", self.take_logprobs(at));
+                let members = [("content_index", "0"), ("delta", piece.quoted()), ("logprobs", &*told)];
                 self.send_of("response.output_text.delta", at, &members, out);
             }
             Kind::Refusal => {
@@ -185,7 +201,7 @@ impl EventBuilder {
     /// The open item of that kind, or a new one.
     fn open_text(&mut self, kind: Kind, out: &mut Chunk) -> usize {
         let is_kind = |item: &OutputItem| match item.content {
-            Content::Text(_) => kind == Kind::Text,
+            Content::Text { .. } => kind == Kind::Text,
             Content::Refusal(_) => kind == Kind::Refusal,
             Content::Reasoning { .. } => kind == Kind::Reasoning,
             Content::Call { .. } => false,
@@ -195,14 +211,14 @@ impl EventBuilder {
         }
         self.close_texts(out);
         let (prefix, content) = match kind {
-            Kind::Text => ("msg", Content::Text(String::new())),
+            Kind::Text => ("msg", Content::Text { text: String::new(), logprobs: String::new() }),
             Kind::Refusal => ("msg", Content::Refusal(String::new())),
             Kind::Reasoning => ("rs", Content::Reasoning { text: String::new(), sealed: None }),
         };
         let at = self.add(prefix, content, out);
         match kind {
             Kind::Text => {
-                let members = [("content_index", "0"), ("part", &*text_part(""))];
+                let members = [("content_index", "0"), ("part", &*text_part("", ""))];
                 self.send_of("response.content_part.added", at, &members, out);
             }
             Kind::Refusal => {
@@ -240,10 +256,23 @@ impl EventBuilder {
         }
     }
 
+    /// Hands the log probabilities that wait to the text of that item, and gives them.
+    fn take_logprobs(&mut self, at: usize) -> String {
+        let waiting = std::mem::take(&mut self.logprobs);
+        if let Content::Text { logprobs, .. } = &mut self.items[at].content {
+            join(logprobs, &waiting);
+        }
+        waiting
+    }
+
     /// Tells that an item is done, if it is open.
     fn close(&mut self, at: usize, out: &mut Chunk) {
         if !self.items[at].is_open {
             return;
+        }
+        // Some providers send the last ones after the text.
+        if matches!(self.items[at].content, Content::Text { .. }) {
+            self.take_logprobs(at);
         }
         // A call without arguments has none to parse, so it gets the empty object.
         if let Content::Call { arguments, is_custom: false, .. } = &mut self.items[at].content
@@ -255,9 +284,9 @@ impl EventBuilder {
         self.items[at].is_open = false;
         let (part, arguments) = (self.items[at].part(), self.items[at].arguments());
         match &self.items[at].content {
-            Content::Text(text) => {
-                let text = format!("\"{text}\"");
-                let members = [("content_index", "0"), ("text", text.as_str()), ("logprobs", "[]")];
+            Content::Text { text, logprobs } => {
+                let (text, logprobs) = (format!("\"{text}\""), format!("[{logprobs}]"));
+                let members = [("content_index", "0"), ("text", &*text), ("logprobs", &*logprobs)];
                 self.send_of("response.output_text.done", at, &members, out);
                 let members = [("content_index", "0"), ("part", part.as_str())];
                 self.send_of("response.content_part.done", at, &members, out);
@@ -309,4 +338,12 @@ impl EventBuilder {
         self.sequence += 1;
         out.send.push(Sse { event: Some(kind.to_owned()), data: json.done() });
     }
+}
+
+/// Puts entries of a list behind others.
+fn join(entries: &mut String, more: &str) {
+    if !entries.is_empty() && !more.is_empty() {
+        entries.push(',');
+    }
+    entries.push_str(more);
 }
