@@ -4,7 +4,9 @@
 mod embeddings;
 mod fairness;
 mod large;
+mod logprobs;
 mod one_body_streams;
+mod replay;
 mod responses;
 mod scene;
 mod slow_providers;
