@@ -10,4 +10,5 @@ mod replay;
 mod responses;
 mod scene;
 mod slow_providers;
+mod splits;
 mod thousand_streams;
