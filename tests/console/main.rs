@@ -8,6 +8,7 @@ mod browser;
 mod chromium;
 mod flows;
 mod plugins;
+mod providers;
 mod scene;
 mod screens;
 mod webdriver;

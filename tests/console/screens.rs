@@ -78,6 +78,7 @@ async fn furnish(scene: &Scene) -> Vec<(String, String)> {
         page("customer", "/customers/acme"),
         page("customer-empty", "/customers/empty"),
         page("customer-new", "/customers/new"),
+        page("providers", "/providers"),
         page("plugins", "/plugins"),
         page("audit", "/audit"),
         page("system", "/system"),

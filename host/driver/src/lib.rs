@@ -31,6 +31,7 @@ pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage};
+pub use gatehouse_upstream::{AccountError, AccountOverview, BreakerState, ProviderOverview};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,

@@ -11,9 +11,11 @@ mod doctor;
 mod keys;
 mod live_states;
 mod plugins;
+mod providers;
 
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
 pub use configuration::{Configuration, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
 pub use live_states::StoredStates;
+pub(crate) use providers::{changes as account_changes, object as account_object};

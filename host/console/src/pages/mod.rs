@@ -7,5 +7,6 @@ pub(crate) mod home;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod plugins;
+pub(crate) mod providers;
 mod recipes;
 pub(crate) mod system;

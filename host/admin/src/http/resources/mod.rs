@@ -6,14 +6,22 @@ mod customers;
 mod key_policy;
 mod keys;
 mod plugins;
+mod providers;
 mod system;
 
 use super::route::Route;
 
 /// Every route but the document's own.
 pub(crate) fn routes() -> Vec<Route> {
-    [customers::routes(), keys::routes(), plugins::routes(), audit::routes(), system::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        customers::routes(),
+        keys::routes(),
+        providers::routes(),
+        plugins::routes(),
+        audit::routes(),
+        system::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
