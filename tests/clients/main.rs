@@ -7,6 +7,7 @@
 //! nothing leaves the machine.
 
 mod claude_code;
+mod fresh;
 mod kit;
 mod linter;
 mod openapi;
@@ -14,6 +15,7 @@ mod recipes;
 mod rows;
 mod scene;
 mod script;
+mod shell;
 mod wire;
 
 use kit::{Set, Tool};

@@ -4,8 +4,11 @@
 mod embeddings;
 mod fairness;
 mod large;
+mod logprobs;
 mod one_body_streams;
+mod replay;
 mod responses;
 mod scene;
 mod slow_providers;
+mod splits;
 mod thousand_streams;
