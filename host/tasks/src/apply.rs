@@ -3,6 +3,8 @@
 //! Every rule first reads and checks, then writes; past its first write nothing can be rejected any more.
 //! So a store can apply many commands in one transaction without undoing single ones.
 
+use gatehouse_model::Usage;
+
 use crate::commands::command::{Applied, Command};
 use crate::commands::funds;
 use crate::commands::rejection::Rejection;
@@ -41,17 +43,21 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             finish::finish(storage, id, revision, ending, audit, at)
         }
         Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
-        Command::Hold { id, key, amount, unit_price, expires, at } => {
-            funds::hold(storage, id, key, amount, unit_price, (at, expires))
+        Command::Hold { id, key, amount, unit_price, model, expires, at } => {
+            funds::hold(storage, id, (key, model), amount, unit_price, (at, expires))
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
         }
         Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
-        Command::Release { id, at } => funds::resolve(storage, id, None, String::new(), at),
+        Command::Release { id, at } => {
+            funds::resolve(storage, id, None, (String::new(), Usage::default()), at)
+        }
         Command::RevokeKey { id, at } => funds::revoke_key(storage, id, at),
-        Command::Settle { id, amount, memo, at } => funds::resolve(storage, id, Some(amount), memo, at),
+        Command::Settle { id, amount, memo, tokens, at } => {
+            funds::resolve(storage, id, Some(amount), (memo, tokens), at)
+        }
         Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
         Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),

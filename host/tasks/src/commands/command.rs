@@ -1,7 +1,7 @@
 //! Everything that can change: one closure-free value per change, so that it can be logged, replayed and
 //! applied in batches.
 
-use gatehouse_model::{Credits, CustomerId, Key, KeyId, RequestId, Task, TaskId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Key, KeyId, RequestId, Task, TaskId, UnixMs, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::change::{Change, Ending};
@@ -85,6 +85,9 @@ pub enum Command {
         amount: Credits,
         /// The price of one unit, frozen here.
         unit_price: Credits,
+        /// Canonical model, for the sums of usage.
+        #[serde(default)]
+        model: String,
         /// When the sweep releases it.
         expires: UnixMs,
         /// When.
@@ -141,6 +144,9 @@ pub enum Command {
         amount: Credits,
         /// For people: what was counted.
         memo: String,
+        /// What was counted, for the sums of usage.
+        #[serde(default)]
+        tokens: Usage,
         /// When.
         at: UnixMs,
     },

@@ -1,6 +1,6 @@
 //! The rules of customers, keys and the holds of requests.
 
-use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs, Usage};
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
@@ -83,7 +83,7 @@ pub(crate) fn revoke_key<B: LedgerStorage>(storage: &mut B, id: KeyId, at: UnixM
 pub(crate) fn hold<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
-    key: KeyId,
+    (key, model): (KeyId, String),
     amount: Credits,
     unit_price: Credits,
     span: (UnixMs, UnixMs),
@@ -104,6 +104,7 @@ pub(crate) fn hold<B: LedgerStorage>(
         key: key.id.clone(),
         amount,
         unit_price,
+        model,
         created: at,
         expires,
         shares: Vec::new(),
@@ -119,12 +120,12 @@ pub(crate) fn resolve<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     cost: Option<Credits>,
-    memo: String,
+    (memo, tokens): (String, Usage),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    resolution(storage, &hold, cost, &memo, at)?.write(storage)?;
+    resolution(storage, &hold, cost, &memo, at)?.write(storage, &hold.model, tokens)?;
     storage.remove_hold(&hold)?;
     Ok(Applied::Done)
 }
@@ -165,8 +166,21 @@ pub(crate) fn addition<B: LedgerStorage>(
 pub(crate) struct Resolution(Vec<BalancedEntry>);
 
 impl Resolution {
-    pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
-        self.0.into_iter().try_for_each(|entry| entry.write(storage))
+    /// Writes the rows and what they add to the sums of usage. The tokens are the hold's own key's.
+    pub(crate) fn write<B: LedgerStorage>(
+        self,
+        storage: &mut B,
+        model: &str,
+        tokens: Usage,
+    ) -> Result<(), B::Error> {
+        let tokens = std::iter::once(tokens).chain(std::iter::repeat(Usage::default()));
+        for (entry, tokens) in self.0.into_iter().zip(tokens) {
+            if let Some((key, sums)) = entry.usage(model, tokens) {
+                storage.add_usage(key, sums)?;
+            }
+            entry.write(storage)?;
+        }
+        Ok(())
     }
 }
 

@@ -50,6 +50,9 @@ pub struct Hold {
     pub amount: Credits,
     /// The price of one unit, frozen when the hold was made.
     pub unit_price: Credits,
+    /// Canonical model of a request. A task has its own, and a hold of an earlier release none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// When it was made.
     pub created: UnixMs,
     /// When a request's hold is released by the sweep; for a task, its deadline.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Claim, Credits, Digest, Key, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{Claim, Credits, Digest, Key, Status, Task, TaskId, UnixMs, Usage};
 use proptest::bool::weighted;
 use proptest::collection::vec;
 use proptest::option;
@@ -90,6 +90,7 @@ impl CommandTemplate {
                 key: key_id(key),
                 amount: Credits(amount),
                 unit_price: Credits(1),
+                model: format!("model-{}", request % 2),
                 expires: at.plus(STEP * steps),
                 at,
             },
@@ -115,9 +116,13 @@ impl CommandTemplate {
             Self::AddCustomer { customer } => Command::AddCustomer { id: customer_id(customer), at },
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
-            Self::Settle { request, amount } => {
-                Command::Settle { id: request_id(request), amount: Credits(amount), memo: String::new(), at }
-            }
+            Self::Settle { request, amount } => Command::Settle {
+                id: request_id(request),
+                amount: Credits(amount),
+                memo: String::new(),
+                tokens: Usage { input: u64::from(request), output: 1, ..Usage::default() },
+                at,
+            },
             Self::Submit { task: number, key, customer, price, token } => Command::Submit {
                 task: Box::new(task(number, key, customer, price, at)),
                 idempotency: token.map(|token| idempotency(key, token, at)),
