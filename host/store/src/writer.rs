@@ -121,7 +121,7 @@ impl Writer {
                 }
             }
         }
-        drop(batch);
+        guarded(|| batch.close())?;
         guarded(|| Ok(txn.commit()?))?;
         self.answer();
         metrics::counter!(metric::COMMITS).increment(1);
@@ -197,7 +197,7 @@ pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<
     let mut batch = Batch::open(&txn)?;
     let verdicts =
         commands.into_iter().map(|command| apply(&mut batch, command)).collect::<Result<Vec<_>, _>>()?;
-    drop(batch);
+    batch.close()?;
     txn.commit()?;
     Ok(verdicts)
 }
