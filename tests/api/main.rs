@@ -12,6 +12,7 @@ mod imagine;
 mod imagine_faults;
 mod keys;
 mod media;
+mod money;
 mod tasks;
 
 use std::time::Duration;

@@ -7,3 +7,4 @@ mod responses;
 mod scene;
 mod slow_providers;
 mod thousand_streams;
+mod usage;

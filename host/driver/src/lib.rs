@@ -29,7 +29,9 @@ pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_store::{StoreError, TaskPage};
+pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
+pub use gatehouse_tasks::UsageSums;
+pub use read::funds::{Funds, UsageFilter};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
     check_models,

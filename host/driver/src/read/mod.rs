@@ -1,5 +1,6 @@
-//! What callers may read: tasks, models, results, links, and a family's own view of a task.
+//! What callers may read: tasks, money, models, results, links, and a family's own view of a task.
 
+pub(crate) mod funds;
 mod queries;
 mod result;
 mod view;

@@ -21,22 +21,48 @@ impl Driver {
     /// # Errors
     /// [`CancelError`]; the task goes on.
     pub async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+        self.stop(Some(key), id, "cancelled by the client", None).await
+    }
+
+    /// The same for an operator, whosever the task is. The reason goes into the audit record, in the commit that ends the
+    /// task; its client reads that the operator ended it.
+    ///
+    /// # Errors
+    /// [`CancelError`]; the task goes on.
+    pub async fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Result<Task, CancelError> {
+        let audit = format!("cancelled by an operator: {reason}");
+        self.stop(None, id, "cancelled by the operator of the gateway", Some(audit)).await
+    }
+
+    async fn stop(
+        &self,
+        key: Option<&Key>,
+        id: TaskId,
+        message: &str,
+        audit: Option<String>,
+    ) -> Result<Task, CancelError> {
         let state = &self.state;
+        let find = || {
+            let found = match key {
+                Some(key) => self.task(key, id)?,
+                None => state.store.task(id)?,
+            };
+            found.ok_or(CancelError::NotFound)
+        };
         for _ in 0..TRIES {
-            let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
+            let task = find()?;
             if task.status.is_final() {
                 return Err(CancelError::Over(task.status));
             }
             if !state.may_stop(&task).await? {
                 return Err(CancelError::Running);
             }
-            let failure =
-                TaskFailure { kind: FailureKind::Cancelled, message: "cancelled by the client".to_owned() };
+            let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
             let command = Command::Finish {
                 id,
                 revision: task.revision,
                 ending: Ending::failed(failure),
-                audit: None,
+                audit: audit.clone(),
                 at: state.now(),
             };
             match state.store.execute(command).await? {
@@ -44,7 +70,7 @@ impl Driver {
                     let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
                     state.media.drop_blobs(blobs).await;
                     state.live.end(id, state.now());
-                    return self.task(key, id)?.ok_or(CancelError::NotFound);
+                    return find();
                 }
                 Err(Rejection::Stale { .. }) => {}
                 // Another cancel, or the task's own end, came first.

@@ -43,6 +43,7 @@ impl DriverState {
             key: request.key.id.clone(),
             amount,
             unit_price: model.prices.output,
+            model: model.route.model.clone(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };
@@ -72,7 +73,7 @@ impl DriverState {
                 .increment(tokens);
         }
         let memo = memo(&held.model, &usage, estimated);
-        let command = Command::Settle { id: held.id, amount, memo, at: self.now() };
+        let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
         self.end_hold(held, command).await
     }
 

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::backend::store_refusal;
+use crate::endpoints::usage::as_number;
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
@@ -218,12 +219,10 @@ fn failure_type(kind: FailureKind) -> &'static str {
     }
 }
 
-/// Credits as a JSON number: 4 rather than 4.0, 0.25 where there is a fraction.
 #[expect(clippy::ref_option, reason = "serde's signature")]
 fn as_json_number<S: Serializer>(cost: &Option<Credits>, serializer: S) -> Result<S::Ok, S::Error> {
     match cost {
-        Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),
-        Some(cost) => serializer.serialize_f64(cost.as_f64()),
+        Some(cost) => as_number(cost, serializer),
         None => serializer.serialize_none(),
     }
 }

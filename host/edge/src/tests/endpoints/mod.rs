@@ -5,3 +5,4 @@ mod responses;
 mod submissions;
 mod tasks;
 mod text;
+mod usage;
