@@ -24,5 +24,8 @@ pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
 pub use server::{AdminServer, Probes};
-pub use service::{AdminService, Backend, Configuration, StagedDefaults, StoredStates};
+pub use service::{
+    AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
+    UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+};
 pub use token::Token;

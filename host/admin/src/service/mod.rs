@@ -11,7 +11,13 @@ mod doctor;
 mod keys;
 mod live_states;
 mod plugins;
+mod statements;
+mod tasks;
+mod usage;
 
 pub use admin_service::{AdminService, Backend};
 pub use configuration::{Configuration, StagedDefaults};
 pub use live_states::StoredStates;
+pub use statements::StatementRequest;
+pub use tasks::TaskDetails;
+pub use usage::{UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of};

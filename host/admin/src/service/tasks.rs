@@ -1,0 +1,80 @@
+//! Tasks of all customers for operators: listed, inspected with their money, cancelled with a reason.
+
+use gatehouse_driver::CancelError;
+use gatehouse_model::{Task, TaskId, UnixMs};
+use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
+use gatehouse_tasks::{HoldId, JournalEntry};
+
+use super::admin_service::{AdminService, Backend, store_failed};
+use crate::api::error::OperationError;
+
+/// Ledger rows of one moment that are looked through for those of a task.
+const SAME_MOMENT: usize = 500;
+/// The longest reason, in bytes.
+const MAX_REASON: usize = 500;
+
+/// A task and the ledger rows that hold and resolve its money. What requests that joined it added later is in the task's
+/// `held`, not among the rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskDetails {
+    /// The record.
+    pub task: Task,
+    /// Oldest first.
+    pub entries: Vec<JournalEntry>,
+}
+
+impl AdminService {
+    /// A page of all customers' tasks, newest first.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tasks(&self, query: AllTasksQuery) -> Result<AllTasksPage, OperationError> {
+        self.store.list_all_tasks(query).await.map_err(store_failed)
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`].
+    pub async fn task(&self, id: TaskId) -> Result<TaskDetails, OperationError> {
+        let found = self.store.task(id).map_err(store_failed)?;
+        let task = found.ok_or_else(|| unknown(id))?;
+        let mut entries = Vec::new();
+        for at in [Some(task.created), task.finished].into_iter().flatten() {
+            let of = StatementOf::Customer(task.customer.clone());
+            let created = at..UnixMs(at.0.saturating_add(1));
+            let query = StatementQuery { of, created, before: None, limit: SAME_MOMENT };
+            let rows = self.store.statement(query).await.map_err(store_failed)?.rows;
+            entries.extend(rows.into_iter().rev().map(|row| row.entry));
+        }
+        entries.retain(|entry: &JournalEntry| entry.hold == Some(HoldId::Task(id)));
+        entries.dedup();
+        Ok(TaskDetails { task, entries })
+    }
+
+    /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] while its provider works on it, and once it has ended.
+    pub async fn cancel_task(&self, id: TaskId, reason: &str) -> Result<Task, OperationError> {
+        if reason.trim().is_empty() || reason.len() > MAX_REASON {
+            return Err(OperationError::Invalid(format!("reason: expected 1 to {MAX_REASON} bytes of text")));
+        }
+        let Backend::Running { driver, .. } = &self.backend else {
+            return Err(OperationError::Refused("tasks are cancelled by a running gateway only".to_owned()));
+        };
+        let (driver, reason) = (driver.clone(), reason.to_owned());
+        // It runs to its end, even if its client disconnects.
+        let ended = tokio::spawn(async move { driver.cancel_for_operator(id, &reason).await });
+        let ended = ended.await.map_err(|error| OperationError::Failed(error.to_string()))?;
+        ended.map_err(|error| match error {
+            CancelError::NotFound => unknown(id),
+            CancelError::Store(error) => store_failed(error),
+            other => OperationError::Refused(other.to_string()),
+        })
+    }
+}
+
+fn unknown(id: TaskId) -> OperationError {
+    OperationError::NotFound(format!("no task {id}"))
+}
