@@ -90,7 +90,10 @@ fn another_customers_usage_is_unknown() {
         assert_eq!(read(&other, "/v1/balance").await["data"]["available"], json!(10));
         for path in ["/v1/balance", "/v1/usage"] {
             let refused = gatehouse_harness::send(gateway.process.public, "GET", path, &[], "").await;
-            assert_eq!((refused.status, &refused.json()["error"]["type"]), (401, &json!("authentication_error")));
+            assert_eq!(
+                (refused.status, &refused.json()["error"]["type"]),
+                (401, &json!("authentication_error"))
+            );
         }
     });
 }
