@@ -24,7 +24,7 @@ impl Driver {
         self.stop(Some(key), id, "cancelled by the client", None).await
     }
 
-    /// The same for an operator, whosever the task is. The reason goes into the audit record, in the commit that ends the
+    /// The same for an operator, for any customer's task. The reason goes into the audit record, in the commit that ends the
     /// task; its client reads that the operator ended it.
     ///
     /// # Errors

@@ -223,7 +223,7 @@ impl Asked {
     }
 }
 
-/// Where the next page begins. Its customer is the caller's, whoever sends the cursor.
+/// Where the next page begins. Its customer is always the caller's.
 fn cursor(position: &UsagePosition) -> String {
     let UsagePosition { key, period, model, .. } = position;
     let text = format!("{key}\n{period}");
