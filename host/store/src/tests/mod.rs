@@ -1,21 +1,18 @@
 //! The guarantees of the store: the same answers as the storage in memory, whole batches or nothing, and a clear
 //! error when it cannot continue.
 
-mod all_tasks;
 mod crash;
 mod creation;
 mod deferred;
 mod disk;
 mod handle;
 mod joined;
-mod listing;
+mod ledger;
+mod lists;
 mod old_rows;
 mod responses;
 mod same;
 mod schema;
-mod statements;
-mod task_index;
-mod usage;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};

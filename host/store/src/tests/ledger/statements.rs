@@ -7,11 +7,11 @@ use gatehouse_tasks::sample::{START, customer_id, key_id, task};
 use gatehouse_tasks::{Command, JournalEntry};
 use redb::ReadableTable as _;
 
-use super::{begin, memory_store, minute};
 use crate::layout;
 use crate::row::encode;
 use crate::statement::write::Listed;
 use crate::store::Store;
+use crate::tests::{begin, memory_store, minute};
 use crate::writer::commit;
 use crate::{StatementOf, StatementPage, StatementQuery, StatementRow};
 

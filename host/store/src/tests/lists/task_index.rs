@@ -4,9 +4,9 @@ use gatehouse_model::Status;
 use gatehouse_tasks::Command;
 use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
 
-use super::{Dump, begin, indexed, memory_store};
 use crate::layout::{Day, IndexKey};
 use crate::store::Store;
+use crate::tests::{Dump, begin, indexed, memory_store};
 use redb::Table;
 
 /// A live task that moved, one that did not, one completed and one failed.

@@ -7,10 +7,10 @@ use gatehouse_tasks::sample::{START, customer_id, key_id};
 use gatehouse_tasks::{Command, UsageSums, hour_of};
 use redb::ReadableTable as _;
 
-use super::{Dump, begin, memory_store};
 use crate::layout::{self, UsageHours};
 use crate::row::{decode, encode};
 use crate::store::Store;
+use crate::tests::{Dump, begin, memory_store};
 use crate::writer::commit;
 use crate::{KEPT_DAYS_OF_HOURS, UsagePeriod, UsageQuery, UsageRow, UsageScope};
 

@@ -4,9 +4,9 @@ use gatehouse_model::{KeyId, Status, Task, TaskId, UnixMs};
 use gatehouse_tasks::sample::{START, completed, customer_id, failed, key_id, task};
 use gatehouse_tasks::{Applied, Command};
 
-use super::{begin, memory_store, minute};
 use crate::AllTasksQuery;
 use crate::store::Store;
+use crate::tests::{begin, memory_store, minute};
 use crate::writer::commit;
 
 /// Five minutes apart, over several days.
