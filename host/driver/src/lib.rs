@@ -32,6 +32,7 @@ pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::UsageSums;
 pub use read::funds::{Funds, UsageFilter};
+pub use read::prices::{ModelPrices, PriceList};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
     check_models,

@@ -11,6 +11,7 @@ mod doctor;
 mod keys;
 mod live_states;
 mod plugins;
+mod prices;
 mod statements;
 mod tasks;
 mod usage;
