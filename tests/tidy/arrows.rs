@@ -12,7 +12,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-tasks", &["gatehouse-model"]),
     ("gatehouse-store", &["gatehouse-model", "gatehouse-tasks"]),
     ("gatehouse-files", &[]),
-    ("gatehouse-runtime", &["gatehouse-files", "gatehouse-model"]),
+    ("gatehouse-schema", &[]),
+    ("gatehouse-docs", &["gatehouse-schema"]),
+    ("gatehouse-runtime", &["gatehouse-files", "gatehouse-model", "gatehouse-schema"]),
     ("gatehouse-upstream", &["gatehouse-model"]),
     ("gatehouse-media", &["gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
     (
@@ -27,7 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gatehouse-net", &["gatehouse-model"]),
-    ("gatehouse-edge", &["gatehouse-driver", "gatehouse-model", "gatehouse-net"]),
+    ("gatehouse-edge", &["gatehouse-docs", "gatehouse-driver", "gatehouse-model", "gatehouse-net"]),
     (
         "gatehouse-admin",
         &[

@@ -1,0 +1,157 @@
+//! What the documentation is made of.
+
+/// The API as one caller may use it.
+#[derive(Clone, Debug, Default)]
+pub struct Api {
+    /// Every documented route. One whose surface no family serves is left out of the document.
+    pub operations: Vec<Operation>,
+    /// The loaded families.
+    pub families: Vec<Family>,
+    /// Every error a client can get.
+    pub errors: Vec<ErrorCase>,
+}
+
+/// One route.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// `GET`, `POST` or `DELETE`.
+    pub method: &'static str,
+    /// With at most one parameter in braces.
+    pub path: &'static str,
+    /// Unique in the document.
+    pub id: String,
+    /// The group it is shown in.
+    pub tag: &'static str,
+    /// One line.
+    pub summary: String,
+    /// More than a line; may be empty.
+    pub description: &'static str,
+    /// What the path's parameter is; empty without one.
+    pub path_parameter: &'static str,
+    /// Query parameters and headers.
+    pub parameters: &'static [Parameter],
+    /// The surface whose schemas the body has; `None` without a body.
+    pub surface: Option<&'static str>,
+    /// Whether a request must name its model in the body. Otherwise the path says which.
+    pub model_in_body: bool,
+    /// Whether it is there only if a family renders tasks itself.
+    pub view: bool,
+    /// The answers of status 200, and others that are no errors.
+    pub answers: Vec<Answer>,
+    /// The form of its errors.
+    pub form: ErrorForm,
+    /// Whether it needs a key, and where it may stand.
+    pub security: Security,
+}
+
+/// A query parameter or a header.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// `query` or `header`.
+    pub at: &'static str,
+    /// JSON Schema of it.
+    pub schema: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// An answer that is no error.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// What it is.
+    pub help: &'static str,
+    /// Its body, in each form it may have; none for an answer without body.
+    pub contents: &'static [Content],
+}
+
+/// A body of an answer.
+#[derive(Clone, Copy, Debug)]
+pub enum Content {
+    /// JSON: one of these components of the document.
+    Json(&'static [&'static str]),
+    /// Server-sent events; what they are, and the component of their data if they share one.
+    Events(&'static str, Option<&'static str>),
+    /// A page for people.
+    Html,
+    /// Anything else, of these types.
+    Bytes(&'static [&'static str]),
+}
+
+/// Which envelope an endpoint's errors have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorForm {
+    /// `{"error": {"code", "message", "type", "reason", "param"}}`.
+    Generic,
+    /// The same with the journey family's words.
+    Journey,
+    /// That of the messages protocol.
+    Messages,
+    /// That of the responses protocol.
+    Responses,
+}
+
+/// Whether an operation needs a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// As bearer token.
+    Key,
+    /// As bearer token or in `x-api-key`.
+    KeyInEither,
+    /// It works without, and says more with one.
+    Optional,
+    /// None is read.
+    Open,
+}
+
+/// One error of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorCase {
+    /// HTTP status.
+    pub status: u16,
+    /// `error.type` of the generic form.
+    pub type_word: &'static str,
+    /// `error.type` of the journey form.
+    pub journey_word: &'static str,
+    /// `error.reason` of the generic form.
+    pub reason: &'static str,
+    /// `error.code` of the messages form.
+    pub messages_code: &'static str,
+    /// `error.code` of the responses form.
+    pub responses_code: Option<&'static str>,
+    /// Whether the same request may succeed later.
+    pub retry: bool,
+}
+
+/// A loaded family.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// Its name.
+    pub name: String,
+    /// The semver of its version.
+    pub version: String,
+    /// The digest of its version.
+    pub digest: String,
+    /// Whether it renders tasks itself.
+    pub views: bool,
+    /// What it serves to this caller.
+    pub surfaces: Vec<Surface>,
+}
+
+/// One surface of a family.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// `images.generate`, ...
+    pub name: String,
+    /// JSON Schema of its parameters.
+    pub schema: String,
+    /// Every id and alias that the caller may name; never empty.
+    pub models: Vec<String>,
+    /// The model meant when a request names none, if the caller may use it.
+    pub default_model: Option<String>,
+    /// A body that it accepts, JSON.
+    pub example: Option<String>,
+}

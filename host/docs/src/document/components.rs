@@ -1,0 +1,286 @@
+//! The host's own schemas: receipts, tasks, dry runs, models, errors, and the outlines of text answers, whose details are
+//! those of their protocols.
+
+use serde_json::{Map, Value, json};
+
+use crate::api::{Api, ErrorCase};
+
+/// Fields that every body may have, whatever its family.
+pub(super) const HOST_FIELDS: &str = "HostFields";
+
+/// Every schema that is not a plugin's.
+pub(super) fn schemas(api: &Api) -> Map<String, Value> {
+    let mut all = Map::new();
+    for part in [requests(), tasks(), models(), texts(), errors(&api.errors)] {
+        if let Value::Object(part) = part {
+            all.extend(part);
+        }
+    }
+    all
+}
+
+fn requests() -> Value {
+    json!({
+        HOST_FIELDS: {
+            "type": "object",
+            "properties": {"dry_run": {
+                "type": "boolean", "default": false,
+                "description": "Checks the request and answers what it would cost. Nothing is made, held or sent.",
+            }},
+        },
+        "TaskReceipt": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": {
+                "type": "array", "minItems": 1, "maxItems": 1, "items": {
+                    "type": "object", "required": ["status", "task_id"],
+                    "properties": {"status": {"const": "submitted"}, "task_id": task_id()},
+                },
+            }},
+        },
+        "AssetReceipt": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": {
+                "type": "object", "required": ["id", "object", "status", "progress", "model"],
+                "properties": {
+                    "id": task_id(), "object": {"const": "clip.avatar.asset.task"},
+                    "status": {"const": "processing"}, "progress": progress(), "model": {"type": "string"},
+                },
+            }},
+        },
+        "DryRun": {
+            "type": "object", "required": ["dry_run", "model", "charges", "sum", "at_most"],
+            "description": "What a request would cost.",
+            "properties": {
+                "dry_run": {"const": true},
+                "model": {"type": "string", "description": "The model's own id."},
+                "charges": {"type": "array", "items": {"$ref": "#/components/schemas/DryRunCharge"}},
+                "sum": {"type": "number", "minimum": 0, "description": "Credits that would be held."},
+                "at_most": {
+                    "type": "boolean",
+                    "description": "Whether the sum is an upper estimate: text is charged by its tokens, once counted.",
+                },
+                "estimated_time": seconds("Usual duration"),
+                "failure": {
+                    "$ref": "#/components/schemas/TaskFailure",
+                    "description": "The task would be accepted and fail with this.",
+                },
+            },
+        },
+        "DryRunCharge": {
+            "type": "object", "required": ["price_keys", "price_key", "unit", "quantity", "unit_price", "sum"],
+            "properties": {
+                "price_keys": {"type": "array", "items": {"type": "string"}, "description": "Most specific first."},
+                "price_key": {"type": "string", "description": "The first of them that has a price."},
+                "unit": {"enum": ["unit", "million input tokens", "million output tokens"]},
+                "quantity": {"type": "number", "minimum": 0},
+                "unit_price": {"type": "number", "minimum": 0, "description": "Credits."},
+                "sum": {"type": "number", "minimum": 0, "description": "Credits."},
+            },
+        },
+        "DryRunReceipt": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": {"$ref": "#/components/schemas/DryRun"}},
+        },
+    })
+}
+
+fn tasks() -> Value {
+    let moment = |what: &str| json!({"type": "integer", "minimum": 0, "description": format!("{what}, in Unix seconds.")});
+    json!({
+        "Task": {
+            "type": "object", "required": ["id", "status", "progress", "created", "model"],
+            "properties": {
+                "id": task_id(),
+                "status": {"enum": ["submitted", "pending", "processing", "completed", "failed"]},
+                "progress": progress(),
+                "result": {
+                    "type": ["object", "array", "string", "number", "boolean", "null"],
+                    "description": "What the family made: `images` or `videos` with `url` and `expires_at`, or its own \
+                        shape. It may be there before the end. Links are valid for 24 hours.",
+                },
+                "error": {"$ref": "#/components/schemas/TaskFailure"},
+                "created": moment("When it was accepted"),
+                "completed": moment("When it ended"),
+                "model": {"type": "string"},
+                "cost": {"type": "number", "minimum": 0, "description": "Credits; 0 for a failed task."},
+                "estimated_time": seconds("Usual duration"),
+                "actual_time": seconds("Duration"),
+            },
+        },
+        "TaskFailure": {
+            "type": "object", "required": ["type", "code", "message"],
+            "properties": {
+                "type": {"enum": [
+                    "invalid_request_error", "content_policy_violation", "upstream_error", "timeout_error",
+                    "cancelled", "server_error",
+                ]},
+                "code": {"const": "task_failed"},
+                "message": {"type": "string"},
+            },
+        },
+        "TaskResponse": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": {"$ref": "#/components/schemas/Task"}},
+        },
+        "TaskPage": {
+            "type": "object", "required": ["code", "data", "has_more", "first_id", "last_id"],
+            "properties": {
+                "code": {"const": 200},
+                "data": {"type": "array", "items": {"$ref": "#/components/schemas/Task"}},
+                "has_more": {"type": "boolean"},
+                "first_id": {"type": ["string", "null"]},
+                "last_id": {"type": ["string", "null"], "description": "`after` of the next page."},
+            },
+        },
+        "FamilyTask": {"type": "object", "description": "The task as its family renders it."},
+    })
+}
+
+fn models() -> Value {
+    let kind = json!({"enum": ["text", "image", "video", "avatar", "embedding"]});
+    let id = json!({"type": ["string", "null"]});
+    json!({
+        "Model": {
+            "type": "object", "required": ["id", "object", "created", "owned_by", "kind"],
+            "properties": {
+                "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
+                "owned_by": {"type": "string"}, "kind": kind,
+            },
+        },
+        "ModelList": {
+            "type": "object", "required": ["object", "data"],
+            "properties": {
+                "object": {"const": "list"},
+                "data": {"type": "array", "items": {"$ref": "#/components/schemas/Model"}},
+            },
+        },
+        "MessagesModel": {
+            "type": "object", "required": ["type", "id", "display_name", "created_at", "kind"],
+            "description": "What clients that send `anthropic-version` get.",
+            "properties": {
+                "type": {"const": "model"}, "id": {"type": "string"}, "display_name": {"type": "string"},
+                "created_at": {"type": "string", "format": "date-time"}, "kind": kind,
+            },
+        },
+        "MessagesModelPage": {
+            "type": "object", "required": ["data", "has_more", "first_id", "last_id"],
+            "properties": {
+                "data": {"type": "array", "items": {"$ref": "#/components/schemas/MessagesModel"}},
+                "has_more": {"type": "boolean"}, "first_id": id, "last_id": id,
+            },
+        },
+        "Health": {
+            "type": "object", "required": ["status"], "properties": {"status": {"enum": ["ok", "ready"]}},
+        },
+        "OpenApi": {"type": "object", "required": ["openapi", "info", "paths"]},
+    })
+}
+
+/// Outlines: the protocols say the rest.
+fn texts() -> Value {
+    json!({
+        "ChatCompletion": {
+            "type": "object", "required": ["id", "object", "choices"],
+            "properties": {
+                "id": {"type": "string"}, "object": {"const": "chat.completion"},
+                "created": {"type": "integer"}, "model": {"type": "string"},
+                "choices": {"type": "array", "items": {"type": "object", "required": ["index", "message"]}},
+                "usage": {"type": ["object", "null"]},
+            },
+        },
+        "WrappedChatCompletion": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": {"$ref": "#/components/schemas/ChatCompletion"}},
+        },
+        "Message": {
+            "type": "object", "required": ["id", "type", "role", "content", "usage"],
+            "properties": {
+                "id": {"type": "string"}, "type": {"const": "message"}, "role": {"const": "assistant"},
+                "model": {"type": "string"}, "content": {"type": "array", "items": {"type": "object"}},
+                "stop_reason": {"type": ["string", "null"]}, "usage": {"type": "object"},
+            },
+        },
+        "Response": {
+            "type": "object", "required": ["id", "object", "status", "output"],
+            "properties": {
+                "id": {"type": "string"}, "object": {"const": "response"}, "status": {"type": "string"},
+                "model": {"type": "string"}, "output": {"type": "array", "items": {"type": "object"}},
+                "usage": {"type": ["object", "null"]},
+            },
+        },
+        "DeletedResponse": {
+            "type": "object", "required": ["id", "object", "deleted"],
+            "properties": {"id": {"type": "string"}, "object": {"const": "response"}, "deleted": {"const": true}},
+        },
+        "ResponseItems": {
+            "type": "object", "required": ["object", "data", "has_more"],
+            "properties": {
+                "object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object"}},
+                "has_more": {"type": "boolean"},
+                "first_id": {"type": ["string", "null"]}, "last_id": {"type": ["string", "null"]},
+            },
+        },
+    })
+}
+
+/// The four envelopes.
+fn errors(cases: &[ErrorCase]) -> Value {
+    let words = |word: fn(&ErrorCase) -> &'static str| -> Value {
+        let all: std::collections::BTreeSet<&str> = cases.iter().map(word).collect();
+        all.into_iter().collect()
+    };
+    let statuses: std::collections::BTreeSet<u16> = cases.iter().map(|case| case.status).collect();
+    let statuses: Vec<u16> = statuses.into_iter().collect();
+    let param = json!({"type": "string", "description": "The wrong field, as JSON path."});
+    let generic = |kind: Value| {
+        json!({
+            "type": "object", "required": ["error"], "properties": {"error": {
+                "type": "object", "required": ["code", "message", "type", "reason"],
+                "properties": {
+                    "code": {"enum": statuses, "description": "The status."},
+                    "message": {"type": "string"}, "type": {"enum": kind},
+                    "reason": {"enum": words(|case| case.reason)}, "param": param,
+                },
+            }},
+        })
+    };
+    let code = json!({"enum": words(|case| case.messages_code)});
+    json!({
+        "Error": generic(words(|case| case.type_word)),
+        "JourneyError": generic(words(|case| case.journey_word)),
+        "MessagesError": {
+            "type": "object", "required": ["type", "error", "request_id"], "properties": {
+                "type": {"const": "error"},
+                "error": {
+                    "type": "object", "required": ["type", "code", "message"],
+                    "properties": {
+                        "type": {"const": "gateway_error"}, "code": code, "message": {"type": "string"},
+                        "details": {"type": "object", "properties": {"error_code": code}},
+                    },
+                },
+                "request_id": {"type": "string"},
+            },
+        },
+        "ResponsesError": {
+            "type": "object", "required": ["error"], "properties": {"error": {
+                "type": "object", "required": ["message", "type", "param", "code"],
+                "properties": {
+                    "message": {"type": "string"}, "type": {"enum": words(|case| case.type_word)},
+                    "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]},
+                },
+            }},
+        },
+    })
+}
+
+fn task_id() -> Value {
+    json!({"type": "string", "pattern": "^task_[0-9A-HJKMNP-TV-Z]{26}$"})
+}
+
+fn progress() -> Value {
+    json!({"type": "integer", "minimum": 0, "maximum": 100, "description": "Percent; it never falls."})
+}
+
+fn seconds(what: &str) -> Value {
+    json!({"type": "integer", "minimum": 0, "description": format!("{what}, in seconds.")})
+}

@@ -1,0 +1,120 @@
+//! Answers and errors. Each operation names every status of the error table, in its own form: a client can get any of
+//! them anywhere, because head, body and limits are checked before a route counts.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::api::{Answer, Api, Content, ErrorCase, ErrorForm, Operation};
+
+const FORMS: [ErrorForm; 4] =
+    [ErrorForm::Generic, ErrorForm::Journey, ErrorForm::Messages, ErrorForm::Responses];
+
+/// The component of an error's body.
+fn schema_of(form: ErrorForm) -> &'static str {
+    match form {
+        ErrorForm::Generic => "Error",
+        ErrorForm::Journey => "JourneyError",
+        ErrorForm::Messages => "MessagesError",
+        ErrorForm::Responses => "ResponsesError",
+    }
+}
+
+/// The responses of an operation.
+pub(super) fn of(api: &Api, operation: &Operation) -> Value {
+    let mut responses = Map::new();
+    for answer in &operation.answers {
+        responses.insert(answer.status.to_string(), answer_of(answer));
+    }
+    for status in by_status(api).into_keys() {
+        let name = format!("{}{status}", schema_of(operation.form));
+        let reference = json!({"$ref": format!("#/components/responses/{name}")});
+        responses.insert(status.to_string(), reference);
+    }
+    responses.into()
+}
+
+/// Every error of every form.
+pub(super) fn components(api: &Api) -> Value {
+    let mut all = Map::new();
+    for form in FORMS {
+        for (status, cases) in by_status(api) {
+            let schema = schema_of(form);
+            all.insert(format!("{schema}{status}"), error(schema, status, &cases));
+        }
+    }
+    all.into()
+}
+
+/// Headers that several responses share.
+pub(super) fn headers() -> Value {
+    json!({
+        "RequestId": {"description": "The request's id, for questions.", "schema": {"type": "string"}},
+        "RetryAfter": {
+            "description": "Seconds until another try makes sense.",
+            "schema": {"type": "integer", "minimum": 1, "maximum": 60},
+        },
+    })
+}
+
+fn by_status(api: &Api) -> BTreeMap<u16, Vec<&ErrorCase>> {
+    let mut all: BTreeMap<u16, Vec<&ErrorCase>> = BTreeMap::new();
+    for case in &api.errors {
+        all.entry(case.status).or_default().push(case);
+    }
+    all
+}
+
+fn error(schema: &str, status: u16, cases: &[&ErrorCase]) -> Value {
+    let mut reasons: Vec<&str> = cases.iter().map(|case| case.reason).collect();
+    reasons.dedup();
+    let retry = if cases.iter().any(|case| case.retry) { " The same request may succeed later." } else { "" };
+    let mut headers = json!({"x-request-id": {"$ref": "#/components/headers/RequestId"}});
+    if matches!(status, 429 | 503) {
+        headers["retry-after"] = json!({"$ref": "#/components/headers/RetryAfter"});
+    }
+    json!({
+        "description": format!("{}.{retry}", reasons.join(", ")),
+        "headers": headers,
+        "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}},
+    })
+}
+
+fn answer_of(answer: &Answer) -> Value {
+    let mut content = Map::new();
+    for form in answer.contents {
+        match form {
+            Content::Json(components) => {
+                let reference = |name: &&str| json!({"$ref": format!("#/components/schemas/{name}")});
+                let schema = match components {
+                    [only] => reference(only),
+                    several => json!({"anyOf": several.iter().map(reference).collect::<Vec<_>>()}),
+                };
+                content.insert("application/json".to_owned(), json!({"schema": schema}));
+            }
+            Content::Events(help, data) => {
+                let mut schema = json!({"type": "string", "description": help});
+                if let Some(component) = data {
+                    schema["x-event-data"] = json!({"$ref": format!("#/components/schemas/{component}")});
+                }
+                content.insert("text/event-stream".to_owned(), json!({"schema": schema}));
+            }
+            Content::Html => {
+                content.insert("text/html".to_owned(), json!({"schema": {"type": "string"}}));
+            }
+            Content::Bytes(types) => {
+                for mime in *types {
+                    content.insert((*mime).to_owned(), json!({}));
+                }
+            }
+        }
+    }
+    let mut described = json!({
+        "description": answer.help,
+        "headers": {"x-request-id": {"$ref": "#/components/headers/RequestId"}},
+    });
+    if !content.is_empty() {
+        described["content"] = content.into();
+    }
+    described
+}

@@ -1,0 +1,165 @@
+//! Documents of small APIs.
+
+use serde_json::json;
+
+use super::*;
+use crate::api::{Answer, Content, ErrorCase, ErrorForm, Family, Surface};
+
+const ANSWERS: &[Content] = &[Content::Json(&["TaskReceipt", "DryRunReceipt"])];
+
+fn submit(path: &'static str, surface: &'static str) -> Operation {
+    Operation {
+        method: "POST",
+        path,
+        id: surface.to_owned(),
+        tag: "Images",
+        summary: "Make images".to_owned(),
+        description: "",
+        path_parameter: "",
+        parameters: &[],
+        surface: Some(surface),
+        model_in_body: true,
+        view: false,
+        answers: vec![Answer { status: 200, help: "Accepted.", contents: ANSWERS }],
+        form: ErrorForm::Generic,
+        security: Security::Key,
+    }
+}
+
+fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) -> Family {
+    Family {
+        name: name.to_owned(),
+        version: "1.0.0".to_owned(),
+        digest: "ab".repeat(32),
+        views: false,
+        surfaces: vec![Surface {
+            name: "images.generate".to_owned(),
+            schema: schema.to_string(),
+            models: models.iter().map(|name| (*name).to_owned()).collect(),
+            default_model: default.map(str::to_owned),
+            example: Some(json!({"model": "other", "prompt": "a kite"}).to_string()),
+        }],
+    }
+}
+
+fn api(families: Vec<Family>) -> Api {
+    let case = |status, reason, retry| ErrorCase {
+        status,
+        type_word: "invalid_request_error",
+        journey_word: "invalid_request_error",
+        reason,
+        messages_code: "invalid_request",
+        responses_code: None,
+        retry,
+    };
+    Api {
+        operations: vec![submit("/v1/images", "images.generate"), submit("/v1/videos", "videos.generate")],
+        families,
+        errors: vec![
+            case(400, "invalid_request", false),
+            case(503, "busy", true),
+            case(503, "restarting", true),
+        ],
+    }
+}
+
+fn painter() -> Value {
+    json!({
+        "$schema": DIALECT,
+        "$defs": {"Size": {"enum": ["1:1"]}, "Model": {"enum": ["painter-1"]}},
+        "type": "object",
+        "properties": {
+            "model": {"$ref": "#/$defs/Model", "description": "Which one."},
+            "prompt": {"type": "string"},
+            "size": {"anyOf": [{"$ref": "#/$defs/Size"}, {"type": "null"}]},
+        },
+        "required": ["model", "prompt"],
+    })
+}
+
+#[test]
+fn the_host_writes_the_model_and_the_rest_is_the_plugins() {
+    let found = document(&api(vec![family("painter", &painter(), &["painter-1", "painter-x"], None)]));
+    let schemas = &found["components"]["schemas"];
+    assert_eq!(
+        schemas["painter.images.generate"],
+        json!({
+            "type": "object",
+            "properties": {
+                "model": {"type": "string", "enum": ["painter-1", "painter-x"], "description": "Which one."},
+                "prompt": {"type": "string"},
+                "size": {"anyOf": [
+                    {"$ref": "#/components/schemas/painter.images.generate.Size"}, {"type": "null"},
+                ]},
+            },
+            "required": ["model", "prompt"],
+        })
+    );
+    assert!(schemas["painter.images.generate.Model"].is_null(), "nothing refers to it any more");
+    let content = &found["paths"]["/v1/images"]["post"]["requestBody"]["content"]["application/json"];
+    assert_eq!(content["examples"]["painter"]["value"], json!({"model": "painter-1", "prompt": "a kite"}));
+    assert_eq!(
+        content["schema"],
+        json!({"allOf": [
+            {"$ref": "#/components/schemas/painter.images.generate"}, {"$ref": "#/components/schemas/HostFields"},
+        ]})
+    );
+    assert_eq!(found["x-gatehouse-plugins"][0]["family"], "painter");
+    assert!(found["paths"]["/v1/videos"].is_null(), "no family serves it");
+}
+
+#[test]
+fn several_families_are_told_apart_by_the_model() {
+    let of = |default| {
+        let families = vec![
+            family("painter", &painter(), &["painter-1"], None),
+            family("drawer", &json!(true), &["drawer-1"], default),
+        ];
+        let found = document(&api(families));
+        let path = "/paths/~1v1~1images/post/requestBody/content/application~1json/schema/allOf/0";
+        (found.pointer(path).cloned().unwrap_or_default(), found)
+    };
+    let (body, _) = of(None);
+    assert_eq!(body["oneOf"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        body["discriminator"],
+        json!({"propertyName": "model", "mapping": {
+            "painter-1": "#/components/schemas/painter.images.generate",
+            "drawer-1": "#/components/schemas/drawer.images.generate",
+        }})
+    );
+    let (body, found) = of(Some("drawer-1"));
+    assert!(body["discriminator"].is_null(), "a request may leave the model out");
+    let drawer = &found["components"]["schemas"]["drawer.images.generate"];
+    assert_eq!(
+        (&drawer["required"], &drawer["properties"]["model"]["default"]),
+        (&json!([]), &json!("drawer-1"))
+    );
+}
+
+#[test]
+fn forms_of_models_that_the_caller_may_not_use_are_left_out() {
+    let form = |model: &str| json!({"type": "object", "properties": {"model": {"const": model}}});
+    let schema = json!({"oneOf": [form("m-1"), form("m-2")]});
+    let found = document(&api(vec![family("painter", &schema, &["m-2"], None)]));
+    let root = &found["components"]["schemas"]["painter.images.generate"];
+    assert_eq!(root["oneOf"], json!([form("m-2")]));
+    assert_eq!(root["properties"]["model"]["enum"], json!(["m-2"]));
+}
+
+#[test]
+fn every_error_is_listed_and_every_reference_leads_somewhere() {
+    let found = document(&api(vec![family("painter", &painter(), &["painter-1"], None)]));
+    let responses = found["paths"]["/v1/images"]["post"]["responses"].as_object().expect("responses");
+    assert_eq!(responses.keys().collect::<Vec<_>>(), ["200", "400", "503"]);
+    let busy = &found["components"]["responses"]["Error503"];
+    assert_eq!(busy["description"], "busy, restarting. The same request may succeed later.");
+    assert!(busy["headers"]["retry-after"].is_object());
+    let mut all = Vec::new();
+    references(&found, "#/", &mut all);
+    assert!(all.len() > 8);
+    for name in all {
+        assert!(found.pointer(&format!("/{name}")).is_some(), "{name}");
+    }
+    assert!(found["components"]["schemas"]["MessagesError"].is_null(), "no operation has that form");
+}
