@@ -21,7 +21,7 @@ impl Driver {
     /// # Errors
     /// [`CancelError`]; the task goes on.
     pub async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
-        self.stop(Some(key), id, "cancelled by the client", None).await
+        self.end_early(Some(key), id, "cancelled by the client", None).await
     }
 
     /// The same for an operator, for any customer's task. The reason goes into the audit record, in the commit that ends the
@@ -31,10 +31,10 @@ impl Driver {
     /// [`CancelError`]; the task goes on.
     pub async fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Result<Task, CancelError> {
         let audit = format!("cancelled by an operator: {reason}");
-        self.stop(None, id, "cancelled by the operator of the gateway", Some(audit)).await
+        self.end_early(None, id, "cancelled by the operator of the gateway", Some(audit)).await
     }
 
-    async fn stop(
+    async fn end_early(
         &self,
         key: Option<&Key>,
         id: TaskId,
