@@ -46,7 +46,8 @@ impl UnixMs {
     #[must_use]
     pub fn date(self) -> String {
         let text = self.to_string();
-        text.split_once('T').map_or(text.clone(), |(date, _)| date.to_owned())
+        let date = text.split_once('T').map(|(date, _)| date.to_owned());
+        date.unwrap_or(text)
     }
 
     /// The day of such a date, counted from the epoch. `None` for any other text, and for dates before the epoch.

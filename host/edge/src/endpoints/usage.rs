@@ -33,8 +33,9 @@ struct Answer<T> {
 
 #[derive(Serialize)]
 struct BalanceView {
-    #[serde(flatten)]
-    available: Available,
+    #[serde(serialize_with = "as_number")]
+    available: Credits,
+    available_micro: Credits,
     #[serde(serialize_with = "as_number")]
     held: Credits,
     held_micro: Credits,
@@ -42,13 +43,6 @@ struct BalanceView {
     spent: Credits,
     spent_micro: Credits,
     key: KeyBalance,
-}
-
-#[derive(Serialize)]
-struct Available {
-    #[serde(serialize_with = "as_number")]
-    available: Credits,
-    available_micro: Credits,
 }
 
 /// `quota` and `remaining` are null where the key is unlimited: then only the balance counts.
@@ -124,7 +118,8 @@ pub(super) fn balance(context: &EdgeContext, key: &Key) -> Result<Response<Respo
     let funds = funds.ok_or_else(|| Refusal::new(Kind::Unauthenticated, "unknown API key"))?;
     let remaining = funds.key.remaining();
     let data = BalanceView {
-        available: Available { available: funds.available, available_micro: funds.available },
+        available: funds.available,
+        available_micro: funds.available,
         held: funds.reserved,
         held_micro: funds.reserved,
         spent: funds.spent,
