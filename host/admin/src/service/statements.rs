@@ -33,15 +33,14 @@ impl AdminService {
         self.store.statement(query).await.map_err(store_failed)
     }
 
-    /// Whether a statement has more rows than its limit.
+    /// How many rows a statement has, its limit left out; one more than `max` stands for all that is beyond it.
     ///
     /// # Errors
     /// As for a page.
-    pub async fn statement_is_longer(&self, request: StatementRequest) -> Result<bool, OperationError> {
-        let limit = request.limit;
+    pub async fn statement_rows(&self, request: StatementRequest, max: u64) -> Result<u64, OperationError> {
         let query = self.statement_query(request)?;
-        let count = self.store.count_statement(query, limit.saturating_add(1)).await.map_err(store_failed)?;
-        Ok(count > limit)
+        let max = usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1);
+        Ok(self.store.count_statement(query, max).await.map_err(store_failed)? as u64)
     }
 
     fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
