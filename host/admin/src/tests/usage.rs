@@ -209,12 +209,9 @@ async fn a_statement_runs_down_to_the_first_deposit() {
         assert_eq!(row.after, Some(Credits(sum)));
     }
     assert_eq!(rows.last().unwrap().entry.kind, EntryKind::Deposit);
-    assert!(
-        service.statement_is_longer(StatementRequest { limit: rows.len() - 1, ..all.clone() }).await.unwrap()
-    );
-    assert!(
-        !service.statement_is_longer(StatementRequest { limit: rows.len(), ..all.clone() }).await.unwrap()
-    );
+    for (max, counted) in [(u64::from(u32::MAX), rows.len()), (rows.len() as u64, rows.len()), (7, 8)] {
+        assert_eq!(service.statement_rows(all.clone(), max).await.unwrap(), counted as u64);
+    }
     for (customer, key) in
         [(Some("nobody"), None), (None, Some("nothing")), (Some("other"), Some(keys[0].0.as_str()))]
     {
