@@ -7,6 +7,7 @@
 
 mod claude_code;
 mod kit;
+mod openapi;
 mod rows;
 mod scene;
 mod script;

@@ -12,9 +12,10 @@ use crate::scene::honest;
 use crate::scene::secret_forms::SecretSearch;
 
 /// Files of the data folder that hold a secret by design, and why.
-const SECRET_FILES: [(&str, &str); 2] = [
+const SECRET_FILES: [(&str, &str); 3] = [
     ("pepper", "the key of hashes and signed links; readable by its owner only"),
     ("admin.json", "the admin token of the operator's command line; readable by its owner only"),
+    ("admin-viewer.json", "the admin token that only reads; readable by its owner only"),
 ];
 
 /// Paths at which the provider echoes its secret.
@@ -56,10 +57,14 @@ fn no_secret_is_found_where_it_does_not_belong() {
         let admin: Value =
             serde_json::from_slice(&fs::read(data.join("admin.json")).expect("the admin file"))
                 .expect("JSON");
+        let viewer: Value =
+            serde_json::from_slice(&fs::read(data.join("admin-viewer.json")).expect("the viewers' file"))
+                .expect("JSON");
         let key = scene.caller.bearer().split_off("Bearer ".len());
         let mut search = SecretSearch::default()
             .also_for("the API key", key.as_bytes())
             .also_for("the operators' token", admin["token"].as_str().expect("a token").as_bytes())
+            .also_for("the viewers' token", viewer["token"].as_str().expect("a token").as_bytes())
             .also_for("the pepper", &fs::read(data.join("pepper")).expect("a pepper"));
         for (name, secret) in ["bearer", "header", "query", "honest"].into_iter().zip(&scene.secrets) {
             search = search.also_for(&format!("the {name} secret"), secret.as_bytes());

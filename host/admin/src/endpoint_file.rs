@@ -1,7 +1,8 @@
 //! The file that tells commands on the same machine where a running gateway's admin listener is.
 //!
-//! `<data>/admin.json`, mode 0600: the address and the token. Written once the listener is bound, removed when it
-//! closes. A crash leaves a stale file; a reader then gets no connection.
+//! `<data>/admin.json`, mode 0600: the address and the operator's token; `<data>/admin-viewer.json`, the same with the token
+//! that only reads. Written once the listener is bound, removed when it closes. A crash leaves stale files; a reader then
+//! gets no connection.
 
 use std::fs;
 use std::io;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use gatehouse_files::write_atomic;
 use serde::Deserialize;
 
+use crate::http::access::caller::Role;
 use crate::token::Token;
 
 /// The admin listener of a running gateway.
@@ -24,27 +26,49 @@ pub struct AdminEndpoint {
 }
 
 impl AdminEndpoint {
-    /// Path of the file in a data folder.
+    /// Path of the operator's file in a data folder.
     #[must_use]
     pub fn path(data: &Path) -> PathBuf {
-        data.join("admin.json")
+        Self::path_of(data, Role::Operator)
     }
 
-    /// Writes the file, readable by its owner alone.
+    /// Path of a role's file in a data folder.
+    #[must_use]
+    pub fn path_of(data: &Path, role: Role) -> PathBuf {
+        data.join(match role {
+            Role::Operator => "admin.json",
+            Role::Viewer => "admin-viewer.json",
+        })
+    }
+
+    /// Writes the operator's file, readable by its owner alone.
     ///
     /// # Errors
     /// The file system's.
     pub fn write(&self, data: &Path) -> io::Result<()> {
-        let text = serde_json::json!({ "address": self.address, "token": self.token.reveal() });
-        write_atomic(&Self::path(data), format!("{text}\n").as_bytes())
+        self.write_as(data, Role::Operator)
     }
 
-    /// Reads the file; `None` when there is none.
+    /// Writes the file of a role, readable by its owner alone.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn write_as(&self, data: &Path, role: Role) -> io::Result<()> {
+        let text = serde_json::json!({ "address": self.address, "token": self.token.reveal() });
+        write_atomic(&Self::path_of(data, role), format!("{text}\n").as_bytes())
+    }
+
+    /// Reads the operator's file; `None` when there is none.
     ///
     /// # Errors
     /// The file system's, and `InvalidData` for a file [`AdminEndpoint::write`] did not make.
     pub fn read(data: &Path) -> io::Result<Option<Self>> {
-        let text = match fs::read_to_string(Self::path(data)) {
+        Self::read_as(data, Role::Operator)
+    }
+
+    fn read_as(data: &Path, role: Role) -> io::Result<Option<Self>> {
+        let path = Self::path_of(data, role);
+        let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -54,18 +78,31 @@ impl AdminEndpoint {
             let at = format!("line {} column {}", error.line(), error.column());
             io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("admin.json is not in the expected form at {at}"),
+                format!(
+                    "{} is not in the expected form at {at}",
+                    path.file_name().unwrap_or_default().display()
+                ),
             )
         })
     }
 
-    /// Removes the file if it still holds this endpoint; the file of another process stays.
+    /// Removes the operator's file if it still holds this endpoint; the file of another process stays.
     ///
     /// # Errors
     /// The file system's.
     pub fn remove(&self, data: &Path) -> io::Result<()> {
-        match Self::read(data)? {
-            Some(found) if found.token.reveal() == self.token.reveal() => fs::remove_file(Self::path(data)),
+        self.remove_as(data, Role::Operator)
+    }
+
+    /// Removes the file of a role if it still holds this endpoint.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn remove_as(&self, data: &Path, role: Role) -> io::Result<()> {
+        match Self::read_as(data, role)? {
+            Some(found) if found.token.reveal() == self.token.reveal() => {
+                fs::remove_file(Self::path_of(data, role))
+            }
             _ => Ok(()),
         }
     }

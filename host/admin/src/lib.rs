@@ -1,7 +1,7 @@
 //! The admin API: operations of an operator, the service that performs them, the admin listener, and the client
 //! that reaches a running gateway.
 //!
-//! Owns the JSON of operations and results, their checks, the token, the health and metrics pages of the admin
+//! Owns the JSON of operations, results and resources, their checks, the tokens, the health and metrics pages of the admin
 //! listener, and the file that tells commands on the same machine its address. The rules of money and keys stay in
 //! `tasks`; the service only sends commands to the store. Never shares a listener with clients. Called by `gateway`.
 
@@ -9,6 +9,7 @@ mod api;
 mod client;
 mod config;
 mod endpoint_file;
+mod http;
 mod server;
 mod service;
 #[cfg(test)]
@@ -16,13 +17,14 @@ mod tests;
 mod token;
 
 pub use api::{
-    AuditNote, Component, DefaultEffect, DefaultView, Examination, FamilyDefaultsFile, KeyView, NewKey,
-    Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView, Revealed, StageVerdict,
-    StageView,
+    AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile,
+    KeyView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView,
+    Revealed, StageVerdict, StageView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
+pub use http::{Authenticator, Caller, Claimed, Role, Tokens};
 pub use server::{AdminServer, Probes};
 pub use service::{
     AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,

@@ -14,7 +14,7 @@ const STORE: &str = "core.redb";
 const PEPPER: &str = "pepper";
 /// What an earlier version, or a copy from a backup, may have left open to others. The media folder is the media
 /// store's.
-const PARTS: [&str; 5] = [STORE, PEPPER, "admin.json", "sandbox-keys.json", "defaults"];
+const PARTS: [&str; 6] = [STORE, PEPPER, "admin.json", "admin-viewer.json", "sandbox-keys.json", "defaults"];
 
 /// An existing data folder.
 #[derive(Clone, Debug)]

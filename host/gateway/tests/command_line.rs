@@ -210,6 +210,7 @@ fn the_data_folder_is_readable_by_its_owner_only() {
         (".", 0o700),
         ("pepper", 0o600),
         ("admin.json", 0o600),
+        ("admin-viewer.json", 0o600),
         ("plugins", 0o700),
         ("plugins/embedded.json", 0o600),
         ("sandbox-keys.json", 0o600),

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use gatehouse_tasks::{
-    AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead, LedgerStorage,
-    NameRecord, ResponseRecord, ResponseTotals, UsageKey, UsageSums,
+    AdminIdempotencyRecord, AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry,
+    LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, UsageKey, UsageSums,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
 
+use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, HoldKey, Row};
 use crate::listing::task_index::TaskIndex;
@@ -41,6 +42,7 @@ pub(crate) struct Batch<'txn> {
     idempotency: Rows<'txn, (&'static str, DigestKey)>,
     idempotency_expiry: Table<'txn, (u64, &'static str, DigestKey), ()>,
     audit: Rows<'txn, u64>,
+    admin_idempotency: AdminIdempotencyTables<'txn>,
     responses: ResponseTables<'txn>,
     entries: NewEntries,
     usage: NewUsage,
@@ -69,6 +71,7 @@ impl<'txn> Batch<'txn> {
             idempotency: txn.open_table(layout::IDEMPOTENCY)?,
             idempotency_expiry: txn.open_table(layout::IDEMPOTENCY_EXPIRY)?,
             audit: txn.open_table(layout::AUDIT)?,
+            admin_idempotency: AdminIdempotencyTables::new(txn),
             responses: ResponseTables::new(txn),
             entries: NewEntries::default(),
             usage: NewUsage::default(),
@@ -227,6 +230,23 @@ impl LedgerStorage for Batch<'_> {
             expired.extend(find("idempotency", &self.idempotency, (key, token))?);
         }
         Ok(expired)
+    }
+
+    fn admin_idempotency_record(&self, token: &Digest) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
+        self.admin_idempotency.find(token)
+    }
+    fn put_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), StoreError> {
+        self.admin_idempotency.put(record)
+    }
+    fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), StoreError> {
+        self.admin_idempotency.remove(record)
+    }
+    fn expired_admin_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<AdminIdempotencyRecord>, StoreError> {
+        self.admin_idempotency.expired(now, limit)
     }
 
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, StoreError> {

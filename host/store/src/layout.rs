@@ -65,7 +65,7 @@ pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 9] = [
+pub(crate) const ADDED: [&str; 11] = [
     "names",
     "name-owners",
     "responses",
@@ -75,7 +75,16 @@ pub(crate) const ADDED: [&str; 9] = [
     "response-totals",
     "usage-days",
     "ledger-index",
+    "admin-idempotency",
+    "admin-idempotency-expiry",
 ];
+
+/// Remembered requests of operators by token.
+pub(crate) const ADMIN_IDEMPOTENCY: TableDefinition<'_, DigestKey, Row> =
+    TableDefinition::new("admin-idempotency");
+/// Remembered requests of operators by expiry and token.
+pub(crate) const ADMIN_IDEMPOTENCY_EXPIRY: TableDefinition<'_, (u64, DigestKey), ()> =
+    TableDefinition::new("admin-idempotency-expiry");
 
 /// Kept responses by customer and id.
 pub(crate) const RESPONSES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("responses");

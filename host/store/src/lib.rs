@@ -5,6 +5,7 @@
 //! transaction) and makes what they wrote durable. Never decides about tasks or money, never reads a clock.
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
+mod administration;
 mod batch;
 mod config;
 mod disk_full;
@@ -25,6 +26,7 @@ mod tables;
 mod usage;
 mod writer;
 
+pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};

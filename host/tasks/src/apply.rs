@@ -1,10 +1,13 @@
-//! Applies a command: dispatches it to its rule, and nothing else.
+//! Applies a command: dispatches it to its rule, and a command within an operator's request to its own.
 //!
 //! Every rule first reads and checks, then writes; past its first write nothing can be rejected any more.
 //! So a store can apply many commands in one transaction without undoing single ones.
 
-use gatehouse_model::Usage;
+use gatehouse_model::{UnixMs, Usage};
 
+use crate::administration::record::{AdminIdempotency, AuditedRequest};
+use crate::administration::rules as administration;
+use crate::administration::rules::KnownRequest;
 use crate::commands::command::{Applied, Command};
 use crate::commands::funds;
 use crate::commands::rejection::Rejection;
@@ -33,6 +36,9 @@ pub fn apply<B: LedgerStorage>(
 fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, B> {
     match command {
         Command::AddKey { key } => funds::add_key(storage, *key),
+        Command::Administer { change, audit, idempotency, at } => {
+            administer(storage, change, *audit, idempotency, at)
+        }
         Command::Advance { id, revision, change, at } => advance::advance(storage, id, revision, *change, at),
         Command::Audit { task, text, at } => advance::audit(storage, task, text, at),
         Command::Deposit { customer, amount, memo, at } => {
@@ -63,4 +69,29 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),
         Command::SweepResponses { now, limit } => responses::sweep(storage, now, limit),
     }
+}
+
+/// The change of an operator's request is applied first: it may be rejected, and what follows may not.
+fn administer<B: LedgerStorage>(
+    storage: &mut B,
+    change: Option<Box<Command>>,
+    audit: AuditedRequest,
+    idempotency: Option<AdminIdempotency>,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    let expired = match administration::look_up(storage, idempotency.as_ref(), at)? {
+        KnownRequest::Before(record) => return administration::repeat(storage, record, audit, at),
+        KnownRequest::New(expired) => expired,
+    };
+    let first = storage.head()?.next;
+    match change.map(|change| *change) {
+        Some(Command::Administer { .. }) => {
+            let problem = "expected a change, not another request";
+            return Err(Stop::Rejected(Rejection::malformed("change", problem)));
+        }
+        Some(change) => drop(rule(storage, change)?),
+        None => {}
+    }
+    let entry = (storage.head()?.next > first).then_some(first);
+    administration::record(storage, expired, idempotency, (audit, entry), at)
 }

@@ -5,6 +5,7 @@
 //! (a command carries its time), never knows how rows are stored.
 //! `store` implements the storage and applies the commands; `driver` decides which commands to send.
 
+mod administration;
 mod apply;
 mod commands;
 mod ledger;
@@ -15,6 +16,7 @@ mod storage;
 mod task;
 mod usage;
 
+pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest, FieldChange};
 pub use apply::apply;
 pub use commands::change::{Change, Ending, ResultRecord};
 pub use commands::command::{Applied, Command};

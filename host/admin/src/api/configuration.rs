@@ -15,6 +15,15 @@ pub struct ReloadView {
     pub warnings: Vec<String>,
 }
 
+/// The configuration of a gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveView {
+    /// Every key with its value, tables as objects. A secret is its origin, never its value.
+    pub values: serde_json::Map<String, serde_json::Value>,
+    /// Keys whose value here is not in effect before a restart.
+    pub needs_restart: Vec<String>,
+}
+
 /// The defaults of a family, as its author wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ pub(crate) mod error;
 pub(crate) mod operation;
 pub(crate) mod result;
 
-pub use configuration::{DefaultEffect, DefaultView, FamilyDefaultsFile, ReloadView};
+pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
 pub use operation::{Component, NewKey, Operation};
 pub use result::{

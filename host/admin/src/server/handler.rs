@@ -3,6 +3,7 @@
 //! Everything is bounded: the operations at once, and the time and the size of a body, which is read only after the
 //! token was checked. An operation that has begun ends, whatever becomes of its connection.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{Semaphore, watch};
 
@@ -24,8 +25,13 @@ use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
 use crate::config::Config;
+use crate::http::access::caller::Authenticator;
+use crate::http::access::tokens::Tokens;
+use crate::http::error::Kind;
+use crate::http::reply::{AdminBody, whole};
+use crate::http::resources;
+use crate::http::router::Router;
 use crate::service::AdminService;
-use crate::token::Token;
 
 /// Enough for the largest component that a configuration can allow, in base64.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -45,8 +51,9 @@ pub struct Probes {
 
 /// Answers every request of the listener.
 pub(super) struct Handler {
-    token: Token,
+    tokens: Tokens,
     service: Arc<AdminService>,
+    router: Arc<Router>,
     probes: Probes,
     hosts: HostCheck,
     operations: Arc<Semaphore>,
@@ -57,14 +64,21 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn new(
         config: &Config,
-        token: Token,
+        tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,
         clock: Arc<dyn Clock>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        Self { token, service, probes, hosts: HostCheck::new(config), operations, clock, shutdown }
+        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone())];
+        let router = Arc::new(Router::new(
+            resources::routes(),
+            authenticators,
+            Arc::clone(&service),
+            Arc::clone(&clock),
+        ));
+        Self { tokens, service, router, probes, hosts: HostCheck::new(config), operations, clock, shutdown }
     }
 
     /// Waits until no operation is under way.
@@ -79,11 +93,17 @@ impl Handler {
         request: Request<Incoming>,
         entry: &Entry,
         observed: &Observed,
-    ) -> Response<Full<Bytes>> {
+        peer: IpAddr,
+    ) -> Response<AdminBody> {
         let _under_way = observed.activity.begin_request();
         let (parts, mut body) = request.into_parts();
         let mut response = match self.refusal(&parts, observed) {
+            Some((status, message)) if Router::owns(parts.uri.path()) => {
+                let kind = if status == StatusCode::BAD_REQUEST { Kind::Invalid } else { Kind::Misdirected };
+                self.router.refuse(kind, &message)
+            }
             Some((status, message)) => page(status, TEXT, message),
+            None if Router::owns(parts.uri.path()) => self.api(parts, &mut body, entry, peer).await,
             None => self.route(&parts, &mut body, entry).await,
         };
         if !body.is_end_stream() {
@@ -109,7 +129,33 @@ impl Handler {
         self.hosts.check(parts).err()
     }
 
-    async fn route(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<Full<Bytes>> {
+    /// A request of the API. Once its body is read it is done on a task of its own: a caller that leaves does not cut it
+    /// in half.
+    async fn api(
+        &self,
+        parts: Parts,
+        body: &mut Incoming,
+        entry: &Entry,
+        peer: IpAddr,
+    ) -> Response<AdminBody> {
+        let accepted = match self.router.accept(&parts, peer).await {
+            Ok(accepted) => accepted,
+            Err(refused) => return refused,
+        };
+        let _under_way = entry.begin_operation();
+        let work = self.router.prepare(&parts, body, accepted).await;
+        let permit = Arc::clone(&self.operations).acquire_owned().await;
+        let done = tokio::spawn(async move {
+            let _permit = permit;
+            work.await
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "an admin request was cut short");
+            self.router.refuse(Kind::Internal, "the request was cut short")
+        })
+    }
+
+    async fn route(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<AdminBody> {
         let read = matches!(parts.method, Method::GET | Method::HEAD);
         match (parts.uri.path(), read) {
             ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
@@ -125,9 +171,9 @@ impl Handler {
         }
     }
 
-    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<Full<Bytes>> {
+    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<AdminBody> {
         let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        if !presented.is_some_and(|presented| self.token.matches(presented)) {
+        if !presented.is_some_and(|presented| self.tokens.operator.matches(presented)) {
             let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return response;
@@ -173,7 +219,7 @@ impl Handler {
     }
 }
 
-fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
+fn refuse(error: &OperationError) -> Response<AdminBody> {
     let status = match error {
         OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
         OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -185,19 +231,19 @@ fn refuse(error: &OperationError) -> Response<Full<Bytes>> {
     json(status, error)
 }
 
-fn wrong_method(allowed: &'static str) -> Response<Full<Bytes>> {
+fn wrong_method(allowed: &'static str) -> Response<AdminBody> {
     let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
-fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<Full<Bytes>> {
+fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<AdminBody> {
     let text = serde_json::to_vec(value).expect("results and errors have string keys only");
     page(status, JSON, text)
 }
 
-fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<AdminBody> {
+    let mut response = Response::new(whole(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

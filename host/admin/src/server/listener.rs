@@ -1,7 +1,7 @@
 //! Accepting connections on the admin listener, and its end.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::connections::Connections;
 use super::handler::{Handler, Probes};
 use crate::config::Config;
+use crate::http::access::tokens::Tokens;
 use crate::service::AdminService;
-use crate::token::Token;
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ impl AdminServer {
     pub async fn start(
         config: &Config,
         limits: ConnectionLimits,
-        token: Token,
+        tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,
         clock: Arc<dyn Clock>,
@@ -56,7 +56,7 @@ impl AdminServer {
         let address = listener.local_addr()?;
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
         let handler =
-            Arc::new(Handler::new(config, token, service, probes, Arc::clone(&clock), watched.clone()));
+            Arc::new(Handler::new(config, tokens, service, probes, Arc::clone(&clock), watched.clone()));
         let shared = Arc::new(Shared {
             handler: Arc::clone(&handler),
             connections: Connections::new(config.connections.get() as usize),
@@ -118,7 +118,7 @@ impl Shared {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => drop(serving.spawn(Arc::clone(&self).serve(stream))),
+                Ok((stream, peer)) => drop(serving.spawn(Arc::clone(&self).serve(stream, peer.ip()))),
                 Err(error) => {
                     tracing::warn!(%error, "the admin listener could not accept a connection");
                     self.clock.pause(ACCEPT_PAUSE).await;
@@ -130,7 +130,7 @@ impl Shared {
         while serving.join_next().await.is_some() {}
     }
 
-    async fn serve(self: Arc<Self>, stream: TcpStream) {
+    async fn serve(self: Arc<Self>, stream: TcpStream, peer: IpAddr) {
         let Some((entry, gives_way)) = self.connections.enter() else {
             tracing::warn!("an admin connection was refused: every open one carries an operation");
             return;
@@ -139,7 +139,7 @@ impl Shared {
         let (handler, of_requests) = (Arc::clone(&self.handler), observed.clone());
         let respond = move |request| {
             let (handler, entry, observed) = (Arc::clone(&handler), Arc::clone(&entry), of_requests.clone());
-            async move { Ok(handler.respond(request, &entry, &observed).await) }
+            async move { Ok(handler.respond(request, &entry, &observed, peer).await) }
         };
         tokio::select! {
             () = self.server.serve(stream, observed, Protocol::Http1, respond) => {}

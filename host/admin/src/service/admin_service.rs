@@ -8,6 +8,7 @@ use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Applied, Command, Rejection};
 
+use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
@@ -92,8 +93,43 @@ impl AdminService {
     }
 
     async fn reload(&self) -> Result<OperationResult, OperationError> {
+        self.reload_configuration().await.map(OperationResult::Reloaded)
+    }
+
+    /// The configuration, secrets by their origin alone.
+    ///
+    /// # Errors
+    /// Every error found, with line and remedy.
+    pub async fn effective_configuration(&self) -> Result<EffectiveView, OperationError> {
         let configuration = Arc::clone(&self.configuration);
-        on_blocking_thread(move || configuration.reload()).await?.map(OperationResult::Reloaded)
+        on_blocking_thread(move || configuration.effective()).await?
+    }
+
+    /// Reads the configuration again and switches to it, or changes nothing.
+    ///
+    /// # Errors
+    /// Every error found, with line and remedy.
+    pub async fn reload_configuration(&self) -> Result<ReloadView, OperationError> {
+        let configuration = Arc::clone(&self.configuration);
+        on_blocking_thread(move || configuration.reload()).await?
+    }
+
+    /// Returns once every change that was confirmed to a client is seen by readers.
+    pub(crate) async fn flush(&self) -> Result<(), OperationError> {
+        self.store.flush().await.map_err(store_failed)
+    }
+
+    /// Sends an operator's request to the store. Cached keys are dropped where it is about a key.
+    pub(crate) async fn administer(
+        &self,
+        command: Command,
+    ) -> Result<Result<Applied, Rejection>, OperationError> {
+        let changes_keys = changes_keys(&command);
+        let applied = self.store.execute(command).await.map_err(store_failed)?;
+        if let (true, Backend::Running { driver, .. }) = (changes_keys, &self.backend) {
+            driver.keys_changed();
+        }
+        Ok(applied)
     }
 
     pub(super) async fn send(&self, command: Command) -> Result<Applied, OperationError> {
@@ -102,7 +138,7 @@ impl AdminService {
 }
 
 /// Runs long work on a blocking thread, away from the async workers.
-pub(super) async fn on_blocking_thread<T: Send + 'static>(
+pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, OperationError> {
     tokio::task::spawn_blocking(work)
@@ -110,14 +146,20 @@ pub(super) async fn on_blocking_thread<T: Send + 'static>(
         .map_err(|error| OperationError::Failed(format!("the operation was cut short: {error}")))
 }
 
-pub(super) fn store_failed(error: StoreError) -> OperationError {
+pub(crate) fn store_failed(error: StoreError) -> OperationError {
     match error {
         StoreError::Busy | StoreError::NoRoom => OperationError::Busy(error.to_string()),
         other => OperationError::Failed(other.to_string()),
     }
 }
 
-fn rejected(rejection: Rejection) -> OperationError {
+/// Whether a request may change keys: anything but money and what changes nothing.
+fn changes_keys(command: &Command) -> bool {
+    let Command::Administer { change: Some(change), .. } = command else { return false };
+    !matches!(**change, Command::Deposit { .. } | Command::AddCustomer { .. })
+}
+
+pub(crate) fn rejected(rejection: Rejection) -> OperationError {
     let text = rejection.to_string();
     match rejection {
         Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),

@@ -2,11 +2,17 @@
 
 use gatehouse_runtime::Companion;
 
-use crate::api::configuration::{DefaultView, FamilyDefaultsFile, ReloadView};
+use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
 
 /// The configuration behind the operations. Its calls block.
 pub trait Configuration: Send + Sync {
+    /// Every value, secrets by their origin alone.
+    ///
+    /// # Errors
+    /// As [`Configuration::reload`], for one that is read anew.
+    fn effective(&self) -> Result<EffectiveView, OperationError>;
+
     /// Reads it again and switches to it: all of it, or nothing.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Customers: open, list, show, deposit, withdraw.
 
-use gatehouse_model::{Credits, CustomerId};
-use gatehouse_tasks::Command;
+use gatehouse_model::{Credits, Customer, CustomerId};
+use gatehouse_store::RowPage;
+use gatehouse_tasks::{Command, JournalEntry};
 
 use super::admin_service::{AdminService, on_blocking_thread, store_failed};
 use crate::api::error::OperationError;
@@ -9,7 +10,7 @@ use crate::api::result::OperationResult;
 
 impl AdminService {
     pub(super) async fn open_customer(&self, id: CustomerId) -> Result<OperationResult, OperationError> {
-        check_id(&id)?;
+        check_customer_id(&id)?;
         self.send(Command::AddCustomer { id: id.clone(), at: self.clock.now() }).await?;
         self.show_customer(&id)
     }
@@ -48,6 +49,34 @@ impl AdminService {
         self.book(customer, negative, memo).await
     }
 
+    /// A page of customers by id, after that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn customers_page(
+        &self,
+        after: Option<CustomerId>,
+        limit: usize,
+    ) -> Result<RowPage<Customer, CustomerId>, OperationError> {
+        self.store.list_customers(after, limit).await.map_err(store_failed)
+    }
+
+    /// One customer.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, OperationError> {
+        self.store.customer(id).map_err(store_failed)
+    }
+
+    /// The row of the ledger of that number.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, OperationError> {
+        self.store.journal_entry(number).map_err(store_failed)
+    }
+
     async fn book(
         &self,
         customer: CustomerId,
@@ -60,7 +89,7 @@ impl AdminService {
     }
 }
 
-fn check_amount(amount: Credits, memo: &str) -> Result<(), OperationError> {
+pub(crate) fn check_amount(amount: Credits, memo: &str) -> Result<(), OperationError> {
     if amount <= Credits::ZERO {
         return Err(invalid(format!("amount: expected more than zero credits, not {amount}")));
     }
@@ -71,7 +100,7 @@ fn check_amount(amount: Credits, memo: &str) -> Result<(), OperationError> {
 }
 
 /// A customer's id is short and never needs quoting in a shell.
-fn check_id(id: &CustomerId) -> Result<(), OperationError> {
+pub(crate) fn check_customer_id(id: &CustomerId) -> Result<(), OperationError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     if id.0.is_empty() || id.0.len() > 64 || !id.0.chars().all(plain) {
         return Err(invalid(format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", id.0)));

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use gatehouse_model::TaskId;
-use gatehouse_tasks::Report;
+use gatehouse_store::{AuditQuery, RowPage};
+use gatehouse_tasks::{AuditRecord, Report};
 
 use super::admin_service::{AdminService, on_blocking_thread, store_failed};
 use crate::api::error::OperationError;
@@ -11,9 +12,38 @@ use crate::api::result::{AuditNote, Examination, OperationResult};
 
 impl AdminService {
     pub(super) async fn examine(&self) -> Result<OperationResult, OperationError> {
+        self.examination().await.map(OperationResult::Examined)
+    }
+
+    /// Sums up the ledger again and checks every hold and every index row against its task.
+    ///
+    /// # Errors
+    /// The store's; what merely contradicts itself is in the report.
+    pub async fn examination(&self) -> Result<Examination, OperationError> {
         let store = self.store.clone();
         let report = on_blocking_thread(move || store.examine()).await?.map_err(store_failed)?;
-        Ok(OperationResult::Examined(examination(report)))
+        Ok(examination(report))
+    }
+
+    /// How many lines of the audit record lie in the range of time of `query`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn audit_span(&self, query: AuditQuery) -> Result<u64, OperationError> {
+        self.store.audit_span(query).await.map_err(store_failed)
+    }
+
+    /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn audit_page(
+        &self,
+        query: AuditQuery,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<(u64, AuditRecord), u64>, OperationError> {
+        self.store.list_audit(query, before, limit).await.map_err(store_failed)
     }
 
     pub(super) async fn read_audit(

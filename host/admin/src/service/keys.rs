@@ -1,6 +1,7 @@
 //! API keys: create, list, show, revoke. The secret of a key is in the result of its creation and nowhere else.
 
 use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId};
+use gatehouse_store::{KeyQuery, RowPage};
 use gatehouse_tasks::Command;
 
 use super::admin_service::{AdminService, on_blocking_thread, store_failed};
@@ -10,6 +11,13 @@ use crate::api::result::{KeyView, OperationResult, Revealed};
 
 impl AdminService {
     pub(super) async fn create_key(&self, new: NewKey) -> Result<OperationResult, OperationError> {
+        let (key, secret) = self.mint_key(new)?;
+        self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
+        Ok(OperationResult::KeyCreated { key: KeyView::from(key), secret })
+    }
+
+    /// A new key and its secret, which are not in the store yet.
+    pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
         let now = self.clock.now();
         check_policy(&new, now)?;
         let secret = ApiKey::mint(self.seed.as_ref());
@@ -27,11 +35,28 @@ impl AdminService {
             revoked: None,
             chat_format: new.chat_format,
         };
-        self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
-        Ok(OperationResult::KeyCreated {
-            key: KeyView::from(key),
-            secret: Revealed(secret.reveal().to_owned()),
-        })
+        Ok((key, Revealed(secret.reveal().to_owned())))
+    }
+
+    /// A page of keys by id, after that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn keys_page(
+        &self,
+        query: KeyQuery,
+        after: Option<KeyId>,
+        limit: usize,
+    ) -> Result<RowPage<Key, KeyId>, OperationError> {
+        self.store.list_keys(query, after, limit).await.map_err(store_failed)
+    }
+
+    /// One key.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
+        self.store.key(id).map_err(store_failed)
     }
 
     pub(super) async fn list_keys(

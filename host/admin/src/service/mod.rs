@@ -16,8 +16,10 @@ mod statements;
 mod tasks;
 mod usage;
 
+pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
 pub use configuration::{Configuration, StagedDefaults};
+pub(crate) use customers::{check_amount, check_customer_id};
 pub use live_states::StoredStates;
 pub use statements::StatementRequest;
 pub use tasks::TaskDetails;

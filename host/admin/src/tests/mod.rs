@@ -3,6 +3,7 @@
 
 mod api;
 mod endpoint_file;
+mod http;
 mod limits;
 mod listener;
 mod service;
@@ -17,8 +18,8 @@ use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use crate::{
-    AdminService, Backend, Config, Configuration, FamilyDefaultsFile, Operation, OperationError, ReloadView,
-    StagedDefaults, Token,
+    AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
+    OperationError, ReloadView, StagedDefaults, Token,
 };
 
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
@@ -32,7 +33,7 @@ fn service() -> (AdminService, TempDir) {
         configuration: Arc::new(Fixed(folder.path().to_owned())),
         pepper: Pepper::new([7; 32]),
         clock: TestClock::skipping_pauses_at(1_000),
-        seed: Arc::new(TestSeed::constant(3)),
+        seed: Arc::new(TestSeed::default()),
     };
     (service, folder)
 }
@@ -41,6 +42,11 @@ fn service() -> (AdminService, TempDir) {
 struct Fixed(std::path::PathBuf);
 
 impl Configuration for Fixed {
+    fn effective(&self) -> Result<EffectiveView, OperationError> {
+        let values = serde_json::json!({"prices": {"a": "1"}});
+        Ok(EffectiveView { values: values.as_object().cloned().unwrap_or_default(), needs_restart: vec![] })
+    }
+
     fn reload(&self) -> Result<ReloadView, OperationError> {
         let changed = vec!["prices.a".to_owned()];
         match self.0.join("wrong").exists() {

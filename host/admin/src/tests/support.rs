@@ -9,7 +9,7 @@ use gatehouse_net::ConnectionLimits;
 use tempfile::TempDir;
 
 use super::{open, service, token};
-use crate::{AdminEndpoint, AdminServer, Config, Probes};
+use crate::{AdminEndpoint, AdminServer, Config, Probes, Token, Tokens};
 
 /// Given to operations under way when the listener stops; no other pause is as long.
 pub(super) const GRACE: Duration = Duration::from_secs(7);
@@ -22,6 +22,7 @@ pub(super) struct Listener {
     pub(super) endpoint: AdminEndpoint,
     pub(super) ready: Arc<AtomicBool>,
     pub(super) clock: Arc<TestClock>,
+    pub(super) viewer: Token,
     pub(super) folder: TempDir,
 }
 
@@ -49,8 +50,10 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
         header_list_bytes: 16 * 1024,
     };
     let (token, clock) = (token(0xab), TestClock::at(1_000));
-    let server = AdminServer::start(&config, limits, token.clone(), Arc::new(service), probes, clock.clone());
+    let tokens = Tokens { operator: token.clone(), viewer: super::token(0xcd) };
+    let viewer = tokens.viewer.clone();
+    let server = AdminServer::start(&config, limits, tokens, Arc::new(service), probes, clock.clone());
     let server = server.await.unwrap();
     let endpoint = AdminEndpoint { address: server.address(), token };
-    Listener { server, endpoint, ready, clock, folder }
+    Listener { server, endpoint, ready, clock, viewer, folder }
 }

@@ -21,6 +21,18 @@ pub(super) fn render(mut table: Table) -> String {
     toml::to_string_pretty(&table).expect("tables with text keys are always TOML")
 }
 
+/// A table as values, for programs: as [`render`] shows it, and an account without a secret says so.
+pub(super) fn values(mut table: Table) -> Table {
+    hide(&mut table);
+    name_auth(&mut table);
+    let providers = table.get_mut("providers").and_then(Value::as_table_mut).into_iter().flatten();
+    let accounts = providers.filter_map(|(_, provider)| provider.get_mut("accounts")?.as_table_mut());
+    for account in accounts.flatten().filter_map(|(_, account)| account.as_table_mut()) {
+        account.entry("secret").or_insert_with(|| Value::String("not set".to_owned()));
+    }
+    table
+}
+
 /// Writes beside every account how it authenticates: its own way, its provider's, or the default.
 fn name_auth(table: &mut Table) {
     let Some(providers) = table.get_mut("providers").and_then(Value::as_table_mut) else { return };

@@ -71,6 +71,12 @@ impl Loaded {
         effective::render(self.table.clone())
     }
 
+    /// The same as values.
+    #[must_use]
+    pub(crate) fn effective_values(&self) -> Table {
+        effective::values(self.table.clone())
+    }
+
     /// The defaults that came with installed families.
     #[must_use]
     pub(crate) fn installed(&self) -> &[FamilyDefaults] {

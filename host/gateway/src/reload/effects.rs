@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_admin::{DefaultEffect, DefaultView, FamilyDefaultsFile, OperationError};
+use gatehouse_admin::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, OperationError};
 use toml::{Table, Value};
 
 use crate::config::{ConfigError, ConfigErrors, FamilyDefaults, Loaded};
@@ -15,6 +15,18 @@ pub(super) fn defaults_of(file: &FamilyDefaultsFile, family: Option<&str>) -> Fa
 
 pub(super) fn misconfigured(errors: impl std::fmt::Display) -> OperationError {
     OperationError::Misconfigured(errors.to_string())
+}
+
+/// The values of a configuration, for programs.
+pub(super) fn effective_view(
+    loaded: &Loaded,
+    needs_restart: Vec<String>,
+) -> Result<EffectiveView, OperationError> {
+    let values = serde_json::to_value(loaded.effective_values());
+    match values.map_err(|error| OperationError::Failed(error.to_string()))? {
+        serde_json::Value::Object(values) => Ok(EffectiveView { values, needs_restart }),
+        other => Err(OperationError::Failed(format!("the configuration is no table: {other}"))),
+    }
 }
 
 /// A value by the path of its table and key. An operator replaces each of them whole.

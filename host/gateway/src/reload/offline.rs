@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gatehouse_admin::{Configuration, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults};
+use gatehouse_admin::{
+    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
+};
 
-use super::effects::{check_other_families, defaults_of, effects, misconfigured};
+use super::effects::{check_other_families, defaults_of, effective_view, effects, misconfigured};
 use super::staged::Staged;
 use crate::config::{Loaded, Location, load, load_with};
 use crate::environment;
@@ -29,6 +31,11 @@ impl OfflineConfiguration {
 }
 
 impl Configuration for OfflineConfiguration {
+    fn effective(&self) -> Result<EffectiveView, OperationError> {
+        let loaded = load(&self.location, PLUGINS, environment::overrides()).map_err(misconfigured)?;
+        effective_view(&loaded, Vec::new())
+    }
+
     fn reload(&self) -> Result<ReloadView, OperationError> {
         let why = "no gateway runs on this data folder; it reads its configuration when it starts";
         Err(OperationError::Refused(why.to_owned()))

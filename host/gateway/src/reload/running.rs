@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gatehouse_admin::{Configuration, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults};
+use gatehouse_admin::{
+    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
+};
 use gatehouse_driver::{Driver, PreparedTables, StartError};
 use gatehouse_runtime::PluginService;
 use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
 use toml::Table;
 
-use super::effects::{check_other_families, defaults_of, effects, misconfigured};
+use super::effects::{check_other_families, defaults_of, effective_view, effects, misconfigured};
 use super::staged::Staged;
 use crate::config::{
     ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, differences, is_limit, is_reloaded,
@@ -151,6 +153,12 @@ impl RunningConfiguration {
 }
 
 impl Configuration for RunningConfiguration {
+    fn effective(&self) -> Result<EffectiveView, OperationError> {
+        let current = self.lock();
+        let stale = differences(&current.started, &current.loaded.table).into_iter();
+        effective_view(&current.loaded, stale.filter(|key| !is_reloaded(key)).collect())
+    }
+
     fn reload(&self) -> Result<ReloadView, OperationError> {
         let mut current = self.lock();
         let prepared = self.prepare(&current, None).map_err(|errors| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, Probes, Token};
+use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, Probes, Role, Tokens};
 use gatehouse_driver::Driver;
 use gatehouse_edge::{Certificates, Edge};
 use gatehouse_files::is_disk_full;
@@ -75,13 +75,16 @@ pub(super) async fn listen_for_operators(
     service: Arc<AdminService>,
     probes: Probes,
 ) -> Result<(AdminServer, EndpointFile), ServeError> {
-    let (address, token) = (config.admin.listen, Token::mint(services.seed.as_ref()));
+    let (address, tokens) = (config.admin.listen, Tokens::mint(services.seed.as_ref()));
     let limits = config.server.limits.of_connections();
     let server =
-        AdminServer::start(&config.admin, limits, token.clone(), service, probes, services.clock.clone())
+        AdminServer::start(&config.admin, limits, tokens.clone(), service, probes, services.clock.clone())
             .await
             .map_err(|source| ServeError::Admin { address, source })?;
-    let endpoint = AdminEndpoint { address: server.address(), token };
+    let endpoint = Endpoints {
+        operator: AdminEndpoint { address: server.address(), token: tokens.operator },
+        viewer: AdminEndpoint { address: server.address(), token: tokens.viewer },
+    };
     let data = services.folder.root().to_owned();
     match write(&endpoint, &data).await? {
         Ok(()) => Ok((server, EndpointFile { endpoint, data, late: None })),
@@ -95,9 +98,28 @@ pub(super) async fn listen_for_operators(
     }
 }
 
-/// The file that tells commands of the admin listener.
+/// The same listener, once with the token of each role.
+#[derive(Clone)]
+struct Endpoints {
+    operator: AdminEndpoint,
+    viewer: AdminEndpoint,
+}
+
+impl Endpoints {
+    fn write(&self, data: &Path) -> io::Result<()> {
+        self.operator.write(data)?;
+        self.viewer.write_as(data, Role::Viewer)
+    }
+
+    fn remove(&self, data: &Path) -> io::Result<()> {
+        let operator = self.operator.remove(data);
+        self.viewer.remove_as(data, Role::Viewer).and(operator)
+    }
+}
+
+/// The files that tell commands and people of the admin listener.
 pub(super) struct EndpointFile {
-    endpoint: AdminEndpoint,
+    endpoint: Endpoints,
     data: PathBuf,
     /// Writes it, where there was no room at the start.
     late: Option<JoinHandle<()>>,
@@ -115,12 +137,12 @@ impl EndpointFile {
     }
 }
 
-async fn write(endpoint: &AdminEndpoint, data: &Path) -> Result<io::Result<()>, JoinError> {
+async fn write(endpoint: &Endpoints, data: &Path) -> Result<io::Result<()>, JoinError> {
     let (endpoint, data) = (endpoint.clone(), data.to_owned());
     tokio::task::spawn_blocking(move || endpoint.write(&data)).await
 }
 
-async fn write_late(endpoint: AdminEndpoint, data: PathBuf, clock: Arc<dyn Clock>) {
+async fn write_late(endpoint: Endpoints, data: PathBuf, clock: Arc<dyn Clock>) {
     loop {
         clock.pause(WRITE_INTERVAL).await;
         match write(&endpoint, &data).await {

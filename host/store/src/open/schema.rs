@@ -8,6 +8,7 @@ use std::path::Path;
 
 use redb::{Database, ReadableTable, TableHandle, WriteTransaction};
 
+use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::batch::Batch;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
@@ -43,6 +44,7 @@ fn update(database: &Database) -> Result<u64, StoreError> {
     ResponseTables::make(&txn)?;
     txn.open_table(layout::USAGE_DAYS)?;
     txn.open_table(layout::LEDGER_INDEX)?;
+    AdminIdempotencyTables::make(&txn)?;
     txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
     txn.commit()?;
     Ok(found.unwrap_or(SCHEMA))

@@ -1,6 +1,7 @@
 //! The guarantees of the store: the same answers as the storage in memory, whole batches or nothing, and a clear
 //! error when it cannot continue.
 
+mod administration;
 mod crash;
 mod creation;
 mod deferred;

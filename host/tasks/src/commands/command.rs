@@ -4,6 +4,7 @@
 use gatehouse_model::{Credits, CustomerId, Key, KeyId, RequestId, Task, TaskId, UnixMs, Usage};
 use serde::{Deserialize, Serialize};
 
+use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending};
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::responses::record::{ResponseLimits, ResponseRecord};
@@ -15,6 +16,18 @@ pub enum Command {
     AddKey {
         /// The whole record; nothing used yet. Made at its `created`.
         key: Box<Key>,
+    },
+    /// An operator's request: its change, its line in the audit record and the memory of its idempotency key, all or
+    /// nothing.
+    Administer {
+        /// What it changes; `None` for one that was refused, or whose effect is not in the store.
+        change: Option<Box<Command>>,
+        /// Its line.
+        audit: Box<AuditedRequest>,
+        /// Recognises a repetition.
+        idempotency: Option<AdminIdempotency>,
+        /// When.
+        at: UnixMs,
     },
     /// Records durable progress of a live task.
     Advance {
@@ -184,6 +197,15 @@ pub enum Command {
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
+    /// An operator's request was done, now or when it came before.
+    Administered {
+        /// What it made or changed, as its idempotency record says; empty without one.
+        object: String,
+        /// The ledger row it made.
+        entry: Option<u64>,
+        /// Whether it came before: nothing was changed now.
+        repeated: bool,
+    },
     /// Done; there is nothing to say.
     Done,
     /// Days of history dropped.

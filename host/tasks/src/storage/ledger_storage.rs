@@ -8,6 +8,7 @@ use gatehouse_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
@@ -37,6 +38,9 @@ pub struct AuditRecord {
     pub task: Option<TaskId>,
     /// What happened, for the operator.
     pub text: String,
+    /// The operator's request it is about; none for a decision of the gateway itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<AuditedRequest>,
 }
 
 /// A name that a customer owns.
@@ -124,6 +128,21 @@ pub trait LedgerStorage {
         now: UnixMs,
         limit: usize,
     ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
+
+    /// What is remembered of an operator's request with that token, expired or not.
+    fn admin_idempotency_record(&self, token: &Digest)
+    -> Result<Option<AdminIdempotencyRecord>, Self::Error>;
+    /// Remembers an operator's request.
+    fn put_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), Self::Error>;
+    /// Forgets an operator's request.
+    fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord)
+    -> Result<(), Self::Error>;
+    /// At most `limit` of operators' requests whose expiry is not after `now`, the oldest expiry first.
+    fn expired_admin_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<AdminIdempotencyRecord>, Self::Error>;
 
     /// A customer's kept response of that id, expired or not.
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Self::Error>;

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 
+use crate::administration::record::AdminIdempotencyRecord;
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
@@ -25,6 +26,7 @@ pub struct MemoryLedgerStorage {
     hold_expiry: BTreeSet<(UnixMs, HoldId)>,
     idempotency_records: BTreeMap<(KeyId, Digest), IdempotencyRecord>,
     idempotency_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
+    admin_idempotency_records: BTreeMap<Digest, AdminIdempotencyRecord>,
     names: BTreeMap<(CustomerId, String), NameRecord>,
     name_owners: BTreeMap<String, CustomerId>,
     responses: BTreeMap<(CustomerId, String), ResponseRecord>,
@@ -63,6 +65,11 @@ impl MemoryLedgerStorage {
     /// Everything remembered of submissions.
     pub fn idempotency_records(&self) -> impl Iterator<Item = &IdempotencyRecord> {
         self.idempotency_records.values()
+    }
+
+    /// Everything remembered of operators' requests.
+    pub fn admin_idempotency_records(&self) -> impl Iterator<Item = &AdminIdempotencyRecord> {
+        self.admin_idempotency_records.values()
     }
 
     /// All names, by customer.
@@ -232,6 +239,28 @@ impl LedgerStorage for MemoryLedgerStorage {
         let expired = self.idempotency_expiry.iter().take_while(|(expires, ..)| *expires <= now);
         let rows = expired.filter_map(|(_, key, token)| self.idempotency_records.get(&(key.clone(), *token)));
         Ok(rows.take(limit).cloned().collect())
+    }
+
+    fn admin_idempotency_record(&self, token: &Digest) -> Result<Option<AdminIdempotencyRecord>, Infallible> {
+        Ok(self.admin_idempotency_records.get(token).cloned())
+    }
+    fn put_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), Infallible> {
+        self.admin_idempotency_records.insert(record.token, record.clone());
+        Ok(())
+    }
+    fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), Infallible> {
+        self.admin_idempotency_records.remove(&record.token);
+        Ok(())
+    }
+    fn expired_admin_idempotency_records(
+        &self,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<AdminIdempotencyRecord>, Infallible> {
+        let mut expired: Vec<_> =
+            self.admin_idempotency_records.values().filter(|record| record.expires <= now).collect();
+        expired.sort_by_key(|record| (record.expires, record.token));
+        Ok(expired.into_iter().take(limit).cloned().collect())
     }
 
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Infallible> {

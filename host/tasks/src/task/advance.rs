@@ -63,7 +63,7 @@ pub(crate) fn audit<B: LedgerStorage>(
     text: String,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
-    storage.append_audit(&AuditRecord { at, task, text })?;
+    storage.append_audit(&AuditRecord { at, task, text, request: None })?;
     Ok(Applied::Done)
 }
 

@@ -27,5 +27,7 @@ pub(crate) fn append_audit_text<B: LedgerStorage>(
     text: Option<String>,
     at: UnixMs,
 ) -> Result<(), B::Error> {
-    text.map_or(Ok(()), |text| storage.append_audit(&AuditRecord { at, task: Some(task), text }))
+    text.map_or(Ok(()), |text| {
+        storage.append_audit(&AuditRecord { at, task: Some(task), text, request: None })
+    })
 }

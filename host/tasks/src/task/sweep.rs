@@ -16,7 +16,12 @@ pub(crate) fn idempotency_records<B: LedgerStorage>(
     for idempotency_record in &expired {
         storage.remove_idempotency_record(idempotency_record)?;
     }
-    Ok(Applied::Swept { removed: expired.len(), more: !expired.is_empty() && expired.len() == limit })
+    let requests = storage.expired_admin_idempotency_records(now, limit - expired.len())?;
+    for record in &requests {
+        storage.remove_admin_idempotency_record(record)?;
+    }
+    let removed = expired.len() + requests.len();
+    Ok(Applied::Swept { removed, more: removed > 0 && removed == limit })
 }
 
 pub(crate) fn holds<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize) -> Ruling<Applied, B> {

@@ -1,5 +1,6 @@
 //! What each command does, and what it refuses: what the tests share.
 
+mod administration;
 mod coverage;
 mod customers;
 mod doctor;

@@ -100,7 +100,8 @@ impl Oracle {
                 true
             }
             // No sequence of the sample keeps responses; none of them moves money.
-            Command::Audit { .. }
+            Command::Administer { .. }
+            | Command::Audit { .. }
             | Command::ForgetResponse { .. }
             | Command::KeepResponse { .. }
             | Command::Sweep { .. }

@@ -1,0 +1,66 @@
+//! The sender of a request: its credential's name, its role, its address. An [`Authenticator`] reads one kind of
+//! credential; the router asks each of them in turn.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::request::Parts;
+
+/// What a credential allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Reads everything but prompts and secrets; changes nothing.
+    Viewer,
+    /// Everything.
+    Operator,
+}
+
+impl Role {
+    /// Its word in the audit record, in files and in documentation.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The sender of a request with a valid credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The credential, as the audit record names it. Never the credential itself.
+    pub who: String,
+    /// What it allows.
+    pub role: Role,
+    /// The peer's address. Behind a proxy it is the proxy's.
+    pub address: IpAddr,
+}
+
+/// What an authenticator says of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// It carries no credential of this kind; the next authenticator is asked.
+    Nothing,
+    /// A valid one: its name for the audit record, and its role.
+    Valid {
+        /// The credential's name.
+        who: String,
+        /// What it allows.
+        role: Role,
+    },
+    /// One that is not valid, or is valid but not for this request.
+    Refused(&'static str),
+}
+
+/// Reads one kind of credential: bearer tokens, sessions.
+pub trait Authenticator: Send + Sync {
+    /// What the head of a request says of its sender.
+    fn authenticate(&self, head: &Parts) -> Claimed;
+}

@@ -1,0 +1,5 @@
+//! Who sends a request, and what they may do.
+
+pub(crate) mod attempts;
+pub(crate) mod caller;
+pub(crate) mod tokens;

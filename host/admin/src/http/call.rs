@@ -1,0 +1,121 @@
+//! One request as its handler gets it: who sends it, its path, parameters, headers and body, all checked by its route; and
+//! the commit of what it changes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_model::{RequestId, UnixMs};
+use gatehouse_tasks::{AdminIdempotency, Applied, Command, FieldChange, Rejection};
+use http::HeaderMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::access::caller::Caller;
+use super::audit::{AuditTrail, line};
+use super::error::{ApiError, Kind};
+use super::reply::Reply;
+use super::request::query::Query;
+use super::request::{body, cursor, precondition};
+use super::values::List;
+use crate::service::{AdminService, rejected};
+
+/// What a handler returns.
+pub(crate) type Outcome = Result<Reply, ApiError>;
+
+/// A request that its route accepted.
+pub(crate) struct Call {
+    pub(crate) service: Arc<AdminService>,
+    pub(crate) caller: Caller,
+    pub(crate) id: RequestId,
+    /// The moment of the request; commands carry it.
+    pub(crate) at: UnixMs,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(super) operation: &'static str,
+    pub(super) path: Vec<(&'static str, String)>,
+    pub(super) idempotency: Option<AdminIdempotency>,
+    pub(super) trail: Arc<AuditTrail>,
+}
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Committed {
+    /// The ledger row it made.
+    pub(crate) entry: Option<u64>,
+    /// What the first request with this idempotency key made, where this one repeats it.
+    pub(crate) before: Option<String>,
+}
+
+impl Call {
+    /// The segment of the path at `{name}`.
+    pub(crate) fn path(&self, name: &str) -> &str {
+        self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    }
+
+    /// The JSON body.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        body::json(&self.body)
+    }
+
+    /// The position after which the page begins.
+    pub(crate) fn position(&self) -> Result<Option<String>, ApiError> {
+        cursor::read(self.operation, &self.query)
+    }
+
+    /// A page, with the position of its last row where more follow.
+    pub(crate) fn list<T: Serialize>(&self, data: Vec<T>, next: Option<&str>) -> Reply {
+        let next = next.map(|position| cursor::write(self.operation, &self.query, position));
+        Reply::json(&List { data, next })
+    }
+
+    /// An object with its tag; 304 where the client has it already.
+    pub(crate) fn object(&self, object: &impl Serialize, etag: &str) -> Reply {
+        if precondition::is_known(&self.headers, etag) {
+            return Reply::not_modified().with_etag(etag);
+        }
+        Reply::json(object).with_etag(etag)
+    }
+
+    /// Describes a change that is not in the store, for the audit record.
+    pub(crate) fn describe(&self, object: impl Into<String>, changes: Vec<FieldChange>) {
+        self.trail.describe(object.into(), changes);
+    }
+
+    /// Makes a change, its line in the audit record and the memory of the idempotency key durable in one commit. `object`
+    /// is what it is about, as a path such as `keys/4f9a`; `made` names what a repetition of the request answers with.
+    pub(crate) async fn commit(
+        &self,
+        change: Command,
+        (object, made): (String, &str),
+        status: u16,
+        changes: Vec<FieldChange>,
+    ) -> Result<Committed, ApiError> {
+        let sender = (self.id, Some(&self.caller), self.caller.address.to_string());
+        let audit = line(sender, self.operation, object, status, "", changes);
+        let idempotency =
+            self.idempotency.clone().map(|memory| AdminIdempotency { object: made.to_owned(), ..memory });
+        let command = Command::Administer {
+            change: Some(Box::new(change)),
+            audit: Box::new(audit),
+            idempotency,
+            at: self.at,
+        };
+        let applied = self.service.administer(command).await?.map_err(|rejection| match rejection {
+            Rejection::IdempotencyConflict => {
+                let message = "Idempotency-Key: it was used with another request; send another one";
+                ApiError::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
+            }
+            other => rejected(other).into(),
+        })?;
+        self.trail.written();
+        match applied {
+            Applied::Administered { object, entry, repeated } => {
+                Ok(Committed { entry, before: repeated.then_some(object) })
+            }
+            other => {
+                Err(ApiError::new(Kind::Internal, format!("expected an operator's request, got {other:?}")))
+            }
+        }
+    }
+}

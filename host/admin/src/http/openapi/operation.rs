@@ -1,0 +1,170 @@
+//! One operation of the document: parameters, body, and every status that it can answer with.
+
+use std::collections::BTreeMap;
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::generators::Generators;
+use crate::http::error::error_table;
+use crate::http::request::query::{Form, Parameter};
+use crate::http::route::{Answers, Route, Takes};
+
+pub(super) fn operation(route: &Route, generators: &mut Generators) -> Value {
+    let mut operation = json!({
+        "operationId": route.operation,
+        "summary": route.summary.trim_end_matches('.'),
+        "description": format!("{} Needs the role {}.", route.summary, route.role),
+        "tags": [tag(route.path)],
+        "parameters": parameters(route),
+        "responses": responses(route, generators),
+        "x-gatehouse-role": route.role.as_str(),
+    });
+    if let Some(body) = body(route.takes, generators) {
+        operation["requestBody"] = body;
+    }
+    operation
+}
+
+fn parameters(route: &Route) -> Vec<Value> {
+    let in_path = route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> = in_path
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+        .collect();
+    parameters.extend(route.query.iter().map(parameter));
+    let header = |name: &str, required: bool, meaning: &str| json!({"name": name, "in": "header", "required": required, "description": meaning, "schema": {"type": "string"}});
+    if route.idempotent {
+        let meaning = "A text of the client's own. The same request with the same text within 24 hours changes \
+                       nothing and answers as before, but for a secret, which is not shown again.";
+        let mut key = header("Idempotency-Key", true, meaning);
+        key["schema"] = json!({"type": "string", "minLength": 1, "maxLength": 255});
+        parameters.push(key);
+    }
+    if route.conditional {
+        parameters.push(header("If-Match", true, "The ETag of the object as it was read, or `*`."));
+    }
+    if route.answers.tagged && route.is_safe() {
+        parameters.push(header(
+            "If-None-Match",
+            false,
+            "The ETag of what the client has: 304 if it is still so.",
+        ));
+    }
+    parameters
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let schema = match parameter.form {
+        Form::Text => json!({"type": "string", "minLength": 1, "maxLength": 500}),
+        Form::Flag => json!({"type": "boolean"}),
+        Form::Moment => json!({"type": "string", "format": "date-time"}),
+        Form::Limit => json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 50}),
+        Form::OneOf(words) => json!({"type": "string", "enum": words}),
+    };
+    let schema = if parameter.repeats { json!({"type": "array", "items": schema}) } else { schema };
+    json!({"name": parameter.name, "in": "query", "required": false, "description": parameter.meaning, "schema": schema})
+}
+
+fn body(takes: Takes, generators: &mut Generators) -> Option<Value> {
+    let content = match takes {
+        Takes::Nothing => return None,
+        Takes::Json(schema) => json!({"application/json": {"schema": schema(&mut generators.requests)}}),
+        Takes::Patch(schema) => {
+            json!({"application/merge-patch+json": {"schema": schema(&mut generators.requests)}})
+        }
+        Takes::Bytes => {
+            json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}})
+        }
+    };
+    Some(json!({"required": true, "content": content}))
+}
+
+fn responses(route: &Route, generators: &mut Generators) -> Value {
+    let Answers { status, schema, tagged, text } = route.answers;
+    let mut good = json!({"description": "Done."});
+    if let Some(schema) = schema {
+        good["content"] = json!({"application/json": {"schema": schema(&mut generators.answers)}});
+    }
+    if let Some(kind) = text {
+        good["content"] = json!({kind: {"schema": {"type": "string"}}});
+    }
+    if tagged {
+        good["headers"] =
+            json!({"etag": {"description": "The version of the object.", "schema": {"type": "string"}}});
+    }
+    let mut responses: BTreeMap<String, Value> = BTreeMap::from([(status.to_string(), good)]);
+    if tagged && route.is_safe() {
+        responses.insert("304".to_owned(), json!({"description": "The client has it already."}));
+    }
+    for status in errors(route) {
+        responses
+            .insert(status.to_string(), json!({"$ref": format!("#/components/responses/Error{status}")}));
+    }
+    json!(responses)
+}
+
+/// The statuses of errors that a route can answer with. 405 is an answer to a method that has no row.
+fn errors(route: &Route) -> Vec<u16> {
+    let mut statuses = vec![400, 401, 403, 421, 429, 500, 503];
+    if route.path.contains('{') || !route.is_safe() {
+        statuses.push(404);
+    }
+    if !matches!(route.takes, Takes::Nothing) {
+        statuses.extend([408, 413, 415]);
+    }
+    if !route.is_safe() {
+        statuses.extend([409, 422]);
+    }
+    if route.conditional {
+        statuses.extend([412, 428]);
+    }
+    statuses
+}
+
+/// One answer for each status of the error table but 405, which no operation has.
+pub(super) fn error_responses(schema: &Schema) -> Map<String, Value> {
+    let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    for row in error_table().iter().filter(|row| row.status != 405) {
+        meanings.entry(row.status).or_default().push(format!("`{}`: {}", row.reason, row.meaning));
+    }
+    let answer = |(status, meanings): (u16, Vec<String>)| {
+        let mut answer = json!({
+            "description": meanings.join(" "),
+            "content": {"application/json": {"schema": schema}},
+        });
+        let header = match status {
+            401 => Some("www-authenticate"),
+            412 => Some("etag"),
+            429 | 503 => Some("retry-after"),
+            _ => None,
+        };
+        if let Some(header) = header {
+            answer["headers"] = json!({header: {"schema": {"type": "string"}}});
+        }
+        (format!("Error{status}"), answer)
+    };
+    meanings.into_iter().map(answer).collect()
+}
+
+/// The first segment of a path: the resource.
+pub(super) fn tag(path: &str) -> String {
+    path.split('/').nth(1).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::resources::routes;
+
+    #[test]
+    fn every_operation_has_its_own_name_and_lists_known_statuses() {
+        let known: Vec<u16> = error_table().iter().map(|row| row.status).collect();
+        let mut names = Vec::new();
+        for route in routes() {
+            assert!(errors(&route).iter().all(|status| known.contains(status)), "{}", route.operation);
+            assert!(route.summary.ends_with('.'), "{}", route.operation);
+            assert!(!names.contains(&route.operation), "{} twice", route.operation);
+            names.push(route.operation);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `/audit`: the audit record, append-only. Decisions that the gateway took without all facts, and every request of an
+//! operator that was not safe.
+
+use std::sync::Arc;
+
+use gatehouse_store::AuditQuery;
+use gatehouse_tasks::{AuditRecord, AuditedRequest, FieldChange};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::http::call::{Call, Outcome};
+use crate::http::csv;
+use crate::http::error::{ApiError, Kind};
+use crate::http::request::query::{Form, Parameter, filter, filter_any};
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+
+const FILTERS: [Parameter; 6] = [
+    filter("task", Form::Text, "Only lines about this task."),
+    filter_any("operation", Form::Text, "Only requests of one of these operations, such as `createKey`."),
+    filter("object", Form::Text, "Only requests about this object or what is below it, such as `keys`."),
+    filter("who", Form::Text, "Only requests by this token or session."),
+    filter("created_after", Form::Moment, "Only lines from this moment on."),
+    filter("created_before", Form::Moment, "Only lines before this moment."),
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/audit", "listAudit", "Lists the audit record, newest first.", list)
+            .query(&FILTERS)
+            .paged()
+            .returns::<List<AuditLine>>(),
+        Route::get("/audit.csv", "exportAudit", "The audit record as CSV, newest first.", export)
+            .query(&FILTERS)
+            .returns_text(csv::CONTENT_TYPE),
+    ]
+}
+
+/// A line of the audit record.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AuditLine {
+    /// Its number.
+    number: u64,
+    /// When.
+    at: Moment,
+    /// The task it is about.
+    task: Option<String>,
+    /// What happened.
+    text: String,
+    /// The operator's request; null for a decision of the gateway itself.
+    request: Option<RequestLine>,
+}
+
+/// A request of an operator.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AuditedRequest")]
+struct RequestLine {
+    /// Its id.
+    id: String,
+    /// The token or session; empty for a request without a valid one.
+    who: String,
+    /// "viewer" or "operator"; empty likewise.
+    role: String,
+    /// The peer's address.
+    address: String,
+    /// The operation, such as `createKey`; empty where none was found.
+    operation: String,
+    /// What it was about.
+    object: String,
+    /// The status of its answer.
+    status: u16,
+    /// Why it was refused; empty where it was done.
+    reason: String,
+    /// What changed.
+    changes: Vec<ChangedField>,
+}
+
+/// A field that changed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChangedField {
+    /// Its name.
+    field: String,
+    /// Its value before; null where there was none.
+    before: Value,
+    /// Its value after; null where there is none.
+    after: Value,
+}
+
+impl From<(u64, AuditRecord)> for AuditLine {
+    fn from((number, record): (u64, AuditRecord)) -> Self {
+        Self {
+            number,
+            at: record.at.into(),
+            task: record.task.map(|task| task.to_string()),
+            text: record.text,
+            request: record.request.map(RequestLine::from),
+        }
+    }
+}
+
+impl From<AuditedRequest> for RequestLine {
+    fn from(request: AuditedRequest) -> Self {
+        let AuditedRequest { id, who, role, address, operation, object, status, reason, changes } = request;
+        let changes = changes.into_iter().map(ChangedField::from).collect();
+        Self { id: id.to_string(), who, role, address, operation, object, status, reason, changes }
+    }
+}
+
+impl From<FieldChange> for ChangedField {
+    fn from(change: FieldChange) -> Self {
+        let value = |text: Option<String>| {
+            text.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)))
+        };
+        Self { field: change.field, before: value(change.before), after: value(change.after) }
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let before = call.position()?.map(|position| {
+        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
+        position.parse::<u64>().map_err(|_| wrong())
+    });
+    let (query, limit) = (query(&call)?, call.query.limit());
+    let page = call.service.audit_page(query, before.transpose()?, limit).await?;
+    let lines: Vec<AuditLine> = page.rows.into_iter().map(AuditLine::from).collect();
+    Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
+}
+
+/// Rows of one page of the export.
+const EXPORT_ROWS: usize = 500;
+
+async fn export(call: Call) -> Outcome {
+    let query = query(&call)?;
+    csv::check_rows(call.service.audit_span(query.clone()).await?)?;
+    let header = [
+        "number",
+        "at",
+        "task",
+        "who",
+        "role",
+        "address",
+        "operation",
+        "object",
+        "status",
+        "text",
+        "changes",
+    ];
+    let service = call.service;
+    Ok(csv::reply(&header, move |before| {
+        let (service, query) = (Arc::clone(&service), query.clone());
+        async move {
+            let page = service.audit_page(query, before, EXPORT_ROWS).await?;
+            Ok((page.rows.into_iter().map(cells).collect(), page.next))
+        }
+    }))
+}
+
+fn cells((number, record): (u64, AuditRecord)) -> Vec<String> {
+    let AuditRecord { at, task, text, request } = record;
+    let mut cells =
+        vec![number.to_string(), at.to_string(), task.map(|task| task.to_string()).unwrap_or_default()];
+    match request {
+        Some(request) => {
+            let changes: Vec<_> = request.changes.into_iter().map(ChangedField::from).collect();
+            let changes = serde_json::to_string(&changes).unwrap_or_default();
+            cells.extend([request.who, request.role, request.address, request.operation, request.object]);
+            cells.extend([request.status.to_string(), text, changes]);
+        }
+        None => {
+            cells.extend(std::iter::repeat_n(String::new(), 6));
+            cells.extend([text, String::new()]);
+        }
+    }
+    cells
+}
+
+fn query(call: &Call) -> Result<AuditQuery, ApiError> {
+    let task = call.query.one("task").map(|text| {
+        text.parse().map_err(|error| ApiError::field("task", format!("task: {error}, got {text:?}")))
+    });
+    let text = |name| call.query.one(name).map(str::to_owned);
+    let moment = |name| call.query.moment(name).map(|moment| moment.0);
+    Ok(AuditQuery {
+        task: task.transpose()?,
+        operations: call.query.all("operation"),
+        object: text("object"),
+        who: text("who"),
+        from: moment("created_after"),
+        before: moment("created_before"),
+    })
+}

@@ -1,0 +1,223 @@
+//! `/customers`: who pays, with their balances, and the money that operators move.
+
+use gatehouse_model::{Credits, Customer, CustomerId};
+use gatehouse_tasks::{Command, FieldChange, JournalEntry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::http::call::{Call, Outcome};
+use crate::http::error::{ApiError, Kind};
+use crate::http::reply::Reply;
+use crate::http::request::merge_patch::created;
+use crate::http::request::precondition::etag_of;
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+use crate::service::{check_amount, check_customer_id};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/customers", "listCustomers", "Lists customers by id.", list)
+            .paged()
+            .returns::<List<CustomerView>>(),
+        Route::post("/customers", "createCustomer", "Opens a customer without credit.", create)
+            .body::<NewCustomer>()
+            .creates::<CustomerView>(),
+        Route::get("/customers/{customer}", "getCustomer", "Shows one customer.", show)
+            .returns::<CustomerView>()
+            .tagged(),
+        Route::post("/customers/{customer}/deposits", "deposit", "Pays credits in.", deposit)
+            .body::<NewDeposit>()
+            .creates::<MoneyMoved>()
+            .idempotent(),
+        Route::post(
+            "/customers/{customer}/withdrawals",
+            "withdraw",
+            "Takes back credits that are free.",
+            withdraw,
+        )
+        .body::<NewWithdrawal>()
+        .creates::<MoneyMoved>()
+        .idempotent(),
+        Route::post(
+            "/customers/{customer}/adjustments",
+            "adjust",
+            "Corrects a balance, with a reason.",
+            adjust,
+        )
+        .body::<NewAdjustment>()
+        .creates::<MoneyMoved>()
+        .idempotent(),
+    ]
+}
+
+/// A customer and its balances. What is available, held and spent always sums to what was deposited.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Customer")]
+struct CustomerView {
+    /// Its id.
+    id: String,
+    /// When it was opened.
+    created: Moment,
+    /// Free to be spent.
+    available_micro: i64,
+    /// Held for requests under way.
+    held_micro: i64,
+    /// Spent.
+    spent_micro: i64,
+    /// All that was paid in, less what was taken back.
+    deposited_micro: i64,
+}
+
+/// A customer to be opened.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewCustomer {
+    /// 1 to 64 letters, digits and `- _ . @`.
+    id: String,
+}
+
+/// Credits to be paid in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewDeposit {
+    /// More than zero.
+    amount_micro: i64,
+    /// For the ledger; at most 200 bytes.
+    #[serde(default)]
+    memo: String,
+}
+
+/// Credits to be taken back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewWithdrawal {
+    /// More than zero, at most what is available.
+    amount_micro: i64,
+    /// For the ledger; at most 200 bytes.
+    #[serde(default)]
+    memo: String,
+}
+
+/// A correction of a balance.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewAdjustment {
+    /// More or less than zero.
+    amount_micro: i64,
+    /// Why; goes into the ledger and the audit record. 1 to 200 bytes.
+    reason: String,
+}
+
+/// Money that an operator moved.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MoneyMoved {
+    /// The row of the ledger. A repetition of the request answers with the same row.
+    entry: MoneyEntry,
+    /// The customer as it is now.
+    customer: CustomerView,
+}
+
+/// A row of the ledger.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MoneyEntry {
+    /// Its number.
+    number: u64,
+    /// When.
+    at: Moment,
+    /// Paid in, or taken back when negative.
+    amount_micro: i64,
+    /// For people.
+    memo: String,
+}
+
+impl From<Customer> for CustomerView {
+    fn from(customer: Customer) -> Self {
+        Self {
+            id: customer.id.0,
+            created: customer.created.into(),
+            available_micro: customer.available.0,
+            held_micro: customer.reserved.0,
+            spent_micro: customer.spent.0,
+            deposited_micro: customer.deposited.0,
+        }
+    }
+}
+
+impl From<JournalEntry> for MoneyEntry {
+    fn from(entry: JournalEntry) -> Self {
+        let JournalEntry { seq, at, movement, memo, .. } = entry;
+        Self { number: seq, at: at.into(), amount_micro: movement.available.0, memo }
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let after = call.position()?.map(CustomerId);
+    let page = call.service.customers_page(after, call.query.limit()).await?;
+    let customers = page.rows.into_iter().map(CustomerView::from).collect();
+    Ok(call.list(customers, page.next.as_ref().map(|id| id.0.as_str())))
+}
+
+async fn create(call: Call) -> Outcome {
+    let new: NewCustomer = call.json()?;
+    let id = CustomerId(new.id.clone());
+    check_customer_id(&id).map_err(|error| ApiError::from(error).with_param("id"))?;
+    let open = Command::AddCustomer { id: id.clone(), at: call.at };
+    call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
+    let customer = find(&call, &id)?;
+    let etag = etag_of(&customer);
+    Ok(Reply::created(&customer).with_etag(&etag))
+}
+
+async fn show(call: Call) -> Outcome {
+    let customer = find(&call, &CustomerId::from(call.path("customer")))?;
+    let etag = etag_of(&customer);
+    Ok(call.object(&customer, &etag))
+}
+
+async fn deposit(call: Call) -> Outcome {
+    let NewDeposit { amount_micro, memo } = call.json()?;
+    check_amount(Credits(amount_micro), &memo)?;
+    move_money(call, Credits(amount_micro), memo, "memo").await
+}
+
+async fn withdraw(call: Call) -> Outcome {
+    let NewWithdrawal { amount_micro, memo } = call.json()?;
+    check_amount(Credits(amount_micro), &memo)?;
+    // More than zero, so the sign can be turned.
+    move_money(call, Credits(-amount_micro), memo, "memo").await
+}
+
+async fn adjust(call: Call) -> Outcome {
+    let NewAdjustment { amount_micro, reason } = call.json()?;
+    if reason.trim().is_empty() || reason.len() > 200 {
+        return Err(ApiError::field("reason", "reason: expected 1 to 200 bytes of text"));
+    }
+    if amount_micro == 0 {
+        return Err(ApiError::field("amount_micro", "amount_micro: expected more or less than zero"));
+    }
+    move_money(call, Credits(amount_micro), format!("adjustment: {reason}"), "reason").await
+}
+
+async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> Outcome {
+    let customer = CustomerId::from(call.path("customer"));
+    let change = |field: &str, value: serde_json::Value| FieldChange {
+        field: field.to_owned(),
+        before: None,
+        after: Some(value.to_string()),
+    };
+    let changes = vec![change("amount_micro", amount.0.into()), change(words, memo.as_str().into())];
+    let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
+    let committed = call.commit(deposit, (object(&customer), &customer.0), 201, changes).await?;
+    let entry = committed.entry.map(|number| call.service.journal_entry(number)).transpose()?.flatten();
+    let entry = entry.ok_or_else(|| ApiError::new(Kind::Internal, "the ledger row is not there"))?;
+    Ok(Reply::created(&MoneyMoved { entry: entry.into(), customer: find(&call, &customer)? }))
+}
+
+fn find(call: &Call, id: &CustomerId) -> Result<CustomerView, ApiError> {
+    let found = call.service.customer(id)?;
+    found.map(CustomerView::from).ok_or_else(|| ApiError::not_found(format!("no customer {id}")))
+}
+
+fn object(id: &CustomerId) -> String {
+    format!("customers/{id}")
+}

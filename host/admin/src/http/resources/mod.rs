@@ -1,0 +1,18 @@
+//! The resources of the API, one file each. A file has its routes, its handlers, and the types of what goes in and out;
+//! `host/admin/README.md` says how to add one.
+
+mod audit;
+mod customers;
+mod keys;
+mod plugins;
+mod system;
+
+use super::route::Route;
+
+/// Every route but the document's own.
+pub(crate) fn routes() -> Vec<Route> {
+    [customers::routes(), keys::routes(), plugins::routes(), audit::routes(), system::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
+}

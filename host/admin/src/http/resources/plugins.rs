@@ -1,0 +1,306 @@
+//! `/plugins` and `/families`: versions of plugins, their deployment, and which one serves each family.
+//!
+//! A family that needs prices and providers of its own is installed by the command line, which brings its `family.toml`.
+
+use std::collections::BTreeMap;
+
+use gatehouse_tasks::FieldChange;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::api::operation::{Component, Operation};
+use crate::api::result::{OperationResult, PluginState, PluginView, StageVerdict, StageView};
+use crate::http::call::{Call, Outcome};
+use crate::http::error::{ApiError, Kind};
+use crate::http::reply::Reply;
+use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+
+const STATES: &[&str] = &["active", "broken", "kept", "pinned", "standby", "rolled_back"];
+const FILTERS: [Parameter; 2] = [
+    filter("family", Form::Text, "Only versions of this family."),
+    filter_any("state", Form::OneOf(STATES), "Only versions in one of these states."),
+];
+const REMOVAL: Parameter = option(
+    "allow_removal",
+    Form::Flag,
+    "Whether it may leave out a model, alias or surface that its predecessor serves.",
+);
+const SIGNATURE: Parameter = option("signature", Form::Text, "The text of its signature file.");
+const SHA256: Parameter = option("sha256", Form::Text, "Refuse any other bytes.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/plugins", "listPlugins", "Lists plugin versions by family and digest.", list)
+            .query(&FILTERS)
+            .paged()
+            .returns::<List<PluginVersion>>(),
+        Route::post(
+            "/plugins",
+            "deployPlugin",
+            "Deploys a component: every stage, the switch included.",
+            deploy,
+        )
+        .query(&[SHA256, SIGNATURE, REMOVAL])
+        .bytes()
+        .returns::<Deployment>(),
+        Route::post(
+            "/plugins/check",
+            "checkPlugin",
+            "Takes a component through every stage but the switch.",
+            check,
+        )
+        .query(&[SIGNATURE, REMOVAL])
+        .bytes()
+        .returns::<Deployment>(),
+        Route::post(
+            "/plugins/{digest}/activate",
+            "activatePlugin",
+            "Switches a family to a version that is kept.",
+            activate,
+        )
+        .query(&[REMOVAL])
+        .returns::<Deployment>(),
+        Route::delete("/plugins/{digest}", "removePlugin", "Deletes a version that serves nothing.", remove)
+            .returns_nothing(),
+        Route::get(
+            "/families",
+            "listFamilies",
+            "Lists families with the version that serves each.",
+            families,
+        )
+        .paged()
+        .returns::<List<Family>>(),
+        Route::post(
+            "/families/{family}/rollback",
+            "rollBackFamily",
+            "Switches a family back to its previous version.",
+            roll_back,
+        )
+        .returns::<Deployment>(),
+    ]
+}
+
+/// A version of a plugin.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct PluginVersion {
+    /// The family it serves.
+    family: String,
+    /// Its semver.
+    version: String,
+    /// The sha256 of the component.
+    digest: String,
+    /// `active`, `broken`, `kept`, `pinned`, `standby`, `rolled_back`; `checked` after a check, `serves` after a switch.
+    state: String,
+    /// Since when it is active, until when it is standby, or when it was rolled back.
+    at: Option<Moment>,
+    /// Why it is broken or was rolled back.
+    reason: Option<String>,
+    /// Models it serves.
+    models: Vec<String>,
+    /// Other names of its models, by model.
+    aliases: BTreeMap<String, Vec<String>>,
+}
+
+/// What a deployment came to.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Deployment {
+    /// The version.
+    plugin: PluginVersion,
+    /// The digest of the version that served before; null for the first one, or the same.
+    replaced: Option<String>,
+    /// Every stage in order.
+    stages: Vec<Stage>,
+}
+
+/// One stage of a deployment.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Stage {
+    /// `admit`, `compile`, ...
+    stage: String,
+    /// `passed`, `refused` or `skipped`.
+    verdict: &'static str,
+    /// How long it took.
+    took_ms: u64,
+    /// What it found, a sentence.
+    note: String,
+}
+
+/// A family of models.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Family {
+    /// Its name.
+    family: String,
+    /// The version that serves it; null when none does.
+    active: Option<PluginVersion>,
+    /// The version that takes over from a canary.
+    standby: Option<PluginVersion>,
+    /// How many versions of it there are.
+    versions: usize,
+}
+
+impl From<PluginView> for PluginVersion {
+    fn from(plugin: PluginView) -> Self {
+        let (state, at, reason) = match plugin.state {
+            PluginState::Active { since } => ("active", Some(since), None),
+            PluginState::Broken { reason } => ("broken", None, Some(reason)),
+            PluginState::Checked => ("checked", None, None),
+            PluginState::Kept => ("kept", None, None),
+            PluginState::Pinned => ("pinned", None, None),
+            PluginState::Serves => ("serves", None, None),
+            PluginState::Standby { until } => ("standby", Some(until), None),
+            PluginState::RolledBack { at, reason } => ("rolled_back", Some(at), Some(reason)),
+        };
+        Self {
+            family: plugin.family,
+            version: plugin.version,
+            digest: plugin.digest.to_string(),
+            state: state.to_owned(),
+            at: at.map(Moment),
+            reason,
+            models: plugin.models,
+            aliases: plugin.aliases,
+        }
+    }
+}
+
+impl From<StageView> for Stage {
+    fn from(stage: StageView) -> Self {
+        let verdict = match stage.verdict {
+            StageVerdict::Passed => "passed",
+            StageVerdict::Refused => "refused",
+            StageVerdict::Skipped => "skipped",
+        };
+        Self { stage: stage.stage, verdict, took_ms: stage.took_ms, note: stage.note }
+    }
+}
+
+/// All versions, by family and digest. They are in memory, and as many as an operator installed.
+async fn versions(call: &Call) -> Result<Vec<PluginVersion>, ApiError> {
+    match call.service.perform(Operation::PluginList).await? {
+        OperationResult::Plugins { plugins } => {
+            let mut versions: Vec<_> = plugins.into_iter().map(PluginVersion::from).collect();
+            versions.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
+            Ok(versions)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let (family, states) = (call.query.one("family"), call.query.all("state"));
+    let mut versions = versions(&call).await?;
+    versions.retain(|version| {
+        family.is_none_or(|family| version.family == family)
+            && (states.is_empty() || states.contains(&version.state))
+    });
+    page(&call, versions, |version| format!("{}/{}", version.family, version.digest))
+}
+
+async fn families(call: Call) -> Outcome {
+    let mut families: BTreeMap<String, Family> = BTreeMap::new();
+    for version in versions(&call).await? {
+        let name = version.family.clone();
+        let family = families.entry(name.clone()).or_insert(Family {
+            family: name,
+            active: None,
+            standby: None,
+            versions: 0,
+        });
+        family.versions += 1;
+        match version.state.as_str() {
+            "active" | "broken" => family.active = Some(version),
+            "standby" => family.standby = Some(version),
+            _ => {}
+        }
+    }
+    page(&call, families.into_values().collect(), |family| family.family.clone())
+}
+
+/// A page of rows that are in the order of their positions.
+fn page<T: Serialize>(call: &Call, rows: Vec<T>, position: impl Fn(&T) -> String) -> Outcome {
+    let after = call.position()?;
+    let rest = rows.into_iter().filter(|row| after.as_ref().is_none_or(|after| position(row) > *after));
+    let mut rows: Vec<T> = rest.take(call.query.limit() + 1).collect();
+    let more = rows.len() > call.query.limit();
+    rows.truncate(call.query.limit());
+    let next = rows.last().map(position).filter(|_| more);
+    Ok(call.list(rows, next.as_deref()))
+}
+
+async fn deploy(call: Call) -> Outcome {
+    let sha256 = call.query.one("sha256").map(|text| {
+        text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
+    });
+    let operation = Operation::PluginInstall {
+        component: Component(call.body.to_vec()),
+        sha256: sha256.transpose()?,
+        signature: call.query.one("signature").map(str::to_owned),
+        allow_removal: call.query.flag("allow_removal"),
+        defaults: None,
+    };
+    deployment(call, operation).await
+}
+
+async fn check(call: Call) -> Outcome {
+    let operation = Operation::PluginCheck {
+        component: Component(call.body.to_vec()),
+        signature: call.query.one("signature").map(str::to_owned),
+        allow_removal: call.query.flag("allow_removal"),
+        defaults: None,
+    };
+    deployment(call, operation).await
+}
+
+async fn activate(call: Call) -> Outcome {
+    let operation = Operation::PluginActivate {
+        version: call.path("digest").to_owned(),
+        allow_removal: call.query.flag("allow_removal"),
+    };
+    deployment(call, operation).await
+}
+
+async fn roll_back(call: Call) -> Outcome {
+    let operation = Operation::PluginRollback { family: call.path("family").to_owned() };
+    deployment(call, operation).await
+}
+
+async fn remove(call: Call) -> Outcome {
+    let version = call.path("digest").to_owned();
+    match call.service.perform(Operation::PluginRemove { version }).await? {
+        OperationResult::PluginRemoved { digest } => {
+            call.describe(format!("plugins/{digest}"), Vec::new());
+            Ok(Reply::empty())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Performs a deployment and reports it. What it switched goes into the audit record.
+async fn deployment(call: Call, operation: Operation) -> Outcome {
+    let (plugin, replaced, stages, switched) = match call.service.perform(operation).await? {
+        OperationResult::PluginChecked { plugin, stages, .. } => (plugin, None, stages, false),
+        OperationResult::PluginSwitched { plugin, replaced, stages, .. } => (plugin, replaced, stages, true),
+        other => return Err(unexpected(&other)),
+    };
+    let text = |digest: &str| Value::from(digest).to_string();
+    let replaced = replaced.map(|digest| digest.to_string());
+    let changes = if switched {
+        vec![FieldChange {
+            field: format!("families.{}", plugin.family),
+            before: replaced.as_deref().map(text),
+            after: Some(text(&plugin.digest.to_string())),
+        }]
+    } else {
+        Vec::new()
+    };
+    call.describe(format!("plugins/{}", plugin.digest), changes);
+    let stages = stages.into_iter().map(Stage::from).collect();
+    Ok(Reply::json(&Deployment { plugin: plugin.into(), replaced, stages }))
+}
+
+fn unexpected(result: &OperationResult) -> ApiError {
+    ApiError::new(Kind::Internal, format!("expected a result about plugins, got {result:?}"))
+}

@@ -1,0 +1,212 @@
+//! One route: method, path, who may use it, what it takes, what it answers. A row of the table is one expression.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::access::caller::Role;
+use super::call::{Call, Outcome};
+use super::request::query::{PAGE, Parameter};
+
+type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// A row of the route table.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    /// Below `/admin/v1`; `{name}` stands for one segment.
+    pub(crate) path: &'static str,
+    /// The operation id, unique and camelCase, such as `createKey`.
+    pub(crate) operation: &'static str,
+    /// One sentence.
+    pub(crate) summary: &'static str,
+    /// The least role that may use it.
+    pub(crate) role: Role,
+    pub(crate) query: Vec<Parameter>,
+    pub(crate) takes: Takes,
+    pub(crate) answers: Answers,
+    /// Whether it needs an `Idempotency-Key`.
+    pub(crate) idempotent: bool,
+    /// Whether it needs `If-Match`.
+    pub(crate) conditional: bool,
+    pub(crate) handler: Arc<dyn Fn(Call) -> Answer + Send + Sync>,
+}
+
+/// The body of a request.
+#[derive(Clone, Copy)]
+pub(crate) enum Takes {
+    Nothing,
+    Json(SchemaOf),
+    /// JSON Merge Patch of an object of this schema.
+    Patch(SchemaOf),
+    /// `application/octet-stream`.
+    Bytes,
+}
+
+/// The answer when all goes well.
+#[derive(Clone, Copy)]
+pub(crate) struct Answers {
+    pub(crate) status: u16,
+    pub(crate) schema: Option<SchemaOf>,
+    /// Whether it carries an `ETag`.
+    pub(crate) tagged: bool,
+    /// The content type, where it is text and no JSON.
+    pub(crate) text: Option<&'static str>,
+}
+
+fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+impl Route {
+    /// A row. A GET is for viewers, everything else for operators, unless the row says so.
+    fn new<F>(
+        (method, path): (Method, &'static str),
+        operation: &'static str,
+        summary: &'static str,
+        handler: impl Fn(Call) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Outcome> + Send + 'static,
+    {
+        let role = if method == Method::GET { Role::Viewer } else { Role::Operator };
+        Self {
+            method,
+            path,
+            operation,
+            summary,
+            role,
+            query: Vec::new(),
+            takes: Takes::Nothing,
+            answers: Answers { status: 200, schema: None, tagged: false, text: None },
+            idempotent: false,
+            conditional: false,
+            handler: Arc::new(move |call| Box::pin(handler(call))),
+        }
+    }
+
+    pub(crate) fn get<F: Future<Output = Outcome> + Send + 'static>(
+        path: &'static str,
+        operation: &'static str,
+        summary: &'static str,
+        handler: impl Fn(Call) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self::new((Method::GET, path), operation, summary, handler)
+    }
+
+    pub(crate) fn post<F: Future<Output = Outcome> + Send + 'static>(
+        path: &'static str,
+        operation: &'static str,
+        summary: &'static str,
+        handler: impl Fn(Call) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self::new((Method::POST, path), operation, summary, handler)
+    }
+
+    pub(crate) fn patch<F: Future<Output = Outcome> + Send + 'static>(
+        path: &'static str,
+        operation: &'static str,
+        summary: &'static str,
+        handler: impl Fn(Call) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self { conditional: true, ..Self::new((Method::PATCH, path), operation, summary, handler) }
+    }
+
+    pub(crate) fn delete<F: Future<Output = Outcome> + Send + 'static>(
+        path: &'static str,
+        operation: &'static str,
+        summary: &'static str,
+        handler: impl Fn(Call) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self::new((Method::DELETE, path), operation, summary, handler)
+    }
+
+    /// With these parameters.
+    pub(crate) fn query(mut self, parameters: &[Parameter]) -> Self {
+        self.query.extend_from_slice(parameters);
+        self
+    }
+
+    /// A list: with `limit` and `cursor`.
+    pub(crate) fn paged(self) -> Self {
+        self.query(&PAGE)
+    }
+
+    /// With a JSON body of this type.
+    pub(crate) fn body<T: JsonSchema>(self) -> Self {
+        Self { takes: Takes::Json(schema_of::<T>), ..self }
+    }
+
+    /// With a merge patch of an object of this type.
+    pub(crate) fn patches<T: JsonSchema>(self) -> Self {
+        Self { takes: Takes::Patch(schema_of::<T>), ..self }
+    }
+
+    /// With the bytes of a file.
+    pub(crate) fn bytes(self) -> Self {
+        Self { takes: Takes::Bytes, ..self }
+    }
+
+    /// Answers with this type.
+    pub(crate) fn returns<T: JsonSchema>(mut self) -> Self {
+        self.answers.schema = Some(schema_of::<T>);
+        self
+    }
+
+    /// Answers 201 with this type.
+    pub(crate) fn creates<T: JsonSchema>(mut self) -> Self {
+        self.answers.status = 201;
+        self.returns::<T>()
+    }
+
+    /// Answers 204.
+    pub(crate) fn returns_nothing(mut self) -> Self {
+        self.answers.status = 204;
+        self
+    }
+
+    /// Its answer carries an `ETag`, and it honours `If-None-Match`.
+    pub(crate) fn tagged(mut self) -> Self {
+        self.answers.tagged = true;
+        self
+    }
+
+    /// Its answer is text of this type.
+    pub(crate) fn returns_text(mut self, content_type: &'static str) -> Self {
+        self.answers.text = Some(content_type);
+        self
+    }
+
+    /// It needs an `Idempotency-Key`.
+    pub(crate) fn idempotent(self) -> Self {
+        Self { idempotent: true, ..self }
+    }
+
+    /// For operators alone: a read that shows prompts.
+    pub(crate) fn for_operators(self) -> Self {
+        Self { role: Role::Operator, ..self }
+    }
+
+    /// Whether it changes nothing.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.method == Method::GET
+    }
+
+    /// The values of `{name}` segments where the path fits.
+    pub(crate) fn matches(&self, segments: &[String]) -> Option<Vec<(&'static str, String)>> {
+        let mut pattern = self.path.split('/').skip(1);
+        let mut values = Vec::new();
+        for segment in segments {
+            let expected = pattern.next()?;
+            match expected.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                Some(name) if !segment.is_empty() => values.push((name, segment.clone())),
+                None if expected == segment => {}
+                _ => return None,
+            }
+        }
+        pattern.next().is_none().then_some(values)
+    }
+}

@@ -1,0 +1,244 @@
+//! Pages of customers, of keys and of the audit record, as operators read them.
+//!
+//! Each reads a bounded number of rows from where the page before ended, whatever the filter leaves of them: a page may be
+//! shorter than its limit although more rows follow, and `next` says so. Reads on a blocking thread. Never writes.
+
+use std::ops::{Bound, Range};
+
+use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
+use gatehouse_tasks::{AuditRecord, JournalEntry};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
+
+use crate::error::StoreError;
+use crate::layout;
+use crate::row::decode;
+use crate::store::Store;
+use crate::tables::find;
+
+/// Rows that one page looks at, at most.
+pub(crate) const MAX_ROWS_READ: usize = 2_000;
+
+/// Rows, and where the next page begins; `None` after the last row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowPage<T, P> {
+    /// The rows that match.
+    pub rows: Vec<T>,
+    /// The position of the last row looked at.
+    pub next: Option<P>,
+}
+
+/// Which keys to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyQuery {
+    /// Only of this customer.
+    pub customer: Option<CustomerId>,
+    /// Only those whose name contains this text, in any case of letters.
+    pub name: Option<String>,
+    /// Only those in one of these states; empty for all.
+    pub states: Vec<KeyState>,
+    /// The moment at which the states are told.
+    pub at: UnixMs,
+}
+
+/// Whether a key works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// It works.
+    Active,
+    /// Its expiry has come.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
+impl KeyState {
+    /// The state of a key at a moment.
+    #[must_use]
+    pub fn of(key: &Key, at: UnixMs) -> Self {
+        match key {
+            key if key.revoked.is_some() => Self::Revoked,
+            key if key.expires.is_some_and(|expires| expires <= at) => Self::Expired,
+            _ => Self::Active,
+        }
+    }
+}
+
+/// Which lines of the audit record to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditQuery {
+    /// Only about this task.
+    pub task: Option<TaskId>,
+    /// Only requests of one of these operations; empty for all lines.
+    pub operations: Vec<String>,
+    /// Only requests about this object, or about what is below it.
+    pub object: Option<String>,
+    /// Only requests by this token or session.
+    pub who: Option<String>,
+    /// Only from this moment on.
+    pub from: Option<UnixMs>,
+    /// Only before this moment.
+    pub before: Option<UnixMs>,
+}
+
+impl Store {
+    /// A page of customers by id, after the one of id `after`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_customers(
+        &self,
+        after: Option<CustomerId>,
+        limit: usize,
+    ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let table = txn.open_table(layout::CUSTOMERS)?;
+            let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
+            let mut page = RowPage { rows: Vec::new(), next: None };
+            for row in table.range::<&str>((from, Bound::Unbounded))? {
+                if page.rows.len() == limit {
+                    page.next = page.rows.last().map(|last: &Customer| last.id.clone());
+                    break;
+                }
+                page.rows.push(decode("accounts", row?.1.value())?);
+            }
+            Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// A page of keys by id, after the one of id `after`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_keys(
+        &self,
+        query: KeyQuery,
+        after: Option<KeyId>,
+        limit: usize,
+    ) -> Result<RowPage<Key, KeyId>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let table = txn.open_table(layout::KEYS)?;
+            let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
+            let mut page = RowPage { rows: Vec::new(), next: None };
+            let mut last = None;
+            for (read, row) in table.range::<&str>((from, Bound::Unbounded))?.enumerate() {
+                if page.rows.len() == limit || read == MAX_ROWS_READ {
+                    page.next = last;
+                    break;
+                }
+                let key: Key = decode("keys", row?.1.value())?;
+                last = Some(key.id.clone());
+                if query.takes(&key) {
+                    page.rows.push(key);
+                }
+            }
+            Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_audit(
+        &self,
+        query: AuditQuery,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<(u64, AuditRecord), u64>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let table = txn.open_table(layout::AUDIT)?;
+            let span = span(&table, &query)?;
+            let end = before.map_or(span.end, |before| before.min(span.end));
+            let mut page = RowPage { rows: Vec::new(), next: None };
+            let mut last = None;
+            for (read, row) in table.range(span.start..end.max(span.start))?.rev().enumerate() {
+                if page.rows.len() == limit || read == MAX_ROWS_READ {
+                    page.next = last;
+                    break;
+                }
+                let row = row?;
+                let number = row.0.value();
+                let record: AuditRecord = decode("audit", row.1.value())?;
+                last = Some(number);
+                if query.takes(&record) {
+                    page.rows.push((number, record));
+                }
+            }
+            Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// How many lines of the audit record lie in the range of time of `query`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn audit_span(&self, query: AuditQuery) -> Result<u64, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let span = span(&txn.open_table(layout::AUDIT)?, &query)?;
+            Ok(span.end.saturating_sub(span.start))
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// The ledger row of that number.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
+        self.read(|txn| find("ledger", &txn.open_table(layout::LEDGER)?, number))
+    }
+}
+
+/// The numbers of the lines in the range of time of a query. Lines are numbered without gaps, in the order of time, so their
+/// ends are found by halving.
+fn span(table: &ReadOnlyTable<u64, layout::Row>, query: &AuditQuery) -> Result<Range<u64>, StoreError> {
+    let first = table.first()?.map_or(0, |(number, _)| number.value());
+    let end = table.last()?.map_or(first, |(number, _)| number.value().saturating_add(1));
+    let at_least = |moment: UnixMs| -> Result<u64, StoreError> {
+        let (mut low, mut high) = (first, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let record: Option<AuditRecord> = find("audit", table, middle)?;
+            if record.is_some_and(|record| record.at < moment) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    };
+    Ok(query.from.map_or(Ok(first), at_least)?..query.before.map_or(Ok(end), at_least)?)
+}
+
+impl KeyQuery {
+    fn takes(&self, key: &Key) -> bool {
+        let named = |name: &String| key.name.to_lowercase().contains(&name.to_lowercase());
+        self.customer.as_ref().is_none_or(|customer| key.customer == *customer)
+            && self.name.as_ref().is_none_or(named)
+            && (self.states.is_empty() || self.states.contains(&KeyState::of(key, self.at)))
+    }
+}
+
+impl AuditQuery {
+    fn takes(&self, record: &AuditRecord) -> bool {
+        let request = record.request.as_ref();
+        let below = |object: &str, whole: &str| {
+            object.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.task.is_none_or(|task| record.task == Some(task))
+            && (self.operations.is_empty()
+                || request.is_some_and(|request| self.operations.contains(&request.operation)))
+            && self
+                .object
+                .as_ref()
+                .is_none_or(|object| request.is_some_and(|request| below(&request.object, object)))
+            && self.who.as_ref().is_none_or(|who| request.is_some_and(|request| request.who == *who))
+    }
+}

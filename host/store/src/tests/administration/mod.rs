@@ -1,0 +1,176 @@
+//! Operators' requests in the file: remembered over a restart, swept, and read in pages that look at few rows.
+
+use std::time::Duration;
+
+use gatehouse_model::{Credits, Digest, RequestId, UnixMs};
+use gatehouse_tasks::sample::{START, customer_id, task_id};
+use gatehouse_tasks::{AdminIdempotency, Applied, AuditRecord, AuditedRequest, Command};
+use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
+
+use super::{begin, memory_store};
+use crate::administration::pages::{AuditQuery, KeyQuery, KeyState};
+use crate::config::Config;
+use crate::fault_injection::Disk;
+use crate::layout;
+use crate::row::{decode, encode};
+use crate::store::Store;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn line(operation: &str, object: &str) -> AuditedRequest {
+    AuditedRequest {
+        id: RequestId::from_bits(7),
+        who: "operator token".to_owned(),
+        role: "operator".to_owned(),
+        address: "127.0.0.1".to_owned(),
+        operation: operation.to_owned(),
+        object: object.to_owned(),
+        status: 200,
+        reason: String::new(),
+        changes: Vec::new(),
+    }
+}
+
+fn deposit(token: &str, at: UnixMs) -> Command {
+    let change = Command::Deposit { customer: customer_id(0), amount: Credits(5), memo: String::new(), at };
+    Command::Administer {
+        change: Some(Box::new(change)),
+        audit: Box::new(line("deposit", "customers/customer-0")),
+        idempotency: Some(AdminIdempotency {
+            token: Digest::of(token.as_bytes()),
+            fingerprint: Digest::of(b"f"),
+            object: "customer-0".to_owned(),
+            expires: at.plus(DAY),
+        }),
+        at,
+    }
+}
+
+fn repeated(applied: &Applied) -> Option<bool> {
+    match applied {
+        Applied::Administered { repeated, .. } => Some(*repeated),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_remembered_over_a_restart_until_it_is_swept() {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    assert_eq!(repeated(&store.execute(deposit("t", START)).await.unwrap().unwrap()), Some(false));
+    store.close();
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(repeated(&store.execute(deposit("t", START)).await.unwrap().unwrap()), Some(true));
+    let entries = store.journal_of(&customer_id(0), 10).unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry.movement.available == Credits(5)).count(), 1);
+    assert_eq!(store.journal_entry(entries[0].seq).unwrap().as_ref(), Some(&entries[0]));
+    assert_eq!(store.journal_entry(99).unwrap(), None);
+
+    let swept = store.execute(Command::Sweep { now: START.plus(DAY), limit: 9 }).await.unwrap();
+    assert_eq!(swept, Ok(Applied::Swept { removed: 1, more: false }));
+    let database = store.database().unwrap();
+    let txn = database.begin_read().unwrap();
+    assert_eq!(txn.open_table(layout::ADMIN_IDEMPOTENCY).unwrap().len().unwrap(), 0);
+    assert_eq!(txn.open_table(layout::ADMIN_IDEMPOTENCY_EXPIRY).unwrap().len().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_file_without_the_tables_gets_them() {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    assert!(txn.delete_table(layout::ADMIN_IDEMPOTENCY).unwrap());
+    assert!(txn.delete_table(layout::ADMIN_IDEMPOTENCY_EXPIRY).unwrap());
+    txn.commit().unwrap();
+    drop(database);
+    store.close();
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    let database = store.database().unwrap();
+    assert!(database.begin_read().unwrap().open_table(layout::ADMIN_IDEMPOTENCY).is_ok());
+}
+
+#[test]
+fn a_line_of_the_release_before_reads_and_is_written_as_it_was() {
+    /// What that release wrote.
+    #[derive(serde::Serialize)]
+    struct Before {
+        at: UnixMs,
+        task: Option<gatehouse_model::TaskId>,
+        text: String,
+    }
+    let before = Before { at: START, task: Some(task_id(1)), text: "it was noticed".to_owned() };
+    let bytes = encode("audit", &before).unwrap();
+    let record: AuditRecord = decode("audit", &bytes).unwrap();
+    assert_eq!((record.at, record.task, record.request.as_ref()), (START, Some(task_id(1)), None));
+    assert_eq!(encode("audit", &record).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn the_audit_record_is_read_by_range_and_filter() {
+    let store = memory_store();
+    for number in 0..50_u64 {
+        let (operation, object) =
+            [("a", "keys/1"), ("b", "keys/12"), ("b", "customers/x")][number as usize % 3];
+        let command = Command::Administer {
+            change: None,
+            audit: Box::new(line(operation, object)),
+            idempotency: None,
+            at: UnixMs(number * 10),
+        };
+        store.execute(command).await.unwrap().unwrap();
+    }
+    store
+        .execute(Command::Audit { task: Some(task_id(1)), text: "t".into(), at: UnixMs(500) })
+        .await
+        .unwrap()
+        .unwrap();
+    let all = AuditQuery::default();
+    let numbers = async |query: &AuditQuery, before, limit| {
+        let page = store.list_audit(query.clone(), before, limit).await.unwrap();
+        (page.rows.iter().map(|(number, _)| *number).collect::<Vec<_>>(), page.next)
+    };
+    assert_eq!(numbers(&all, None, 3).await, (vec![50, 49, 48], Some(48)));
+    assert_eq!(numbers(&all, Some(2), 3).await, (vec![1, 0], None));
+    assert_eq!(numbers(&all, Some(3), 3).await, (vec![2, 1, 0], None));
+    let ranged = AuditQuery { from: Some(UnixMs(95)), before: Some(UnixMs(130)), ..all.clone() };
+    assert_eq!(numbers(&ranged, None, 9).await, (vec![12, 11, 10], None));
+    assert_eq!(store.audit_span(ranged).await.unwrap(), 3);
+    assert_eq!(store.audit_span(all.clone()).await.unwrap(), 51);
+    let none = AuditQuery { from: Some(UnixMs(20)), before: Some(UnixMs(10)), ..all.clone() };
+    assert_eq!((numbers(&none, None, 9).await, store.audit_span(none).await.unwrap()), ((vec![], None), 0));
+    let of_task = AuditQuery { task: Some(task_id(1)), ..all.clone() };
+    assert_eq!(numbers(&of_task, None, 9).await, (vec![50], None));
+    let below = AuditQuery { object: Some("keys/1".into()), ..all.clone() };
+    assert_eq!(numbers(&below, None, 100).await.0.len(), 17);
+    let operations =
+        AuditQuery { operations: vec!["a".into(), "b".into()], object: Some("customers".into()), ..all };
+    assert_eq!(numbers(&operations, None, 2).await, (vec![47, 44], Some(44)));
+}
+
+#[tokio::test]
+async fn keys_and_customers_are_listed_in_pages() {
+    let store = memory_store();
+    begin(&store).await;
+    let at = START;
+    let ids = async |query: KeyQuery, after: Option<&str>, limit| {
+        let page = store.list_keys(query, after.map(Into::into), limit).await.unwrap();
+        (page.rows.into_iter().map(|key| key.id.0).collect::<Vec<_>>(), page.next.map(|id| id.0))
+    };
+    let all = KeyQuery { at, ..KeyQuery::default() };
+    assert_eq!(ids(all.clone(), None, 2).await, (vec!["key0".into(), "key1".into()], Some("key1".into())));
+    assert_eq!(ids(all.clone(), Some("key1"), 2).await, (vec!["key2".into()], None));
+    assert_eq!(ids(all.clone(), None, 3).await.1, None);
+    store.execute(Command::RevokeKey { id: "key1".into(), at }).await.unwrap().unwrap();
+    let revoked = KeyQuery { states: vec![KeyState::Revoked], ..all.clone() };
+    assert_eq!(ids(revoked, None, 9).await.0, ["key1"]);
+    let owned = KeyQuery { customer: Some(customer_id(1)), ..all };
+    assert_eq!(ids(owned, None, 9).await.0, ["key2"]);
+
+    let first = store.list_customers(None, 1).await.unwrap();
+    assert_eq!((first.rows[0].id.clone(), first.next.clone()), (customer_id(0), Some(customer_id(0))));
+    let second = store.list_customers(first.next, 1).await.unwrap();
+    assert_eq!((second.rows[0].id.clone(), second.next), (customer_id(1), None));
+}

@@ -1,0 +1,69 @@
+//! The rules of an operator's request: it is done once, its line in the audit record is written with it, and a request
+//! that came before changes nothing.
+
+use gatehouse_model::UnixMs;
+
+use crate::administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest};
+use crate::commands::command::Applied;
+use crate::commands::rejection::Rejection;
+use crate::commands::ruling::{Ruling, Stop};
+use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
+
+/// What is known of a request.
+pub(crate) enum KnownRequest {
+    /// It came before.
+    Before(AdminIdempotencyRecord),
+    /// It is new; an expired record of its token, if there is one, makes room for it.
+    New(Option<AdminIdempotencyRecord>),
+}
+
+pub(crate) fn look_up<B: LedgerStorage>(
+    storage: &B,
+    idempotency: Option<&AdminIdempotency>,
+    at: UnixMs,
+) -> Ruling<KnownRequest, B> {
+    let Some(idempotency) = idempotency else { return Ok(KnownRequest::New(None)) };
+    match storage.admin_idempotency_record(&idempotency.token)? {
+        Some(record) if record.expires <= at => Ok(KnownRequest::New(Some(record))),
+        Some(record) if record.fingerprint == idempotency.fingerprint => Ok(KnownRequest::Before(record)),
+        Some(_) => Err(Stop::Rejected(Rejection::IdempotencyConflict)),
+        None => Ok(KnownRequest::New(None)),
+    }
+}
+
+/// Writes the audit line and remembers the request, once its change was applied. `entry` is the ledger row it made.
+pub(crate) fn record<B: LedgerStorage>(
+    storage: &mut B,
+    expired: Option<AdminIdempotencyRecord>,
+    idempotency: Option<AdminIdempotency>,
+    (audit, entry): (AuditedRequest, Option<u64>),
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    append(storage, audit, at)?;
+    if let Some(expired) = expired {
+        storage.remove_admin_idempotency_record(&expired)?;
+    }
+    let Some(AdminIdempotency { token, fingerprint, object, expires }) = idempotency else {
+        return Ok(Applied::Administered { object: String::new(), entry, repeated: false });
+    };
+    let record = AdminIdempotencyRecord { token, fingerprint, object, entry, expires };
+    storage.put_admin_idempotency_record(&record)?;
+    Ok(Applied::Administered { object: record.object, entry, repeated: false })
+}
+
+/// Answers a request that came before. Its line says that nothing was changed.
+pub(crate) fn repeat<B: LedgerStorage>(
+    storage: &mut B,
+    record: AdminIdempotencyRecord,
+    audit: AuditedRequest,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    let reason = "a repetition, nothing was changed".to_owned();
+    append(storage, AuditedRequest { reason, changes: Vec::new(), ..audit }, at)?;
+    Ok(Applied::Administered { object: record.object, entry: record.entry, repeated: true })
+}
+
+fn append<B: LedgerStorage>(storage: &mut B, request: AuditedRequest, at: UnixMs) -> Result<(), B::Error> {
+    let text = request.text();
+    storage.append_audit(&AuditRecord { at, task: None, text, request: Some(request) })
+}
