@@ -140,7 +140,7 @@ async fn a_store_of_the_release_before_is_filled_from_its_ledger() {
     // Tasks count for their models.
     let of_tasks = |dump: &Dump| {
         let tasks = dump.usage_days.iter().filter(|(row, _)| row.0.is_empty() && row.3.starts_with("model-"));
-        tasks.map(|(_, sums)| sums.settled.0).sum::<i64>()
+        tasks.map(|(_, sums)| sums.requests).sum::<u64>()
     };
     let (told, known) = (of_tasks(&dump), of_tasks(&checkpoint.dump));
     assert!(told > 0 && told <= known, "{told} of {known}");
