@@ -41,6 +41,8 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         Endpoint::ReadTask
         | Endpoint::CancelTask
         | Endpoint::ListTasks
+        | Endpoint::ReadBalance
+        | Endpoint::ReadUsage
         | Endpoint::ListModels
         | Endpoint::ReadModel
         | Endpoint::ReadResponse
