@@ -10,6 +10,8 @@ pub(crate) enum Side {
     Responses,
     /// The Vercel AI SDK, with either protocol.
     Vercel,
+    /// A framework over the official SDKs or a client of its own. Each has models of either protocol.
+    Framework,
     /// Not visible through an SDK: `wire.rs` checks it.
     Wire,
 }
@@ -39,4 +41,14 @@ pub(crate) const ROWS: &[(u8, Side, &str)] = &[
     (21, Side::Vercel, "Vercel AI SDK: a tool loop, whole and streamed, ends"),
     (22, Side::Vercel, "Vercel AI SDK: structured output keeps to its schema"),
     (23, Side::Responses, "responses: create, stream, tools, structured output, thinking, conversations"),
+    (24, Side::Openai, "embeddings: texts, tokens, both encodings, their price, errors"),
+    (25, Side::Framework, "frameworks: an answer and its usage"),
+    (26, Side::Framework, "frameworks: a stream"),
+    (27, Side::Framework, "frameworks: a tool loop ends, and the next turn sends all of it back"),
+    (28, Side::Framework, "frameworks: parallel tools"),
+    (29, Side::Framework, "frameworks: structured output, in each of its ways"),
+    (30, Side::Framework, "frameworks: an image"),
+    (31, Side::Framework, "frameworks: asynchronously, or where it always is, not"),
+    (32, Side::Framework, "frameworks: embeddings"),
+    (33, Side::Vercel, "Vercel AI SDK: parallel tools, an image, embeddings"),
 ];

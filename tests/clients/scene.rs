@@ -175,8 +175,14 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
     ] {
         setup = model(setup, id, "openai-plain", "chat", id, rules);
     }
-    // A model whose operator knows its limit: agents ask for more than small models write.
+    setup = setup.with_model("embed-sim", "openai-plain", "chat", "embed-sim", "kind = \"embedding\"\n");
+    // The names that recipes have, which are those of sandbox mode.
+    setup = model(setup, "sim-chat", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
+    setup = setup.with_model("sim-embed", "openai-plain", "chat", "embed-sim", "kind = \"embedding\"\n");
+    // Models whose operator knows their limit: agents ask for more than small models write.
     setup = model(setup, "gpt-agent", "openai-plain", "chat", "gpt-sim", "max_output = 16384");
+    let rules = "max_output = 8192, max_tokens_field = \"max_tokens\"";
+    setup = model(setup, "clone-agent", "openai-plain", "chat", "clone-sim", rules);
     for (name, _) in &PROVIDERS[1..] {
         let (claude, rules) = (format!("lm-{name}"), "thinking = [\"enabled\"]");
         setup = model(setup, &claude, &format!("anthropic-{name}"), "messages", "claude-sonnet-4-6", rules);

@@ -1,6 +1,7 @@
 //! Text through the real listener, over simulated providers of both protocols: a thousand streams at once, slow
 //! providers, large bodies, and providers that answer in another form than the request.
 
+mod embeddings;
 mod large;
 mod one_body_streams;
 mod responses;

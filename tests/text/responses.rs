@@ -66,7 +66,7 @@ fn settled(mut value: Value) -> Value {
                             let kind = id.split('_').next().unwrap_or_default();
                             *value = format!("<{kind}>").into();
                         }
-                        ("created_at", Value::Number(_)) => *value = "<seconds>".into(),
+                        ("created_at" | "completed_at", Value::Number(_)) => *value = "<seconds>".into(),
                         _ => walk(value),
                     }
                 }
@@ -125,9 +125,10 @@ fn the_events_of_a_text() {
             let word = words(&found.last().expect("events")["response"]);
             let usage = found.last().expect("events")["response"]["usage"].clone();
             let response = |status: &str, output: &Value, usage: &Value| {
+                let completed_at = (status == "completed").then_some("<seconds>");
                 json!({
                     "id": "<resp>", "object": "response", "created_at": "<seconds>", "status": status, "background": false,
-                    "completed_at": null, "error": null, "incomplete_details": null, "model": model(provider), "output": output,
+                    "completed_at": completed_at, "error": null, "incomplete_details": null, "model": model(provider), "output": output,
                     "usage": usage, "instructions": "x", "max_output_tokens": null, "max_tool_calls": null, "metadata": {"a": "b"},
                     "parallel_tool_calls": true, "previous_response_id": null, "prompt_cache_key": null,
                     "reasoning": {"effort": null, "summary": null}, "safety_identifier": null, "service_tier": "default",

@@ -34,6 +34,6 @@ pub use gatehouse_tasks::UsageSums;
 pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, TextError, TextStream, TokenPrices,
-    check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
+    TokenPrices, check_models,
 };

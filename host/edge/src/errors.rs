@@ -1,8 +1,8 @@
 //! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
 //!
 //! All other code names a [`Kind`]; the table maps it to what a client reads. Four forms: the generic
-//! envelope, the journey family's (two other `type` words), the messages endpoint's, and OpenAI's for responses. Never decides which
-//! error a request gets.
+//! envelope, the journey family's (two other `type` words), the messages endpoint's, and OpenAI's for responses and
+//! embeddings. Never decides which error a request gets.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -126,6 +126,7 @@ pub(crate) enum Form {
     Generic,
     Journey,
     Messages,
+    /// OpenAI's own.
     Responses,
 }
 
@@ -135,7 +136,7 @@ impl Form {
         let mut segments = path.split('/').skip(1).skip_while(|segment| *segment == "v1");
         match segments.next() {
             Some("messages") => Self::Messages,
-            Some("responses") => Self::Responses,
+            Some("responses" | "embeddings") => Self::Responses,
             Some("journey") => Self::Journey,
             _ => Self::Generic,
         }

@@ -1,10 +1,12 @@
-//! The chat family: clients speak chat completions or responses; the provider speaks chat completions, or Messages.
+//! The chat family: clients speak chat completions, responses or embeddings; the provider speaks chat completions,
+//! or Messages.
 //! The models and their providers are the operator's table; `gatehouse_text_protocols::rules` documents its `rules`.
 //!
 //! Owns the surface's parameters, the translation of requests, answers and streams between the two protocols,
 //! and what a provider's error means. Between equal protocols the bytes are kept. Never a socket, a clock, an
 //! account or money; the host owns those, and the framing of events.
 
+mod embeddings;
 mod errors;
 mod params;
 mod prepare;
@@ -27,6 +29,7 @@ use crate::state::State;
 /// The surface the family serves.
 pub const SURFACE: &str = "chat.completions";
 
+pub use embeddings::SURFACE as EMBEDDINGS;
 pub use responses::SURFACE as RESPONSES;
 
 /// The family.
@@ -59,15 +62,20 @@ impl Family for Chat {
         let unpaired = json!({"model": "m", "input": [
             {"type": "function_call_output", "call_id": "call_1", "output": "rain"},
         ]});
+        let texts = json!({"model": "m", "input": ["a kite", "a lighthouse"], "encoding_format": "base64"});
+        let nothing = json!({"model": "m", "input": []});
         About::new("chat", env!("CARGO_PKG_VERSION"))
             .surface(Surface::new::<Params>(SURFACE))
             .surface(Surface::new::<responses::params::Params>(RESPONSES))
+            .surface(Surface::new::<embeddings::params::Params>(EMBEDDINGS))
             .self_test(SURFACE, good, Verdict::Accepted)
             .self_test(SURFACE, tools, Verdict::Accepted)
             .self_test(SURFACE, silent, Verdict::Refused)
             .self_test(SURFACE, quoted, Verdict::Refused)
             .self_test(RESPONSES, response, Verdict::Accepted)
             .self_test(RESPONSES, unpaired, Verdict::Refused)
+            .self_test(EMBEDDINGS, texts, Verdict::Accepted)
+            .self_test(EMBEDDINGS, nothing, Verdict::Refused)
     }
 }
 
@@ -76,13 +84,12 @@ impl Text for Chat {
     type Relay = Stream;
 
     fn prepare(cx: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
-        if request.surface == responses::SURFACE {
-            return responses::prepare(cx, request);
+        match request.surface.as_str() {
+            SURFACE => prepare::prepare(&request),
+            RESPONSES => responses::prepare(cx, request),
+            EMBEDDINGS => embeddings::prepare(&request),
+            other => Err(Refusal::NotFound(format!("this family does not serve {other:?}"))),
         }
-        if request.surface != SURFACE {
-            return Err(Refusal::NotFound(format!("this family does not serve {:?}", request.surface)));
-        }
-        prepare::prepare(&request)
     }
 
     fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {

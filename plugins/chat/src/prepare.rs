@@ -75,6 +75,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             translated: !is_chat,
             counted: request.counted,
             response: None,
+            embeddings: None,
         },
     })
 }

@@ -135,7 +135,7 @@ impl<'a> Request<'a> {
 }
 
 /// The refusal of a body that is not an object.
-fn not_an_object(json: &str) -> Refusal {
+pub(crate) fn not_an_object(json: &str) -> Refusal {
     let message = match serde_json::from_str::<&RawValue>(json) {
         Ok(raw) => format!("expected a JSON object, got {}", shown(raw)),
         Err(error) => format!("The request body is not valid JSON: {error}"),

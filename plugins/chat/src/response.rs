@@ -9,6 +9,7 @@ use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage;
 
+use crate::embeddings;
 use crate::errors;
 use crate::state::State;
 use output_bytes::output_bytes;
@@ -27,6 +28,9 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     };
     if whole.get("error").is_some() {
         return Err(errors::of(state).of_error(&body));
+    }
+    if let Some(asked) = &state.embeddings {
+        return embeddings::answer::answer(state, asked, &whole, &body);
     }
     if state.translated {
         return from_messages::answer(cx, state, &whole, &body);

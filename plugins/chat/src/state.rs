@@ -1,6 +1,7 @@
 //! What the reading of an answer needs to know of its request.
 
 use gatehouse_text_protocols::responses::Echo;
+use gatehouse_text_protocols::rules::VectorEncoding;
 use serde::{Deserialize, Serialize};
 
 /// Kept between a request and its answer.
@@ -17,4 +18,15 @@ pub struct State {
     /// The client asked for a response, which is made of the completion.
     #[serde(default)]
     pub(crate) response: Option<Echo>,
+    /// The client asked for embeddings.
+    #[serde(default)]
+    pub(crate) embeddings: Option<EmbeddingsAsked>,
+}
+
+/// What a request for embeddings asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EmbeddingsAsked {
+    /// Vectors, one for each input.
+    pub(crate) inputs: usize,
+    pub(crate) encoding: VectorEncoding,
 }

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use gatehouse_sdk::{Call, TextRequest, log};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The cap of a request that names none, when the table does not say one.
@@ -64,6 +64,29 @@ pub struct Rules {
     pub continues: bool,
     /// Ask a chat provider for `stream_options.include_usage`.
     pub include_usage: bool,
+    /// The encoding of vectors that a provider of embeddings is asked for, whatever the client's; absent: the client's.
+    pub encoding_format: Option<VectorEncoding>,
+}
+
+/// How a vector of an embedding is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VectorEncoding {
+    /// An array of numbers.
+    Float,
+    /// Base64 of 32-bit floats, the lowest byte first.
+    Base64,
+}
+
+impl VectorEncoding {
+    /// Its name in a request.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float => "float",
+            Self::Base64 => "base64",
+        }
+    }
 }
 
 /// What a model takes of the sampling fields.
@@ -128,6 +151,7 @@ impl Default for Rules {
             reasoning_history: false,
             continues: false,
             include_usage: true,
+            encoding_format: None,
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct Route {
 /// A text request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextRequest {
-    /// "messages.create" or "chat.completions".
+    /// "messages.create", "chat.completions", "responses.create" or "embeddings.create".
     pub surface: String,
     /// JSON as the client wrote it, byte for byte but for blobs. Its `model` may be an alias of the route's.
     pub body: String,

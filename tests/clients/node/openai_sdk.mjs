@@ -324,4 +324,31 @@ check(18, "two hundred calls on one client", async () => {
   await many(() => api.models.retrieve("gpt-sim"));
 });
 
+const nearness = (one, other) => one.reduce((sum, part, at) => sum + part * other[at], 0);
+const TEXTS = ["a red kite over the sea", "the red kite, over a sea", "quarterly results of mining companies"];
+
+check(24, "embeddings", async () => {
+  const bill = await Bill.open();
+  const found = await client().embeddings.create({ model: "embed-sim", input: TEXTS });
+  equal([found.object, found.model, found.usage.prompt_tokens], ["list", "embed-sim", 17]);
+  const vectors = found.data.map((item) => item.embedding);
+  equal(vectors.map((vector) => vector.length), [1536, 1536, 1536]);
+  holds(Math.abs(nearness(vectors[0], vectors[0]) - 1) < 1e-4, "of unit length");
+  holds(nearness(vectors[0], vectors[1]) > 0.6 && nearness(vectors[0], vectors[2]) < 0.2, "near and far");
+  await bill.expect("chat");
+  const numbers = await client().embeddings.create({ model: "embed-sim", input: TEXTS, encoding_format: "float" });
+  holds(numbers.data[2].embedding.every((part, at) => Math.abs(part - vectors[2][at]) < 1e-6), "the same numbers");
+});
+
+check(24, "embeddings of tokens, shorter", async () => {
+  const one = await client().embeddings.create({ model: "embed-sim", input: [11, 12, 13], dimensions: 8, user: "ada" });
+  equal([one.data.length, one.data[0].embedding.length, one.usage.prompt_tokens], [1, 8, 3]);
+});
+
+check(24, "errors of embeddings", async () => {
+  const error = await raises(OpenAI.BadRequestError, () => client().embeddings.create({ model: "embed-sim", input: ["a", ""] }));
+  equal([error.param, error.type], ["input[1]", "invalid_request_error"]);
+  await raises(OpenAI.NotFoundError, () => client().embeddings.create({ model: "kite", input: "a" }));
+});
+
 await main("openai");

@@ -3,7 +3,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, Output, stepCountIs, streamText, tool } from "ai";
+import { embedMany, generateText, Output, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 
 import { check, equal, GATEWAY, holds, KEYS, main } from "./checks.mjs";
@@ -18,6 +18,8 @@ const compatible = createOpenAICompatible({ ...base, name: "gateway", supportsSt
 const CROSSINGS = [
   ...MODELS.map((id) => ["anthropic", id, anthropic(id)]),
   ...MODELS.map((id) => ["openai", id, openai.chat(id)]),
+  // Its default: responses.
+  ...MODELS.map((id) => ["responses", id, openai(id)]),
   ...[...MODELS, "clone-sim"].map((id) => ["compatible", id, compatible(id)]),
 ];
 
@@ -26,6 +28,16 @@ const weather = tool({
   inputSchema: z.object({ city: z.string(), days: z.number().int().min(1).max(3), unit: z.string().optional() }),
   execute: async ({ city, days }) => `rain in ${city} for ${days}`,
 });
+
+const harbour = tool({
+  description: "Where a ship lies.",
+  inputSchema: z.object({ ship: z.string() }),
+  execute: async ({ ship }) => `${ship} is at the pier`,
+});
+
+/** A picture of one pixel. */
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const each = async (run) => {
   for (const [provider, id, model] of CROSSINGS) {
@@ -90,5 +102,27 @@ check(22, "an object", () =>
     equal(typeof output.name, "string", provider);
     holds(output.parts.every((part) => Number.isInteger(part.count)), output);
   }));
+
+check(33, "parallel tools", () =>
+  each(async (asked) => {
+    const { steps, text } = await generateText({ ...asked, ...loop, tools: { weather, harbour }, prompt: "[[tools:2]] look" });
+    equal(steps[0].toolCalls.map((call) => call.toolName), ["weather", "harbour"]);
+    holds(text.includes("the tool said"), text);
+  }));
+
+check(33, "an image", () =>
+  each(async (asked, provider, id) => {
+    if (id === "clone-sim") return;
+    const content = [{ type: "text", text: "what is this?" }, { type: "file", data: PIXEL, mediaType: "image/png" }];
+    const { text } = await generateText({ ...asked, messages: [{ role: "user", content }] });
+    holds(text.includes("saw image/png 1x1"), text);
+  }));
+
+check(33, "embeddings", async () => {
+  for (const model of [openai.embedding("embed-sim"), compatible.textEmbeddingModel("embed-sim")]) {
+    const { embeddings, usage } = await embedMany({ model, values: ["a red kite", "a lighthouse"], maxRetries: 0 });
+    equal([embeddings.map((vector) => vector.length), usage.tokens], [[1536, 1536], 5]);
+  }
+});
 
 await main("ai");

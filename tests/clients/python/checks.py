@@ -21,6 +21,11 @@ CURRENT = SCENE["set"] == "current"
 # The full form of the keep-alive row, a quarter of an hour long: pauses about as long as clients keep connections.
 PAUSES = "GATEHOUSE_CLIENTS_PAUSES" in os.environ
 
+# A picture of one pixel, base64 of a PNG.
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
 _checks = []
 
 

@@ -44,6 +44,7 @@ def create():
         equal((response.object, response.status, response.model), ("response", "completed", model))
         equal(response.metadata, {"a": "b"})
         equal(len(response.output_text.split()), 9, response.output_text)
+        holds(response.completed_at >= response.created_at, response)
         equal(response.usage.output_tokens, 9)
         equal(response.usage.total_tokens, response.usage.input_tokens + response.usage.output_tokens)
         holds(response._request_id.startswith("req_"), response._request_id)
@@ -135,7 +136,11 @@ def conversations():
     equal(client.responses.retrieve(second.id).output_text, second.output_text)
     items = client.responses.input_items.list(second.id)
     equal([item.type for item in items.data], ["message"])
+    error = raises(openai.BadRequestError, client.responses.cancel, second.id)
+    equal((error.type, error.param), ("invalid_request_error", None))
+    holds("Cannot cancel a synchronous response." in str(error), error)
     other = make(key="other")
+    raises(openai.NotFoundError, other.responses.cancel, second.id)
     error = raises(
         openai.BadRequestError,
         other.responses.create,

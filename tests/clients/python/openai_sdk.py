@@ -496,5 +496,49 @@ def many_calls():
     many(lambda: api.models.retrieve("gpt-sim"))
 
 
+def nearness(one, other):
+    return sum(a * b for a, b in zip(one, other))
+
+
+TEXTS = ["a red kite over the sea", "the red kite, over a sea", "quarterly results of mining companies"]
+
+
+@check(24, "embeddings")
+def embeddings():
+    bill = Bill()
+    found = client().embeddings.create(model="embed-sim", input=TEXTS)
+    equal((found.object, found.model, [item.index for item in found.data]), ("list", "embed-sim", [0, 1, 2]))
+    equal((found.usage.prompt_tokens, found.usage.total_tokens), (17, 17))
+    vectors = [item.embedding for item in found.data]
+    equal({len(vector) for vector in vectors}, {1536})
+    holds(abs(nearness(vectors[0], vectors[0]) - 1) < 1e-4, "of unit length")
+    holds(nearness(vectors[0], vectors[1]) > 0.6 > 0.2 > nearness(vectors[0], vectors[2]), "near and far")
+    (request,) = bill.expect("chat")
+    equal(request["body"]["encoding_format"], "base64", "what the SDK asks for")
+    numbers = client().embeddings.create(model="embed-sim", input=TEXTS, encoding_format="float")
+    holds(all(abs(a - b) < 1e-6 for a, b in zip(numbers.data[2].embedding, vectors[2])), "the same numbers")
+
+
+@check(24, "embeddings of tokens, shorter, asynchronously")
+async def tokens():
+    async with make(AsyncOpenAI) as api:
+        one = await api.embeddings.create(model="embed-sim", input=[11, 12, 13], dimensions=8, user="ada")
+        equal((len(one.data), len(one.data[0].embedding), one.usage.prompt_tokens), (1, 8, 3))
+        two = await api.embeddings.create(model="embed-sim", input=[[11, 12, 13], [14]], dimensions=8)
+        equal((len(two.data), two.data[0].embedding), (2, one.data[0].embedding))
+
+
+@check(24, "errors of embeddings")
+def embeddings_errors():
+    create = client().embeddings.create
+    error = raises(openai.BadRequestError, create, model="embed-sim", input=["a", ""])
+    equal((error.param, error.type), ("input[1]", "invalid_request_error"))
+    equal(raises(openai.BadRequestError, create, model="gpt-sim", input="a").param, "model")
+    raises(openai.NotFoundError, create, model="kite", input="a")
+    raises(openai.AuthenticationError, client(key="sk-wrong").embeddings.create, model="embed-sim", input="a")
+    error = raises(openai.APIStatusError, client(key="poor").embeddings.create, model="embed-sim", input="a")
+    equal((error.status_code, error.code), (402, "insufficient_quota"))
+
+
 if __name__ == "__main__":
     main(openai.__version__)

@@ -60,7 +60,9 @@ fn version(units: &BTreeMap<String, Credits>, tokens: &BTreeMap<String, ModelPri
     for (model, ModelPrices { prices, .. }) in tokens {
         let TokenPrices { input, output, cached, cache_write } = prices;
         let [cached, cache_write] = [cached, cache_write].map(|price| price.unwrap_or(*input).0);
-        fields.push(format!("tokens {model} {} {} {cached} {cache_write}", input.0, output.0));
+        // Embeddings write nothing.
+        let output = output.map_or_else(|| "none".to_owned(), |price| price.0.to_string());
+        fields.push(format!("tokens {model} {} {output} {cached} {cache_write}", input.0));
     }
     let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
     Digest::of_fields(&fields)
@@ -76,7 +78,7 @@ mod tests {
         let tokens = |cached: Option<i64>, output| {
             let cached = cached.map(Credits);
             let prices =
-                TokenPrices { input: Credits(1), output: Credits(output), cached, cache_write: None };
+                TokenPrices { input: Credits(1), output: Some(Credits(output)), cached, cache_write: None };
             BTreeMap::from([("m".to_owned(), ModelPrices { aliases: vec![], provider: "p".into(), prices })])
         };
         let first = version(&units(1), &tokens(None, 2));

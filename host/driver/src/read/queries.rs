@@ -14,6 +14,7 @@ use crate::driver::Driver;
 use crate::read::result;
 use crate::state::ShutdownState;
 use crate::submit::submission::may_use;
+use crate::text::models::ModelKind;
 
 impl Driver {
     /// The key of this digest, straight from the store. Callers cache, and drop what they cached
@@ -104,10 +105,16 @@ impl Driver {
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
         let tables = self.state.tables.load();
-        let texts = tables.models.names().filter(|_| !served.is_empty()).map(|(name, id)| {
+        let texts = tables.models.names().filter_map(|(name, id)| {
+            let kind = tables.models.kind(id);
+            let surfaces: Vec<String> =
+                served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();
+            if surfaces.is_empty() {
+                return None;
+            }
             let family = tables.models.provider(id);
-            let listing = ModelListing { id: name.to_owned(), family, surfaces: served.clone(), since };
-            (listing, id.to_owned())
+            let listing = ModelListing { id: name.to_owned(), family, surfaces, since };
+            Some((listing, id.to_owned()))
         });
         let mut models: Vec<ModelListing> = jobs
             .chain(texts)

@@ -16,7 +16,7 @@ pub struct CompletionRequest {
     pub id: RequestId,
     /// The caller's key.
     pub key: Arc<Key>,
-    /// "messages.create", "chat.completions" or "responses.create".
+    /// "messages.create", "chat.completions", "responses.create" or "embeddings.create".
     pub surface: &'static str,
     /// What the client sent.
     pub body: CheckedBody,

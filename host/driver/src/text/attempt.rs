@@ -13,10 +13,13 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
-use crate::text::models::TextModel;
+use crate::text::models::{ModelKind, TextModel};
 
 /// The longest pause, in seconds, that a client is asked for (spec/decisions.md, "Retry hints").
 const MAX_RETRY_AFTER_S: u64 = 60;
+
+const TOO_MANY_VECTORS: &str = "the vectors of so many inputs are more than this gateway takes in one answer: ask for fewer \
+                                inputs at a time, or for `encoding_format` `base64`";
 
 /// One prepared request, ready to be sent.
 pub(super) struct TextRun {
@@ -27,6 +30,8 @@ pub(super) struct TextRun {
     pub(super) model: Arc<TextModel>,
     /// The configuration of the request; `model` is one of its models.
     pub(super) tables: Arc<Tables>,
+    /// A response is made, which says when it was completed.
+    pub(super) is_response: bool,
 }
 
 /// What an account answered.
@@ -104,7 +109,7 @@ impl DriverState {
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
                 Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)).await,
-                Err(outage) => outage_attempt(outage),
+                Err(outage) => outage_attempt(outage, run.model.kind),
             };
             match outcome {
                 Attempt::Answered(answer) => return Ok(answer),
@@ -183,11 +188,17 @@ pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
 
 /// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does
 /// not ask again.
-fn outage_attempt(outage: Outage) -> Attempt {
+fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
     match outage {
         Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
         Outage::Timeout => Attempt::Failed(TextError::Timeout),
         Outage::Broken => Attempt::Failed(TextError::upstream("the provider broke off")),
+        // The client chose how many vectors come, and would get as many again.
+        Outage::TooLarge if kind == ModelKind::Embedding => Attempt::Failed(TextError::Rejected {
+            obstacle: Obstacle::TooLarge,
+            message: TOO_MANY_VECTORS.to_owned(),
+            retry_after: None,
+        }),
         Outage::TooLarge => Attempt::Failed(TextError::upstream("the provider's answer is too large")),
         Outage::Refused => {
             Attempt::Failed(SubmitError::Internal("a plugin's call was refused".to_owned()).into())

@@ -10,8 +10,8 @@ use serde::Deserialize;
 pub struct TokenPrices {
     /// Read.
     pub input: Credits,
-    /// Written.
-    pub output: Credits,
+    /// Written; models of embeddings write nothing and need none.
+    pub output: Option<Credits>,
     /// Read from a cache; absent: as `input`.
     pub cached: Option<Credits>,
     /// Read and put into a cache; absent: as `input`.
@@ -84,7 +84,7 @@ impl Bill {
 fn cost(prices: &TokenPrices, usage: &Usage) -> Option<Credits> {
     let parts = [
         (usage.input, prices.input),
-        (usage.output, prices.output),
+        (usage.output, prices.output.unwrap_or(Credits::ZERO)),
         (usage.cached, prices.cached.unwrap_or(prices.input)),
         (usage.cache_write, prices.cache_write.unwrap_or(prices.input)),
     ];
@@ -103,7 +103,7 @@ mod tests {
 
     fn prices(input: i64, output: i64, cached: Option<i64>, cache_write: Option<i64>) -> TokenPrices {
         let (cached, cache_write) = (cached.map(Credits), cache_write.map(Credits));
-        TokenPrices { input: Credits(input), output: Credits(output), cached, cache_write }
+        TokenPrices { input: Credits(input), output: Some(Credits(output)), cached, cache_write }
     }
 
     fn bill(prices: TokenPrices, input_bytes: u64, pictures: u64, max_output_tokens: u64) -> Bill {

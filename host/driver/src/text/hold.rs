@@ -42,7 +42,7 @@ impl DriverState {
             id: request.id,
             key: request.key.id.clone(),
             amount,
-            unit_price: model.prices.output,
+            unit_price: model.prices.output.unwrap_or(model.prices.input),
             model: model.route.model.clone(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,

@@ -11,6 +11,7 @@
 //! if no account has answered yet: the host goes on trying accounts, and a failure is the stream's last event. No
 //! answer waits for the disk: a crash ends the requests in progress, and may lose the charges of the last moment
 //! before it, always in the customer's favour. A response (`history`) is the exception: it is kept before its end leaves.
+//! Embeddings take the same way: a body comes back, and only the input is paid.
 //! Never frames an event and never writes an error: `edge` does.
 
 mod api;
@@ -26,4 +27,4 @@ mod request;
 pub use api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 pub use bill::TokenPrices;
 pub use history::KeptResponse;
-pub use models::{ModelConfig, check_models};
+pub use models::{ModelConfig, ModelKind, check_models};

@@ -1,4 +1,5 @@
-//! The operator's table of text models: each model's provider, protocol and price.
+//! The operator's table of models that are answered while their client waits: each model's kind, provider, protocol and
+//! price.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,13 +9,45 @@ use serde::Deserialize;
 
 use crate::text::bill::TokenPrices;
 
+/// The surface of models of kind [`ModelKind::Embedding`].
+const EMBEDDINGS: &str = "embeddings.create";
+
+/// What a model of the table makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    /// Text, on every surface of text.
+    #[default]
+    Text,
+    /// Vectors of texts.
+    Embedding,
+}
+
+impl ModelKind {
+    /// The kind of model that a surface is for.
+    pub(crate) fn of_surface(surface: &str) -> Self {
+        if surface == EMBEDDINGS { Self::Embedding } else { Self::Text }
+    }
+
+    /// Its name in the configuration and for clients.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Embedding => "embedding",
+        }
+    }
+}
+
 /// One `[models.<id>]` table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
+    /// What it makes: `text` (the default) or `embedding`.
+    #[serde(default)]
+    pub kind: ModelKind,
     /// Which of `[providers]` serves it.
     pub provider: String,
-    /// What that provider speaks: `messages` or `chat`.
+    /// What that provider speaks: `messages` or `chat`. Embeddings come from `chat` alone.
     pub protocol: Protocol,
     /// What that provider calls it; absent: its own id.
     pub upstream: Option<String>,
@@ -41,6 +74,7 @@ pub fn check_models(table: &BTreeMap<String, ModelConfig>) -> Result<(), (String
 pub(crate) struct TextModel {
     pub(crate) route: TextRoute,
     pub(crate) prices: TokenPrices,
+    pub(crate) kind: ModelKind,
 }
 
 /// All of them, by every name.
@@ -57,7 +91,7 @@ impl TextModels {
             let prices = &config.prices;
             let all = [
                 ("input", Some(prices.input)),
-                ("output", Some(prices.output)),
+                ("output", prices.output),
                 ("cached", prices.cached),
                 ("cache_write", prices.cache_write),
             ];
@@ -65,6 +99,18 @@ impl TextModels {
                 if price.is_some_and(|price| price < Credits::ZERO) {
                     return wrong(&format!("prices.{name}"), "expected zero or more credits".to_owned());
                 }
+            }
+            match config.kind {
+                ModelKind::Text if prices.output.is_none() => {
+                    let why =
+                        "expected credits for a million tokens; only a model of kind \"embedding\" has none";
+                    return wrong("prices.output", why.to_owned());
+                }
+                ModelKind::Embedding if config.protocol != Protocol::Chat => {
+                    let why = "expected \"chat\": embeddings come from providers of that protocol";
+                    return wrong("protocol", why.to_owned());
+                }
+                _ => {}
             }
             let rules = serde_json::Value::Object(config.rules.clone()).to_string();
             let model = Arc::new(TextModel {
@@ -76,6 +122,7 @@ impl TextModels {
                     rules: rules.into(),
                 },
                 prices: config.prices,
+                kind: config.kind,
             });
             for name in std::iter::once(id).chain(&config.aliases) {
                 if name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -98,6 +145,11 @@ impl TextModels {
     /// The provider of the model of that id.
     pub(crate) fn provider(&self, id: &str) -> String {
         self.find(id).map_or_else(String::new, |model| model.route.provider.clone())
+    }
+
+    /// What the model of that id makes.
+    pub(crate) fn kind(&self, id: &str) -> ModelKind {
+        self.find(id).map_or_else(ModelKind::default, |model| model.kind)
     }
 
     /// Every name with the id of its model, in order.
@@ -149,5 +201,14 @@ mod tests {
         let gift =
             r#"{"m": {"provider": "p", "protocol": "chat", "prices": {"input": "1", "output": "-2"}}}"#;
         check(gift, "m.prices.output", "zero or more");
+        let kind = |kind: &str, protocol: &str| {
+            format!(
+                r#"{{"m": {{"kind": "{kind}", "provider": "p", "protocol": "{protocol}", "prices": {{"input": "1"}}}}}}"#
+            )
+        };
+        check(&kind("text", "chat"), "m.prices.output", "only a model of kind \"embedding\" has none");
+        check(&kind("embedding", "messages"), "m.protocol", "expected \"chat\"");
+        let models = table(&kind("embedding", "chat")).unwrap();
+        assert_eq!((models.kind("m"), models.kind("n")), (ModelKind::Embedding, ModelKind::Text));
     }
 }

@@ -14,7 +14,7 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::attempt::{EventSource, OpenStream, plugin_fault};
-use crate::text::history::Kept;
+use crate::text::history::{Kept, stamp_last};
 use crate::text::hold::TextHold;
 
 /// Batches that may wait for the client; each is at most a few network reads.
@@ -122,7 +122,8 @@ impl Pump {
         let Self { state, held, client, kept, usage, output_bytes, .. } = self;
         let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
-            StreamEnd::Complete(events) => {
+            StreamEnd::Complete(mut events) => {
+                stamp_last(&mut events, state.now());
                 let counted = usage.unwrap_or_else(|| held.bill.guess(output_bytes));
                 let paid = state.settle(&held, counted, usage.is_none()).await;
                 let done = match (paid, kept) {

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use gatehouse_media::Extracted;
 use gatehouse_model::{Context, Prepared, TextRequest};
 use gatehouse_runtime::{ServedBy, Version};
 use tokio::sync::mpsc;
@@ -18,9 +19,9 @@ use crate::submit::submission::{fault_error, may_use, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
-use crate::text::history::Kept;
+use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
-use crate::text::models::TextModel;
+use crate::text::models::{ModelKind, TextModel};
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
 
 /// The surface whose conversations the host keeps.
@@ -54,7 +55,12 @@ impl DriverState {
         } else {
             (request.body.json().clone(), None)
         };
-        let cut = self.cut(json).await?;
+        let cut = if model.kind == ModelKind::Embedding {
+            // Its inputs are texts: what looks like a file is one all the same.
+            Extracted { json, blobs: vec![] }
+        } else {
+            self.cut(json).await?
+        };
         let cx = self.text_context(&version, &request);
         let text_request = TextRequest {
             surface: request.surface.to_owned(),
@@ -66,7 +72,9 @@ impl DriverState {
         let (version, prepared) = self.prepare(&version, &cx, text_request).await?;
         let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
         let streaming = prepared.streaming;
-        let run = TextRun { version, cx, prepared, blobs: RequestBlobs(cut.blobs), model, tables };
+        let is_response = request.surface == RESPONSES;
+        let blobs = RequestBlobs(cut.blobs);
+        let run = TextRun { version, cx, prepared, blobs, model, tables, is_response };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = async move {
             if streaming {
@@ -86,7 +94,11 @@ impl DriverState {
         kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
         match self.serve(&run).await.and_then(ProviderAnswer::into_whole) {
-            Ok(answered) => {
+            Ok(mut answered) => {
+                if run.is_response {
+                    let response = with_completed_at(String::from(&*answered.body), self.now());
+                    answered.body = response.into();
+                }
                 let guess = held.bill.guess(answered.output_bytes.into());
                 self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
                 if let Some(kept) = kept {
@@ -195,6 +207,7 @@ impl DriverState {
         if !may_use(&request.key, &requested, &model.route.model) {
             return Err(SubmitError::ModelForbidden(requested));
         }
+        check_kind(model, request.surface, &requested)?;
         Ok((Arc::clone(model), version))
     }
 
@@ -223,4 +236,21 @@ impl DriverState {
             Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),
         }
     }
+}
+
+/// A model is asked on the surfaces of its kind.
+fn check_kind(model: &TextModel, surface: &str, requested: &str) -> Result<(), SubmitError> {
+    let asked = ModelKind::of_surface(surface);
+    if model.kind == asked {
+        return Ok(());
+    }
+    let endpoint = match model.kind {
+        ModelKind::Embedding => "POST /v1/embeddings",
+        ModelKind::Text => "POST /v1/chat/completions",
+    };
+    let (asked, found) = (asked.as_str(), model.kind.as_str());
+    let message = format!(
+        "`model`: expected a model of kind {asked}, got {requested:?}, which is of kind {found}; {endpoint} serves it"
+    );
+    Err(SubmitError::Invalid { field: Some("model".to_owned()), message })
 }

@@ -42,6 +42,7 @@ pub(crate) async fn respond(
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
         (Endpoint::ReadResponse, Some(key)) => responses::read(context, &request, &key).await,
         (Endpoint::DeleteResponse, Some(key)) => responses::delete(context, &request, &key).await,
+        (Endpoint::CancelResponse, Some(key)) => responses::cancel(context, &request, &key).await,
         (Endpoint::ListResponseItems, Some(key)) => responses::items(context, &request, &key).await,
         (Endpoint::Text, Some(key)) => text::respond(context, request, key).await,
         (Endpoint::CountTokens, Some(_)) => Err(text::no_counting()),

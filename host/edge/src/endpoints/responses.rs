@@ -1,4 +1,4 @@
-//! `GET` and `DELETE /v1/responses/{id}`, and the items of its request: what the customer's earlier requests left here.
+//! `GET` and `DELETE /v1/responses/{id}`, its cancel, and the items of its request: what the customer's earlier requests left here.
 
 use gatehouse_model::Key;
 use http::Response;
@@ -41,6 +41,16 @@ pub(super) async fn delete(
         return Err(unknown(request.param));
     }
     Ok(response::json(&json!({"id": request.param, "object": "response", "deleted": true})))
+}
+
+/// There is nothing to cancel: a response that can still be is made in the background, which is not offered here.
+pub(super) async fn cancel(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    find(&context.backend, key, request.param).await?;
+    Err(Refusal::new(Kind::Invalid, "Cannot cancel a synchronous response."))
 }
 
 /// The items of its request, the newest first unless asked otherwise.

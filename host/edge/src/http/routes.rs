@@ -32,6 +32,7 @@ pub(crate) enum Endpoint {
     /// A kept response.
     ReadResponse,
     DeleteResponse,
+    CancelResponse,
     /// The items of its request.
     ListResponseItems,
     /// Specified as not implemented.
@@ -106,8 +107,8 @@ const JOURNEY: Option<&str> = Some("journey");
 const AVATAR: Option<&str> = Some("clip-avatar");
 
 use Endpoint::{
-    CancelTask, CountTokens, DeleteResponse, ListModels, ListResponseItems, ListTasks, Live, ReadBalance,
-    ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, Ready, Text, ViewTask,
+    CancelResponse, CancelTask, CountTokens, DeleteResponse, ListModels, ListResponseItems, ListTasks, Live,
+    ReadBalance, ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, Ready, Text, ViewTask,
 };
 use ParentIn::{Nowhere, Path};
 use ReceiptShape::{Asset, Task};
@@ -116,9 +117,11 @@ use ReceiptShape::{Asset, Task};
 #[rustfmt::skip]
 pub(super) static TABLE: &[Route] = &[
     post("/v1/chat/completions", "chat.completions", Text),
+    post("/v1/embeddings", "embeddings.create", Text),
     post("/v1/responses", "responses.create", Text),
     get("/v1/responses/{id}", "responses.read", ReadResponse),
     delete("/v1/responses/{id}", "responses.delete", DeleteResponse),
+    post("/v1/responses/{id}/cancel", "responses.cancel", CancelResponse),
     get("/v1/responses/{id}/input_items", "responses.items", ListResponseItems),
     post("/v1/messages", "messages.create", Text),
     post("/v1/messages/count_tokens", "messages.count", CountTokens),
@@ -242,12 +245,14 @@ mod tests {
         check("GET", "/v1/tasks/task_1/cancel", "allow POST, OPTIONS");
         check("DELETE", "/v1/tasks/task_1", "allow GET, HEAD, OPTIONS");
         check("OPTIONS", "/v1/messages", "allow POST, OPTIONS");
+        check("POST", "/v1/embeddings", "embeddings.create -");
+        check("GET", "/v1/embeddings", "allow POST, OPTIONS");
         check("POST", "/v1/responses", "responses.create -");
         check("GET", "/v1/responses/resp_1", "responses.read resp_1");
         check("DELETE", "/v1/responses/resp_1", "responses.delete resp_1");
         check("GET", "/v1/responses/resp_1/input_items", "responses.items resp_1");
         check("POST", "/v1/responses/resp_1", "allow GET, HEAD, DELETE, OPTIONS");
-        check("POST", "/v1/responses/resp_1/cancel", "nothing");
+        check("POST", "/v1/responses/resp_1/cancel", "responses.cancel resp_1");
         check("POST", "/v1/messages/count_tokens", "messages.count -");
         check("GET", "/v1/journey/task_1", "journey.read task_1");
         check("POST", "/v1/journey/generations", "journey.imagine -");

@@ -47,6 +47,7 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         | Endpoint::ReadModel
         | Endpoint::ReadResponse
         | Endpoint::DeleteResponse
+        | Endpoint::CancelResponse
         | Endpoint::ListResponseItems
         | Endpoint::CountTokens
         | Endpoint::ReadMedia

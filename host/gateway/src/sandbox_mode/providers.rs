@@ -54,6 +54,13 @@ protocol = "chat"
 upstream = "clone-sim"
 prices = { input = "1", output = "2" }
 rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = false }
+
+[sim-embed]
+kind = "embedding"
+provider = "openai"
+protocol = "chat"
+upstream = "embed-sim"
+prices = { input = "0.1" }
 "#;
 
 /// Replaces the addresses and accounts of the configured providers by the simulated ones.

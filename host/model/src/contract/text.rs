@@ -43,7 +43,7 @@ impl Protocol {
 /// A text request as a plugin judges it.
 #[derive(Clone, Debug)]
 pub struct TextRequest {
-    /// "messages.create", "chat.completions" or "responses.create".
+    /// "messages.create", "chat.completions", "responses.create" or "embeddings.create".
     pub surface: String,
     /// JSON as the client wrote it, long media cut out.
     pub body: Json,

@@ -33,8 +33,15 @@ pub(super) fn unknown_path(method: &str, path: &str) -> Refusal {
     Refusal::new(404, INVALID, format!("Unknown request URL: {method} {path}.")).code("unknown_url")
 }
 
-pub(super) fn method(method: &str) -> Refusal {
-    let message = format!("Not allowed to {method} on /v1/chat/completions.");
+/// A model of vectors is asked for text.
+pub(super) fn no_chat_model() -> Refusal {
+    let message = "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to \
+                   use v1/completions?";
+    Refusal { param: Some("model".to_owned()), ..Refusal::new(404, INVALID, message) }
+}
+
+pub(super) fn method(method: &str, path: &str) -> Refusal {
+    let message = format!("Not allowed to {method} on {path}.");
     Refusal::new(405, INVALID, message).code("method_not_supported")
 }
 

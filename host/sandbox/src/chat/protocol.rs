@@ -4,8 +4,10 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
+use super::details::Details;
+use super::embeddings;
 use super::errors::{self, Chat};
-use super::request::{self, Details};
+use super::request;
 use super::write;
 use crate::text::delivery::reply::{Event, EventKind};
 use crate::text::endpoint::{Checked, TextProtocol, Written};
@@ -19,8 +21,15 @@ const MIN_CACHED_TOKENS: u64 = 1024;
 const CACHE_STEP_TOKENS: u64 = 128;
 const CACHE_MS: u64 = 300_000;
 
+/// What a path asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Completions,
+    Embeddings,
+}
+
 impl TextProtocol for Chat {
-    type Route = ();
+    type Route = Endpoint;
     type Details = Details;
 
     const PROTOCOL: Protocol = Protocol::Chat;
@@ -38,15 +47,21 @@ impl TextProtocol for Chat {
         Event { name: None, data: hint.to_string(), kind: EventKind::Frame }
     }
 
-    fn route(head: &Parts) -> Result<(), Refusal> {
-        if head.uri.path() != "/v1/chat/completions" {
-            return Err(errors::unknown_path(head.method.as_str(), head.uri.path()));
-        }
-        if head.method == Method::POST { Ok(()) } else { Err(errors::method(head.method.as_str())) }
+    fn route(head: &Parts) -> Result<Endpoint, Refusal> {
+        let (method, path) = (head.method.as_str(), head.uri.path());
+        let endpoint = match path {
+            "/v1/chat/completions" => Endpoint::Completions,
+            "/v1/embeddings" => Endpoint::Embeddings,
+            _ => return Err(errors::unknown_path(method, path)),
+        };
+        if head.method == Method::POST { Ok(endpoint) } else { Err(errors::method(method, path)) }
     }
 
-    fn check((): &(), body: &Value, account: usize) -> Result<Checked<Self>, Refusal> {
-        request::check(body, account)
+    fn check(endpoint: &Endpoint, body: &Value, account: usize) -> Result<Checked<Self>, Refusal> {
+        match endpoint {
+            Endpoint::Completions => request::check(body, account),
+            Endpoint::Embeddings => embeddings::check(body),
+        }
     }
 
     /// The longest cached beginning of the prompt is read from the cache; all beginnings are cached anew.
@@ -65,7 +80,10 @@ impl TextProtocol for Chat {
     }
 
     fn write(answer: &Written<'_, Self>) -> (Value, Vec<Event>) {
-        (write::whole(answer), write::events(answer))
+        match &answer.request.details.embeddings {
+            Some(asked) => (embeddings::write(answer, asked), vec![]),
+            None => (write::whole(answer), write::events(answer)),
+        }
     }
 
     /// A client needs few of these headers; the gateway must pass on none of the rest.

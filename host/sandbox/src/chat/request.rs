@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::details::Details;
 use super::errors::{self, Chat, bad, invalid, unsupported};
 use super::message::{self, Message};
 use super::models::{MODELS, Model};
@@ -15,16 +16,6 @@ use crate::text::endpoint::Checked;
 use crate::text::refusal::Refusal;
 use crate::text::request_log::Prefix;
 
-/// What only this protocol knows of a request.
-pub(crate) struct Details {
-    pub(super) model: &'static Model,
-    pub(super) include_usage: bool,
-    pub(super) obfuscated: bool,
-    pub(super) prompt_tokens: u64,
-    /// Every beginning of the prompt that ends with a message, and its tokens.
-    pub(super) prefixes: Vec<(Prefix, u64)>,
-}
-
 /// Checks a body.
 pub(super) fn check(value: &Value, account: usize) -> Result<Checked<Chat>, Refusal> {
     let known = MODELS.iter().find(|model| value["model"] == model.id);
@@ -32,6 +23,9 @@ pub(super) fn check(value: &Value, account: usize) -> Result<Checked<Chat>, Refu
     check_schema::<Chat>("", value, table)?;
     let has = |name: &str| !value[name].is_null();
     let model = known.ok_or_else(|| errors::unknown_model(text(value, "model")))?;
+    if model.dimensions.is_some() {
+        return Err(errors::no_chat_model());
+    }
     if let Some(newer) = schema::NEWER.iter().find(|name| model.clone && has(name)) {
         return Err(bad(format!("Unrecognized request argument supplied: {newer}")));
     }
@@ -85,7 +79,7 @@ pub(super) fn check(value: &Value, account: usize) -> Result<Checked<Chat>, Refu
     let options = &value["stream_options"];
     let include_usage = options["include_usage"] == true;
     let obfuscated = options["include_obfuscation"] == true;
-    let details = Details { model, include_usage, obfuscated, prompt_tokens, prefixes };
+    let details = Details { model, include_usage, obfuscated, prompt_tokens, prefixes, embeddings: None };
     let choices = value["n"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
     Ok(Checked { model: model.id, question, choices, stream, details })
 }

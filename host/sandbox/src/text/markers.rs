@@ -69,6 +69,8 @@ markers! {
     Interleaved "interleaved" None, Chat "deltas of parallel calls take turns";
     Obfuscation "obfuscation" None, Chat "filler in every chunk";
     Filtered "content-filter" None, Chat "stops with content_filter";
+    OtherEncoding "other-encoding" None, Chat "vectors in the encoding that was not asked for";
+    FewerVectors "fewer-vectors" None, Chat "one vector fewer than inputs";
 }
 
 /// All faults a text asks for.

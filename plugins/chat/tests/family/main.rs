@@ -4,6 +4,7 @@
 mod answers;
 mod checks;
 mod chunks;
+mod embeddings;
 mod errors;
 mod events;
 mod manifest;

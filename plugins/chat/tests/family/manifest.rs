@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use chat::{Chat, RESPONSES, SURFACE};
+use chat::{Chat, EMBEDDINGS, RESPONSES, SURFACE};
 use gatehouse_sdk::{Family, Protocol, Refusal, TextRequest, Verdict};
 use serde_json::{Value, json};
 
 use crate::{asked, body, both, refusal, written};
 
 #[test]
-fn the_manifest_has_two_surfaces_and_no_models_of_its_own() {
+fn the_manifest_has_three_surfaces_and_no_models_of_its_own() {
     let about = Chat::about();
-    assert_eq!((about.family.as_str(), about.surfaces.len()), ("chat", 2));
-    assert_eq!([about.surfaces[0].name.as_str(), about.surfaces[1].name.as_str()], [SURFACE, RESPONSES]);
+    assert_eq!(about.family, "chat");
+    let surfaces: Vec<&str> = about.surfaces.iter().map(|surface| surface.name.as_str()).collect();
+    assert_eq!(surfaces, [SURFACE, RESPONSES, EMBEDDINGS]);
     assert!(about.models.is_empty() && about.providers.is_empty() && about.price_keys.is_empty());
 }
 

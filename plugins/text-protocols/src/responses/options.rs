@@ -18,6 +18,7 @@ const INCLUDES: [&str; 7] = [
     "web_search_call.action.sources",
     "web_search_call.results",
 ];
+const LOGPROBS: &str = "message.output_text.logprobs";
 const TIERS: [&str; 7] = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"];
 const MIN_OUTPUT_TOKENS: i64 = 16;
 const MAX_PAIRS: usize = 16;
@@ -139,7 +140,12 @@ fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
         "context_management" => return refused("nothing, the conversation is never shortened here"),
         "include" => {
             for (at, raw) in array(path, raw)?.into_iter().enumerate() {
-                choice(&path.index(at), raw, &INCLUDES)?;
+                let path = path.index(at);
+                if JsonString::of(raw).is_some_and(|name| name.decoded() == LOGPROBS) {
+                    let expected = "nothing of them: probabilities of tokens are not available here";
+                    return Err(wrong(&path, expected, Some(raw)));
+                }
+                choice(&path, raw, &INCLUDES)?;
             }
         }
         "temperature" => {

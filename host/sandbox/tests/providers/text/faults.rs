@@ -322,10 +322,10 @@ async fn faulty_tool_calls() {
     assert_eq!(order.take(4).collect::<Vec<_>>(), [0, 1, 0, 1], "pieces of the calls alternate");
 }
 
-/// The rows above are found by reading this file: a marker without a test does not get past here.
+/// The rows are found by reading this file and that of embeddings: a marker without a test does not get past here.
 #[test]
 fn every_marker_is_tried() {
-    let tests = include_str!("faults.rs");
+    let tests = concat!(include_str!("faults.rs"), include_str!("embeddings.rs"));
     let named: BTreeSet<&str> = MARKERS.iter().map(|marker| marker.name).collect();
     assert_eq!(named.len(), MARKERS.len());
     for marker in MARKERS {

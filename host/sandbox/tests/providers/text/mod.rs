@@ -2,6 +2,7 @@
 
 mod chat_answers;
 mod chat_rules;
+mod embeddings;
 mod faults;
 mod messages_answers;
 mod messages_rules;
