@@ -4,15 +4,29 @@
 mod audit;
 mod customers;
 mod keys;
+mod ledger;
 mod plugins;
+mod prices;
 mod system;
+mod tasks;
+mod usage;
 
 use super::route::Route;
 
 /// Every route but the document's own.
 pub(crate) fn routes() -> Vec<Route> {
-    [customers::routes(), keys::routes(), plugins::routes(), audit::routes(), system::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        customers::routes(),
+        keys::routes(),
+        usage::routes(),
+        ledger::routes(),
+        tasks::routes(),
+        prices::routes(),
+        plugins::routes(),
+        audit::routes(),
+        system::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

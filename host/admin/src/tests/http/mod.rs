@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod document;
 mod lists;
+mod money;
 mod repeats;
 
 use gatehouse_harness::{Response, send};
