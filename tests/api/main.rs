@@ -11,6 +11,7 @@ mod https_files;
 mod imagine;
 mod imagine_faults;
 mod keys;
+mod limits;
 mod media;
 mod money;
 mod tasks;

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gatehouse_model::{ApiKey, Credits, CustomerId, Key, Pepper, UnixMs};
+use gatehouse_model::{ApiKey, Credits, CustomerId, Key, KeyPolicy, Pepper, UnixMs};
 use gatehouse_store::fault_injection::Disk;
 use gatehouse_store::{Config, Store};
 use gatehouse_tasks::Command;
@@ -37,20 +37,12 @@ pub(crate) fn keys() -> &'static [Arc<Key>] {
         let seed = Random::new(3);
         let make = |(number, (owner, quota)): (usize, &(usize, Option<i64>))| {
             let secret = ApiKey::mint(&seed);
-            Arc::new(Key {
-                id: secret.id(),
-                customer: customer(*owner),
+            let policy = KeyPolicy {
                 name: format!("key {number}"),
-                digest: secret.digest(&pepper()),
-                created: UnixMs(1),
                 quota: quota.map(credits),
-                used: Credits::ZERO,
-                models: Vec::new(),
-                networks: Vec::new(),
-                expires: None,
-                revoked: None,
-                chat_format: gatehouse_model::ChatFormat::Wrapped,
-            })
+                ..KeyPolicy::default()
+            };
+            Arc::new(Key::new(secret.id(), customer(*owner), secret.digest(&pepper()), UnixMs(1), policy))
         };
         KEYS.iter().enumerate().map(make).collect()
     })

@@ -2,6 +2,7 @@
 //! providers, large bodies, and providers that answer in another form than the request.
 
 mod embeddings;
+mod fairness;
 mod large;
 mod one_body_streams;
 mod responses;

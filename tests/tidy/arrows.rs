@@ -42,12 +42,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-tasks",
         ],
     ),
+    ("gatehouse-console", &["gatehouse-admin", "gatehouse-model"]),
     ("gatehouse-sandbox", &[]),
     (
         "gatehouse",
         &[
             "gatehouse-admin",
             "gatehouse-build",
+            "gatehouse-console",
             "gatehouse-driver",
             "gatehouse-edge",
             "gatehouse-files",

@@ -1,8 +1,9 @@
 //! The admin API: operations of an operator, the service that performs them, the admin listener, and the client
 //! that reaches a running gateway.
 //!
-//! Owns the JSON of operations, results and resources, their checks, the tokens, the health and metrics pages of the admin
-//! listener, and the file that tells commands on the same machine its address. The rules of money and keys stay in
+//! Owns the JSON of operations, results and resources, their checks, the tokens, logins and sessions, the health and
+//! metrics pages of the admin listener, and the file that tells commands on the same machine its address. The console's
+//! pages are `console`'s; this only serves them. The rules of money and keys stay in
 //! `tasks`; the service only sends commands to the store. Never shares a listener with clients. Called by `gateway`.
 
 mod api;
@@ -12,22 +13,27 @@ mod endpoint_file;
 mod http;
 mod server;
 mod service;
+mod session;
 #[cfg(test)]
 mod tests;
 mod token;
 
 pub use api::{
     AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile,
-    KeyView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView, ReloadView,
-    Revealed, StageVerdict, StageView,
+    KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, Operation, OperationError, OperationResult,
+    PluginState, PluginView, ReloadView, Revealed, StageVerdict, StageView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
-pub use http::{Authenticator, Caller, Claimed, Role, Tokens};
-pub use server::{AdminServer, Probes};
+pub use http::{Authenticator, Caller, Claimed, Role, Tokens, whole};
+pub use server::{
+    Access, AdminServer, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, Probes, ResponseBody,
+    StreamEnd,
+};
 pub use service::{
     AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
     UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
 };
+pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

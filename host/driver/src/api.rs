@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gatehouse_model::{Key, Status, TaskId, UnixMs};
 
 use crate::body::CheckedBody;
+use crate::rates::RateReport;
 
 /// An asynchronous submission of an authenticated caller.
 pub struct SubmitRequest {
@@ -19,6 +20,8 @@ pub struct SubmitRequest {
     pub body: CheckedBody,
     /// The `Idempotency-Key` header.
     pub idempotency: Option<String>,
+    /// Filled with what is left of the key's rates.
+    pub rates: RateReport,
 }
 
 /// What the task in the path of a surface is called, where a client reads of it (spec: "message about the video").

@@ -73,11 +73,13 @@ impl Driver {
             live: LiveTasks::default(),
             shutdown: watch::Sender::new(ShutdownState::Serving),
             keys_generation: AtomicU64::new(0),
+            rates: Arc::default(),
             in_progress: Arc::new(InProgress::default()),
             call_groups: CallGroups::default(),
             background: Mutex::default(),
         });
         state.recover().await?;
+        state.count_customers();
         state.look_at_disks().await;
         let background = vec![
             tokio::spawn(Arc::clone(&state).run_loop()),
@@ -94,7 +96,7 @@ impl Driver {
         state.upstream.switch(providers);
         state.tables.store(Arc::new(tables.over(&state.upstream)));
         // An account may have more permits than before.
-        state.live.unpark_all(state.now());
+        state.live.ask_again(state.now());
     }
 
     /// The providers, for a change of the configuration.

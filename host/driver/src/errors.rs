@@ -2,8 +2,12 @@
 //!
 //! A message here may be shown to a client, except where a variant says that it is for the log.
 
+use std::time::Duration;
+
 use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
+
+use crate::rates::RateLimited;
 
 /// Why a driver could not start.
 #[derive(Debug, thiserror::Error)]
@@ -79,12 +83,26 @@ pub enum SubmitError {
         /// What the key has left.
         remaining: Credits,
     },
+    /// The key has come as often, or has as much under way, as it may.
+    #[error("{0}")]
+    RateLimited(RateLimited),
     /// The same idempotency key came with another body.
     #[error("this Idempotency-Key was used with a different request")]
     IdempotencyConflict,
     /// The key was revoked or has expired between look-up and commit.
     #[error("this key is no longer valid")]
     KeyGone,
+    /// Its customer's tasks that wait for the same provider take longer than the task may.
+    #[error(
+        "the tasks of this account that wait for the model's provider take about {} minutes at the present pace, and a \
+         task may take {}; retry when some have ended", minutes(.wait), minutes(.limit)
+    )]
+    TooLate {
+        /// How long the task would wait.
+        wait: Duration,
+        /// How long it may take altogether.
+        limit: Duration,
+    },
     /// Too much is going on; nothing was started.
     #[error("the gateway is busy, retry in a moment")]
     Busy,
@@ -103,6 +121,10 @@ pub enum SubmitError {
     /// The store failed; the process is about to stop.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn minutes(span: &Duration) -> u64 {
+    span.as_secs().div_ceil(60)
 }
 
 /// Why a task was not rendered.

@@ -14,6 +14,7 @@ mod disks;
 mod driver;
 mod errors;
 mod in_progress;
+mod rates;
 mod read;
 mod scheduler;
 mod shutdown;
@@ -31,6 +32,7 @@ pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::UsageSums;
+pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};
 pub use text::{

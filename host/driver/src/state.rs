@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::config::tables::Tables;
 use crate::disks::Disk;
 use crate::in_progress::InProgress;
+use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::step::bulk::groups::CallGroups;
 
@@ -52,6 +53,8 @@ pub(crate) struct DriverState {
     pub(crate) shutdown: watch::Sender<ShutdownState>,
     /// Moves with every change of a key.
     pub(crate) keys_generation: AtomicU64,
+    /// What keys have taken of their rates.
+    pub(crate) rates: Arc<RateLimiter>,
     /// One for each step that may run at the same time.
     pub(crate) step_permits: Arc<Semaphore>,
     pub(crate) in_progress: Arc<InProgress>,

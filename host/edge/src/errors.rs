@@ -77,6 +77,9 @@ const fn row(
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
+/// Seconds of the longest `Retry-After` (spec/decisions.md, "Retry hints").
+const MAX_RETRY_AFTER: u64 = 60;
+
 const INVALID: &str = "invalid_request_error";
 
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
@@ -154,13 +157,16 @@ struct Detail {
     param: Option<String>,
     extra: Option<(header::HeaderName, HeaderValue)>,
     retry_after: Option<Duration>,
+    /// Whether the same request may succeed later, where that differs from its kind's.
+    is_retryable: Option<bool>,
     cause: Option<String>,
 }
 
 impl Refusal {
     pub(crate) fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
         let (message, retry_after) = (message.into(), default_retry_after(kind));
-        Self(Box::new(Detail { kind, message, param: None, extra: None, retry_after, cause: None }))
+        let (param, extra, cause, is_retryable) = (None, None, None, None);
+        Self(Box::new(Detail { kind, message, param, extra, retry_after, is_retryable, cause }))
     }
 
     /// An invalid request, with its wrong field or parameter.
@@ -193,6 +199,16 @@ impl Refusal {
         self
     }
 
+    /// With the seconds until the same request passes. A client is not told to wait for more than a minute: SDKs would
+    /// sleep that long, or give up. The message says the time.
+    pub(crate) fn with_wait(mut self, seconds: Option<u64>) -> Self {
+        if let Some(seconds) = seconds {
+            self.0.retry_after = Some(Duration::from_secs(seconds));
+            self.0.is_retryable = Some(seconds <= MAX_RETRY_AFTER);
+        }
+        self
+    }
+
     /// The cause for the operator's log.
     pub(crate) fn cause(&self) -> Option<&str> {
         self.0.cause.as_deref()
@@ -211,14 +227,17 @@ impl Refusal {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if !row.retry {
+        if !self.0.is_retryable.unwrap_or(row.retry) {
             headers.insert("x-should-retry", HeaderValue::from_static("false"));
         }
         if row.status == 401 {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(pause) = self.0.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(pause.as_secs().clamp(1, 60)));
+            headers.insert(
+                header::RETRY_AFTER,
+                HeaderValue::from(whole_seconds(pause).clamp(1, MAX_RETRY_AFTER)),
+            );
         }
         if let Some((name, value)) = self.0.extra {
             headers.insert(name, value);
@@ -281,6 +300,11 @@ impl Refusal {
             },
         })
     }
+}
+
+/// A client that comes a moment early is refused again.
+fn whole_seconds(pause: Duration) -> u64 {
+    pause.as_secs().saturating_add(u64::from(pause.subsec_nanos() > 0))
 }
 
 /// The `code` that OpenAI's clients act on.

@@ -19,6 +19,7 @@ mod errors;
 mod failed_response;
 mod http;
 mod net;
+mod rate_headers;
 mod sse;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ mod credits;
 mod customer;
 mod digest;
 mod ids;
+mod key;
 pub mod metric;
 mod secret;
 mod status;
@@ -35,9 +36,10 @@ pub use contract::text::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,
 };
 pub use credits::Credits;
-pub use customer::{ChatFormat, Customer, Key};
+pub use customer::Customer;
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, KeyId, MediaId, RequestId, Seed, TaskId};
+pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use secret::Secret;
 pub use status::Status;
 pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};

@@ -12,6 +12,8 @@ pub const CONNECTIONS: &str = "gatehouse_http_connections";
 pub const TOKENS: &str = "gatehouse_tokens_total";
 /// Tasks accepted, by `model`.
 pub const TASKS_ACCEPTED: &str = "gatehouse_tasks_accepted_total";
+/// Tasks refused because they could not begin before their time limit, by `model`.
+pub const TASKS_TOO_LATE: &str = "gatehouse_tasks_too_late_total";
 /// Requests that joined a living task, by `model`.
 pub const TASKS_JOINED: &str = "gatehouse_tasks_joined_total";
 /// Tasks ended, by `model` and `outcome`.
@@ -26,12 +28,20 @@ pub const AMBIGUOUS: &str = "gatehouse_ambiguous_calls_total";
 pub const CALLS: &str = "gatehouse_upstream_calls_total";
 /// Seconds of an upstream call, by `provider`.
 pub const CALL_SECONDS: &str = "gatehouse_upstream_call_seconds";
+/// Requests and tasks that wait for a permit, by `provider`.
+pub const WAITING: &str = "gatehouse_upstream_waiting";
+/// Seconds they waited until they got one, by `provider`.
+pub const WAIT_SECONDS: &str = "gatehouse_upstream_wait_seconds";
+/// Permits taken back from streams whose client had left, by `provider`.
+pub const RECLAIMED: &str = "gatehouse_upstream_reclaimed_permits_total";
 /// 1 while a provider account's breaker is open, by `provider` and `account`.
 pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
 /// A provider refused an account's credentials or credit, or its token was not renewed, by `provider` and `account`.
 pub const ACCOUNT_ERRORS: &str = "gatehouse_upstream_account_errors_total";
 /// Plugin calls by `family`, `function` and `outcome`.
 pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
+/// New work refused because its customer has filled the family's queue, by `family`.
+pub const PLUGIN_QUEUE_FULL: &str = "gatehouse_plugin_queue_full_total";
 /// Seconds of a plugin call, by `family`.
 pub const PLUGIN_SECONDS: &str = "gatehouse_plugin_call_seconds";
 /// Calls that faulted in a fresh version and were answered by another one, by `family` and `function`.

@@ -13,6 +13,7 @@
 //! the sandbox can wait, so a guest can spend nothing but processor time.
 
 mod abi_v1;
+mod calls;
 mod component_runner;
 mod config;
 mod deploy;
@@ -21,12 +22,12 @@ mod fault;
 mod registry;
 mod service;
 mod state;
-mod text_service;
 mod version;
 mod version_error;
 mod version_text;
 mod versions;
 
+pub use calls::text::Relay;
 pub use component_runner::ComponentRunner;
 pub use config::{CanaryConfig, Config, STREAMS};
 pub use deploy::companion::Companion;
@@ -47,7 +48,6 @@ pub use exec::limits::Limits;
 pub use fault::Fault;
 pub use registry::{ModelRow, Registry, Resolved};
 pub use service::{PluginService, StepRoute};
-pub use text_service::Relay;
 pub use version::Version;
 pub use version_error::{RemoveError, VersionUnavailable};
 pub use version_text::MAX_OUTPUT_TOKENS;

@@ -1,12 +1,8 @@
-//! The plugin service: open, deploy, find versions, call them. The face of this crate for `driver` and `gateway`.
+//! The plugin service: open, deploy, find versions. The face of this crate for `driver` and `gateway`; calls are in `calls`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use gatehouse_model::{
-    Accepted, Call, Clock, Context, Digest, Event, Json, Refusal, Reply, Step, Submission, TaskView, metric,
-};
-use tokio::sync::Semaphore;
+use gatehouse_model::{Clock, Digest, KeyId};
 
 use crate::config::Config;
 use crate::deploy::companion::Companion;
@@ -14,7 +10,6 @@ use crate::deploy::error::OpenError;
 use crate::deploy::pipeline::{Goal, Order, Removal, SignedComponent};
 use crate::deploy::report::{DeployError, DeployReport};
 use crate::deploy::stages::rehearse::LiveStates;
-use crate::fault::Fault;
 use crate::registry::Registry;
 use crate::state::ServiceState;
 use crate::version::Version;
@@ -25,6 +20,8 @@ use crate::versions::VersionSummary;
 #[derive(Clone)]
 pub struct PluginService {
     pub(crate) state: Arc<ServiceState>,
+    /// The key whose requests it serves; empty: nobody's in particular.
+    key: Arc<str>,
 }
 
 impl std::fmt::Debug for PluginService {
@@ -49,7 +46,7 @@ impl PluginService {
     /// # Errors
     /// [`OpenError`] when the engine, a thread or the plugin store does not work.
     pub fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        Ok(Self { state: Arc::new(ServiceState::open(config, clock, false)?) })
+        Ok(Self::over(ServiceState::open(config, clock, false)?))
     }
 
     /// The same, but every call blocks its caller until it is done. For a simulation, which needs the same order of
@@ -58,9 +55,24 @@ impl PluginService {
     /// # Errors
     /// As [`PluginService::open`].
     pub fn open_synchronous(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        let service = Self { state: Arc::new(ServiceState::open(config, clock, true)?) };
+        let service = Self::over(ServiceState::open(config, clock, true)?);
         service.complete_start();
         Ok(service)
+    }
+
+    fn over(state: ServiceState) -> Self {
+        Self { state: Arc::new(state), key: "".into() }
+    }
+
+    /// The same service for a request with this key: it shares what its customer gets of the plugin threads with the
+    /// customer's other keys.
+    #[must_use]
+    pub fn for_key(&self, key: &KeyId) -> Self {
+        Self { state: Arc::clone(&self.state), key: key.0.as_str().into() }
+    }
+
+    pub(crate) fn key(&self) -> Arc<str> {
+        Arc::clone(&self.key)
     }
 
     /// Does what a start leaves for later, so that only active versions, and those of live tasks, delay it: a standby or
@@ -241,107 +253,6 @@ impl PluginService {
         }
     }
 
-    /// Judges a request.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub async fn submit(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        submission: Submission,
-    ) -> Result<Result<Accepted, Refusal>, Fault> {
-        self.call(version, "submit", move |version| version.submit(&cx, submission)).await
-    }
-
-    /// Takes one step.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub async fn advance(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        state: Vec<u8>,
-        event: Event,
-    ) -> Result<Step, Fault> {
-        let answer = self.call(version, "advance", move |version| version.advance(&cx, &state, event)).await;
-        if let Err(fault) = &answer
-            && fault.is_unread_state()
-            && version.is_first_unread()
-        {
-            let (family, semver) = (version.family(), &version.about().version);
-            let remedy = "count STATE_VERSION up or read the old form";
-            tracing::error!(family, version = semver, digest = %version.digest(), %fault, remedy, "a plugin version cannot read a task's state");
-        }
-        answer
-    }
-
-    /// Renders a task for `surface`.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub async fn view(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        surface: String,
-        view: TaskView,
-    ) -> Result<Json, Fault> {
-        self.call(version, "view", move |version| version.view(&cx, &surface, view)).await
-    }
-
-    /// One call for the items of several `shared` calls of one key.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub async fn merge(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        key: String,
-        items: Arc<[String]>,
-    ) -> Result<Call, Fault> {
-        let answer = self.call(version, "merge", move |version| version.merge(&cx, &key, &items)).await;
-        self.state.record_call(version, answer.as_ref().err());
-        answer
-    }
-
-    /// The reply to each item of a merged call.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub async fn split(
-        &self,
-        version: &Arc<Version>,
-        cx: Context,
-        key: String,
-        items: Arc<[String]>,
-        reply: Reply,
-    ) -> Result<Vec<Option<Reply>>, Fault> {
-        let answer =
-            self.call(version, "split", move |version| version.split(&cx, &key, &items, reply)).await;
-        self.state.record_call(version, answer.as_ref().err());
-        answer
-    }
-
-    /// Rewrites a state that version `from` wrote; the inner error is the plugin's own.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub async fn migrate(
-        &self,
-        version: &Arc<Version>,
-        from: u32,
-        state: Vec<u8>,
-    ) -> Result<Result<Vec<u8>, String>, Fault> {
-        let answer = self.call(version, "migrate", move |version| version.migrate(from, &state)).await;
-        if let Err(fault) = answer.as_ref() {
-            self.state.record_call(version, Some(fault));
-        }
-        answer
-    }
-
     /// Every version that is active, broken, loaded or kept. Reads memory only.
     #[must_use]
     pub fn list(&self) -> Vec<VersionSummary> {
@@ -354,42 +265,5 @@ impl PluginService {
         self.registry()
             .family(family)
             .map_or_else(|| self.state.config.load().settings_of(family), |active| active.settings())
-    }
-
-    /// Calls of `family` that wait for a plugin thread.
-    #[must_use]
-    pub fn waiting(&self, family: &str) -> usize {
-        self.state.threads.waiting(family)
-    }
-
-    pub(crate) fn streams(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.state.streams)
-    }
-
-    pub(crate) async fn call<R: Send + 'static>(
-        &self,
-        version: &Arc<Version>,
-        function: &'static str,
-        body: impl FnOnce(&Version) -> Result<R, Fault> + Send + 'static,
-    ) -> Result<R, Fault> {
-        let family = version.family().to_owned();
-        let version = Arc::clone(version);
-        let answer = self
-            .state
-            .threads
-            .run(&family, move || {
-                let begun = Instant::now();
-                let answer = body(&version);
-                metrics::histogram!(metric::PLUGIN_SECONDS, "family" => version.family().to_owned())
-                    .record(begun.elapsed());
-                answer
-            })
-            .await;
-        let outcome = answer.as_ref().map_or_else(Fault::label, |_| "ok");
-        metrics::counter!(
-            metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome
-        )
-        .increment(1);
-        answer
     }
 }

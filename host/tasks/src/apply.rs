@@ -9,9 +9,9 @@ use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::administration::rules as administration;
 use crate::administration::rules::KnownRequest;
 use crate::commands::command::{Applied, Command};
-use crate::commands::funds;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
+use crate::commands::{funds, keys};
 use crate::responses::rules as responses;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::{advance, finish, join, submit, sweep};
@@ -35,7 +35,7 @@ pub fn apply<B: LedgerStorage>(
 
 fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, B> {
     match command {
-        Command::AddKey { key } => funds::add_key(storage, *key),
+        Command::AddKey { key } => keys::add_key(storage, *key),
         Command::Administer { change, audit, idempotency, at } => {
             administer(storage, change, *audit, idempotency, at)
         }
@@ -45,12 +45,13 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             funds::deposit(storage, &customer, amount, memo, at)
         }
         Command::DropHistory { before_day } => sweep::drop_history(storage, before_day),
+        Command::EditKey { id, revision, policy, at: _ } => keys::edit_key(storage, &id, revision, *policy),
         Command::Finish { id, revision, ending, audit, at } => {
             finish::finish(storage, id, revision, ending, audit, at)
         }
         Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
-        Command::Hold { id, key, amount, unit_price, model, expires, at } => {
-            funds::hold(storage, id, (key, model), amount, unit_price, (at, expires))
+        Command::Hold { id, key, model, amount, unit_price, expires, at } => {
+            funds::hold(storage, id, key, (amount, unit_price), model, (at, expires))
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
@@ -60,7 +61,10 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Release { id, at } => {
             funds::resolve(storage, id, None, (String::new(), Usage::default()), at)
         }
-        Command::RevokeKey { id, at } => funds::revoke_key(storage, id, at),
+        Command::RevokeKey { id, at } => keys::revoke_key(storage, id, at),
+        Command::RotateKey { id, new, digest, until, at } => {
+            keys::rotate_key(storage, id, (new, digest), until, at)
+        }
         Command::Settle { id, amount, memo, tokens, at } => {
             funds::resolve(storage, id, Some(amount), (memo, tokens), at)
         }

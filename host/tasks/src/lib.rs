@@ -20,6 +20,7 @@ pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, Audit
 pub use apply::apply;
 pub use commands::change::{Change, Ending, ResultRecord};
 pub use commands::command::{Applied, Command};
+pub use commands::keys::MAX_OVERLAP;
 pub use commands::rejection::Rejection;
 pub use commands::request::{Idempotency, JoinRequest, JudgedTask};
 pub use ledger::examination::{Examination, Report};

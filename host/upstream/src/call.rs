@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Call, Outage, Payload, Reading, Reply, UnixMs, metric};
+use gatehouse_model::{Call, Outage, Payload, Reading, Replay, Reply, UnixMs, metric};
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::auth::credential::{CallCredential, Proof};
 use crate::auth::token_endpoint::TokenError;
 use crate::client::exchange::{self, ExchangeError};
 use crate::pool::account::HealthSignal;
-use crate::pool::accounts::CallPermit;
+use crate::pool::call_permit::CallPermit;
 use crate::provider::Provider;
 use crate::request::blobs::Blobs;
 use crate::request::build::{self, RequestError};
@@ -88,6 +88,11 @@ impl Upstream {
         deadline: UnixMs,
     ) -> Result<Reply, CallFailure> {
         let limits = &self.provider_of(permit, call)?.checked;
+        let deadline = if hands_over(call) {
+            deadline.min(self.clock().now().plus(limits.submit_timeout))
+        } else {
+            deadline
+        };
         let (response, end) = self.respond(permit, call, blobs, deadline).await?;
         let (max, saved) = match call.reading {
             Reading::Whole => (limits.max_reply, None),
@@ -176,6 +181,12 @@ impl Upstream {
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
         Ok(Instant::now() + asked.unwrap_or(longest).min(longest).min(left))
     }
+}
+
+/// Whether a call only hands a job over: it may not be repeated, and no file comes with its reply. A provider that leaves
+/// it without an answer holds a permit for nothing.
+fn hands_over(call: &Call) -> bool {
+    call.replay != Replay::Safe && call.reading == Reading::Whole
 }
 
 /// What an exchange ends with, for the count.

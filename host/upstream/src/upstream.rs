@@ -15,9 +15,8 @@ use crate::config::check;
 use crate::config::credential::Secrets;
 use crate::config::error::ConfigError;
 use crate::config::settings::{Config, FetchConfig, ProviderConfig, SecretRef};
-use crate::pool::account::NoPermit;
-use crate::pool::account_permit::AccountPermit;
-use crate::pool::accounts::{CallPermit, Pool};
+use crate::pool::accounts::Pool;
+use crate::pool::rules::PoolRules;
 use crate::provider::{Network, Provider, affinity};
 
 /// Everything that leaves. Cheap to clone.
@@ -36,6 +35,8 @@ type Providers = HashMap<String, Arc<Pool>>;
 struct Shared {
     network: Network,
     rules: FetchRules,
+    /// How customers share permits.
+    pool_rules: Arc<PoolRules>,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
 }
@@ -91,13 +92,15 @@ impl Upstream {
         resolver: Arc<dyn Resolve>,
         dial: Arc<dyn Dial>,
     ) -> Result<Self, ConfigError> {
+        check::fairness(&config.fairness)?;
         let tls = tls::client(config.fetch.extra_roots_file.as_deref())?;
         let network = Network { resolver, dial, tls };
         let rules = fetch_rules(&config.fetch, &network);
         let empty = Providers::new();
-        let providers = build(&config.providers, secrets, &network, &empty, (&clock, &seed));
+        let pool_rules = Arc::new(PoolRules::new(config.fairness.weights.clone()));
+        let providers = build(&config.providers, secrets, &network, &empty, &pool_rules, (&clock, &seed));
         let providers = providers.map_err(|mut errors| errors.swap_remove(0))?;
-        let shared = Arc::new(Shared { network, rules: rules?, clock, seed });
+        let shared = Arc::new(Shared { network, rules: rules?, pool_rules, clock, seed });
         Ok(Self(Arc::new(Handle { providers: ArcSwap::from_pointee(providers), shared })))
     }
 
@@ -111,7 +114,8 @@ impl Upstream {
         let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
         let fetch = tls::client(config.fetch.extra_roots_file.as_deref()).err();
         let private = check::private_hosts(&config.fetch).err();
-        providers.chain(fetch).chain(private).collect()
+        let fairness = check::fairness(&config.fairness).err();
+        providers.chain(fetch).chain(private).chain(fairness).collect()
     }
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.
@@ -132,8 +136,9 @@ impl Upstream {
         config: &BTreeMap<String, ProviderConfig>,
         secrets: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
     ) -> Result<PreparedProviders, Vec<ConfigError>> {
-        let Shared { network, clock, seed, .. } = &*self.0.shared;
-        build(config, secrets, network, &self.0.providers.load(), (clock, seed)).map(PreparedProviders)
+        let Shared { network, pool_rules, clock, seed, .. } = &*self.0.shared;
+        let before = self.0.providers.load();
+        build(config, secrets, network, &before, pool_rules, (clock, seed)).map(PreparedProviders)
     }
 
     /// The accounts that differ in `prepared`, in order.
@@ -184,50 +189,6 @@ impl Upstream {
         Self(Arc::new(Handle { providers, shared: Arc::clone(&self.0.shared) }))
     }
 
-    /// Permits for a new job and for its first call. With `pinned` only at that account.
-    ///
-    /// # Errors
-    /// See [`NoPermit`].
-    pub fn acquire_account(
-        &self,
-        provider: &str,
-        pinned: Option<&str>,
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_account(pinned)
-    }
-
-    /// The same at an account that was not `tried` yet.
-    ///
-    /// # Errors
-    /// See [`NoPermit`]; [`NoPermit::Unknown`] also when every account was tried.
-    pub fn acquire_other_account(
-        &self,
-        provider: &str,
-        tried: &[String],
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_other_account(tried)
-    }
-
-    /// A permit for a further call of a job in flight at `account`.
-    ///
-    /// # Errors
-    /// See [`NoPermit`]; never [`NoPermit::Busy`].
-    pub fn acquire_call(&self, provider: &str, account: &str) -> Result<CallPermit, NoPermit> {
-        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_call(account)
-    }
-
-    /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
-    pub fn report_failure(&self, permit: &AccountPermit) {
-        permit.report_failure();
-    }
-
-    /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no
-    /// longer configured.
-    #[must_use]
-    pub fn resume(&self, provider: &str, account: &str) -> Option<AccountPermit> {
-        self.pool(provider)?.resume(account)
-    }
-
     /// An account as plugins name it.
     #[must_use]
     pub fn affinity(&self, provider: &str, account: &str) -> Affinity {
@@ -269,6 +230,10 @@ impl Upstream {
         &self.0.shared.rules
     }
 
+    pub(crate) fn rules_of_pools(&self) -> &PoolRules {
+        &self.0.shared.pool_rules
+    }
+
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.0.shared.clock
     }
@@ -284,6 +249,7 @@ fn build(
     secrets: Secrets<'_>,
     network: &Network,
     before: &Providers,
+    rules: &Arc<PoolRules>,
     (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
 ) -> Result<Providers, Vec<ConfigError>> {
     let (mut all, mut errors) = (Vec::new(), Vec::new());
@@ -300,7 +266,8 @@ fn build(
         let accounts = std::mem::take(&mut checked.accounts);
         let before = before.get(name).map(|pool| &**pool);
         let provider = Provider::new(name, checked, network, before.map(Pool::provider), (clock, seed));
-        let pool = Pool::new(provider, accounts, before, Arc::clone(clock), Arc::clone(seed));
+        let pool =
+            Pool::new(provider, accounts, before, Arc::clone(rules), Arc::clone(clock), Arc::clone(seed));
         (name.clone(), pool)
     };
     Ok(all.into_iter().map(build).collect())

@@ -6,7 +6,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError, TextStream};
+use gatehouse_driver::{
+    CompletionRequest, CompletionResponse, RateReport, SubmitError, TextError, TextStream,
+};
 use gatehouse_model::{Protocol, RequestId};
 use gatehouse_store::Store;
 use gatehouse_tasks::{EntryKind, HoldId};
@@ -31,6 +33,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
         surface: text.client.surface(),
         body: text.client.body(text.protocol.as_str(), &format!("{};", text.prompt), text.streaming),
         headers: vec![],
+        rates: RateReport::default(),
     };
     let leaving = async {
         match text.leaves {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Protocol, Secret};
+use gatehouse_model::{CustomerId, Protocol, Secret};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::fault_injection::{Disk, DiskFault};
 use gatehouse_store::{Store, StoreError, Writer};
@@ -136,8 +136,9 @@ impl System {
         limit: usize,
     ) -> Result<Vec<AccountPermit>, String> {
         let mut taken = Vec::new();
+        let customer = CustomerId("the simulation".to_owned());
         for _ in 0..20 {
-            match self.upstream.acquire_account("bfl", Some(account)) {
+            match self.upstream.acquire_account("bfl", &customer, Some(account)) {
                 Ok((permit, _slot)) => taken.push(permit),
                 Err(gatehouse_upstream::NoPermit::Until(moment)) => {
                     // Only time ends a pause of an account; a trial call would tell nothing here.

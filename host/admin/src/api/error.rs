@@ -18,6 +18,9 @@ pub enum OperationError {
     /// A rule forbids it.
     #[error("{0}")]
     Refused(String),
+    /// It has changed since the revision that the operation is based on.
+    #[error("{0}")]
+    Stale(String),
     /// A plugin version was refused.
     #[error("{reason}")]
     PluginRefused {

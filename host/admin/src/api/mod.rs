@@ -4,13 +4,15 @@
 
 pub(crate) mod configuration;
 pub(crate) mod error;
+pub(crate) mod key_policy;
 pub(crate) mod operation;
 pub(crate) mod result;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
-pub use operation::{Component, NewKey, Operation};
+pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
+pub use operation::{Component, Operation};
 pub use result::{
-    AuditNote, Examination, KeyView, OperationResult, PluginState, PluginView, Revealed, StageVerdict,
-    StageView,
+    AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
+    StageVerdict, StageView,
 };

@@ -4,11 +4,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, KeyId, TaskId, UnixMs};
-use ipnet::IpNet;
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, TaskId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::configuration::FamilyDefaultsFile;
+use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::http::access::caller::Role;
 
 /// One operation. A command performs it on a store that it opened itself, or sends the same value to the
 /// gateway that has the store open.
@@ -69,6 +70,23 @@ pub enum Operation {
         /// Its id.
         key: KeyId,
     },
+    /// Changes a key's policy.
+    KeyEdit {
+        /// Its id.
+        key: KeyId,
+        /// Only if the key has this revision.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revision: Option<u64>,
+        /// What changes.
+        patch: Box<KeyPatch>,
+    },
+    /// Makes a successor of a key, which goes on working for a while.
+    KeyRotate {
+        /// Its id.
+        key: KeyId,
+        /// For how many milliseconds both work; at most seven days.
+        overlap_ms: u64,
+    },
     /// Revokes a key at once.
     KeyRevoke {
         /// Its id.
@@ -85,6 +103,12 @@ pub enum Operation {
     },
     /// Reads the configuration again and switches to it, or changes nothing.
     Reload,
+    /// Makes a link that logs one person in to the console of a running gateway.
+    ConsoleLink {
+        /// What the person may do.
+        #[serde(default)]
+        role: Role,
+    },
     /// Lists plugin versions.
     PluginList,
     /// Deploys a component: every stage, the switch of its family included.
@@ -156,6 +180,8 @@ impl Operation {
                 | Self::CustomerDeposit { .. }
                 | Self::CustomerWithdraw { .. }
                 | Self::KeyCreate(_)
+                | Self::KeyEdit { .. }
+                | Self::KeyRotate { .. }
                 | Self::KeyRevoke { .. }
                 | Self::PluginInstall { .. }
                 | Self::PluginActivate { .. }
@@ -163,28 +189,6 @@ impl Operation {
                 | Self::PluginRemove { .. }
         )
     }
-}
-
-/// The policy of a key to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NewKey {
-    /// The customer that pays.
-    #[serde(rename = "account", alias = "customer")]
-    pub customer: CustomerId,
-    /// A name for people.
-    pub name: String,
-    /// Spending limit; `None` is unlimited.
-    pub quota: Option<Credits>,
-    /// Models it may use; empty means all.
-    pub models: Vec<String>,
-    /// Networks it may be used from; empty means all.
-    pub networks: Vec<IpNet>,
-    /// When it stops working.
-    pub expires: Option<UnixMs>,
-    /// Form of chat completions, where the request does not choose.
-    #[serde(default)]
-    pub chat_format: ChatFormat,
 }
 
 /// A component's bytes; base64 on the wire.

@@ -5,11 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, Digest, Key, KeyId, TaskId, UnixMs};
+use gatehouse_model::{
+    ChatFormat, Credits, Customer, CustomerId, Digest, Key, KeyId, Limits, TaskId, UnixMs,
+};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +61,8 @@ pub enum OperationResult {
     },
     /// The configuration was read again and is in effect.
     Reloaded(ReloadView),
+    /// A link that logs one person in to the console.
+    ConsoleLink(LoginLinkView),
     /// A version was deleted.
     PluginRemoved {
         /// Its digest.
@@ -80,6 +85,17 @@ pub enum OperationResult {
         /// The versions.
         plugins: Vec<PluginView>,
     },
+}
+
+/// A login link of the console. Works once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginLinkView {
+    /// The same link under every name that a browser on the gateway's machine may use, the best first.
+    pub urls: Vec<Revealed>,
+    /// What it allows.
+    pub role: Role,
+    /// When it stops working.
+    pub expires: UnixMs,
 }
 
 /// A key without its digest.
@@ -108,6 +124,24 @@ pub struct KeyView {
     pub revoked: Option<UnixMs>,
     /// Form of chat completions, where the request does not choose.
     pub chat_format: ChatFormat,
+    /// How fast and how much at a time.
+    #[serde(default)]
+    pub limits: Limits,
+    /// The same of single models.
+    #[serde(default)]
+    pub model_limits: BTreeMap<String, Limits>,
+    /// Live tasks and open text requests at present, by model.
+    #[serde(default)]
+    pub open: BTreeMap<String, u32>,
+    /// Counts the changes of the key; an edit may insist on it.
+    #[serde(default)]
+    pub revision: u64,
+    /// The key that it replaced.
+    #[serde(default)]
+    pub rotated_from: Option<KeyId>,
+    /// The key that replaced it.
+    #[serde(default)]
+    pub rotated_to: Option<KeyId>,
 }
 
 impl From<Key> for KeyView {
@@ -124,6 +158,12 @@ impl From<Key> for KeyView {
             expires: key.expires,
             revoked: key.revoked,
             chat_format: key.chat_format,
+            limits: key.limits,
+            model_limits: key.model_limits,
+            open: key.open,
+            revision: key.revision,
+            rotated_from: key.rotated_from,
+            rotated_to: key.rotated_to,
         }
     }
 }

@@ -200,6 +200,7 @@ impl From<OperationError> for ApiError {
             OperationError::Misconfigured(_) => Kind::Misconfigured,
             OperationError::NotFound(_) => Kind::NotFound,
             OperationError::Refused(_) | OperationError::PluginRefused { .. } => Kind::Conflict,
+            OperationError::Stale(_) => Kind::Stale,
             OperationError::Busy(_) => Kind::Busy,
             OperationError::Failed(_) => Kind::Internal,
         };

@@ -13,7 +13,8 @@ use serde::Serialize;
 pub(crate) type AdminBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// A body whose bytes are at hand.
-pub(crate) fn whole(bytes: impl Into<Bytes>) -> AdminBody {
+#[must_use]
+pub fn whole(bytes: impl Into<Bytes>) -> AdminBody {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 

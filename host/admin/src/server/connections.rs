@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct Connections {
     most: usize,
+    most_streams: usize,
     state: Mutex<State>,
 }
 
@@ -23,6 +24,8 @@ struct State {
 struct Open {
     /// Operations under way, of a caller that has shown the token.
     operations: usize,
+    /// Carries a stream of events, which counts among the streams and not among the connections.
+    streams: bool,
     /// Dropped to end the connection.
     _end: oneshot::Sender<()>,
 }
@@ -34,27 +37,32 @@ pub(super) struct Entry {
     connections: Arc<Connections>,
 }
 
+/// A stream of events on a connection.
+#[derive(Debug)]
+pub(super) struct StreamOn(Arc<Entry>);
+
 /// An operation under way on a connection.
 #[derive(Debug)]
 pub(super) struct OperationOn<'e>(&'e Entry);
 
 impl Connections {
-    pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, state: Mutex::default() })
+    pub(super) fn new(most: usize, most_streams: usize) -> Arc<Self> {
+        Arc::new(Self { most, most_streams, state: Mutex::default() })
     }
 
     /// Counts a new connection; the receiver ends when it has to give way. At the limit the oldest connection
     /// without an operation gives way; `None` where all of them carry one.
     pub(super) fn enter(self: &Arc<Self>) -> Option<(Entry, oneshot::Receiver<()>)> {
         let mut state = self.state();
-        if state.open.len() >= self.most {
-            let oldest = state.open.iter().find(|(_, open)| open.operations == 0).map(|(id, _)| *id)?;
+        if state.open.values().filter(|open| !open.streams).count() >= self.most {
+            let gives_way = |open: &Open| open.operations == 0 && !open.streams;
+            let oldest = state.open.iter().find(|(_, open)| gives_way(open)).map(|(id, _)| *id)?;
             state.open.remove(&oldest);
         }
         let (end, ended) = oneshot::channel();
         let id = state.next;
         state.next += 1;
-        state.open.insert(id, Open { operations: 0, _end: end });
+        state.open.insert(id, Open { operations: 0, streams: false, _end: end });
         Some((Entry { id, connections: Arc::clone(self) }, ended))
     }
 
@@ -70,11 +78,28 @@ impl Entry {
         OperationOn(self)
     }
 
+    /// Counts a stream of events: the connection gives way to no other before it ends. `None` where there are as many
+    /// as there may be.
+    pub(super) fn begin_stream(self: &Arc<Self>) -> Option<StreamOn> {
+        let mut state = self.connections.state();
+        if state.open.values().filter(|open| open.streams).count() >= self.connections.most_streams {
+            return None;
+        }
+        state.open.get_mut(&self.id)?.streams = true;
+        Some(StreamOn(Arc::clone(self)))
+    }
+
     fn change(&self, change: impl FnOnce(&mut Open)) {
         // A connection that gave way has no entry any more.
         if let Some(open) = self.connections.state().open.get_mut(&self.id) {
             change(open);
         }
+    }
+}
+
+impl Drop for StreamOn {
+    fn drop(&mut self) {
+        self.0.change(|open| open.streams = false);
     }
 }
 
@@ -98,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_oldest_without_an_operation_gives_way() {
-        let connections = Connections::new(2);
+        let connections = Connections::new(2, 1);
         let (first, mut first_end) = connections.enter().unwrap();
         let (_second, mut second_end) = connections.enter().unwrap();
         let operation = first.begin_operation();
@@ -113,8 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn streams_have_a_count_of_their_own() {
+        let connections = Connections::new(1, 1);
+        let (first, mut first_end) = connections.enter().unwrap();
+        let first = Arc::new(first);
+        let stream = first.begin_stream().unwrap();
+        let (second, mut second_end) = connections.enter().unwrap();
+        let second = Arc::new(second);
+        assert!(second.begin_stream().is_none(), "one stream at a time");
+        assert_eq!(first_end.try_recv(), Err(TryRecvError::Empty));
+        assert_eq!(second_end.try_recv(), Err(TryRecvError::Empty));
+        drop(stream);
+        let (_third, _end) = connections.enter().unwrap();
+        assert_eq!(first_end.try_recv(), Err(TryRecvError::Closed), "without its stream it gives way");
+        assert!(second.begin_stream().is_some());
+    }
+
+    #[test]
     fn an_ended_connection_leaves_nothing() {
-        let connections = Connections::new(1);
+        let connections = Connections::new(1, 1);
         for _ in 0..3 {
             let (entry, mut end) = connections.enter().unwrap();
             drop(entry.begin_operation());

@@ -10,9 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::Clock;
 use gatehouse_net::{Observed, ShutdownPhase};
-use http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -20,18 +18,23 @@ use hyper::body::{Body as _, Incoming};
 use tokio::sync::{Semaphore, watch};
 
 use super::connections::Entry;
+use super::console::ResponseBody;
+use super::guarded_body::GuardedBody;
 use super::host_check::HostCheck;
+use super::page_server::PageServer;
+use super::security_headers;
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
-use crate::api::result::OperationResult;
+use crate::api::result::{LoginLinkView, OperationResult, Revealed};
 use crate::config::Config;
-use crate::http::access::caller::Authenticator;
+use crate::http::access::caller::{Authenticator, Role};
 use crate::http::access::tokens::Tokens;
 use crate::http::error::Kind;
-use crate::http::reply::{AdminBody, whole};
+use crate::http::reply::whole;
 use crate::http::resources;
 use crate::http::router::Router;
 use crate::service::AdminService;
+use crate::session::Sessions;
 
 /// Enough for the largest component that a configuration can allow, in base64.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -40,6 +43,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_OPERATIONS: u32 = 16;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
+/// What tells a stream of events, which never ends by itself, from every other answer.
+const EVENTS: &str = "text/event-stream";
 
 /// The pages of the listener that need no token.
 pub struct Probes {
@@ -56,6 +61,7 @@ pub(super) struct Handler {
     router: Arc<Router>,
     probes: Probes,
     hosts: HostCheck,
+    pages: PageServer,
     operations: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
@@ -67,18 +73,31 @@ impl Handler {
         tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,
+        sessions: Arc<Sessions>,
         clock: Arc<dyn Clock>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone())];
+        let pages = PageServer::new(
+            Arc::clone(&sessions),
+            Arc::clone(&operations),
+            Arc::clone(&clock),
+            shutdown.clone(),
+        );
+        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone()), sessions];
         let router = Arc::new(Router::new(
             resources::routes(),
             authenticators,
             Arc::clone(&service),
             Arc::clone(&clock),
         ));
-        Self { tokens, service, router, probes, hosts: HostCheck::new(config), operations, clock, shutdown }
+        let hosts = HostCheck::new(config);
+        Self { tokens, service, router, probes, hosts, pages, operations, clock, shutdown }
+    }
+
+    /// The pages, and the sessions that may see them.
+    pub(super) fn pages(&self) -> &PageServer {
+        &self.pages
     }
 
     /// Waits until no operation is under way.
@@ -87,15 +106,15 @@ impl Handler {
         let _ = self.operations.acquire_many(MAX_OPERATIONS).await;
     }
 
-    /// Answers one request of the connection `entry`.
+    /// Answers one request of the connection `entry`, whose other end is at `address`.
     pub(super) async fn respond(
         &self,
         request: Request<Incoming>,
-        entry: &Entry,
+        entry: &Arc<Entry>,
+        address: IpAddr,
         observed: &Observed,
-        peer: IpAddr,
-    ) -> Response<AdminBody> {
-        let _under_way = observed.activity.begin_request();
+    ) -> Response<ResponseBody> {
+        let under_way = observed.activity.begin_request();
         let (parts, mut body) = request.into_parts();
         let mut response = match self.refusal(&parts, observed) {
             Some((status, message)) if Router::owns(parts.uri.path()) => {
@@ -103,9 +122,16 @@ impl Handler {
                 self.router.refuse(kind, &message)
             }
             Some((status, message)) => page(status, TEXT, message),
-            None if Router::owns(parts.uri.path()) => self.api(parts, &mut body, entry, peer).await,
-            None => self.route(&parts, &mut body, entry).await,
+            None if Router::owns(parts.uri.path()) => self.api(parts, &mut body, entry, address).await,
+            None => self.route(&parts, &mut body, entry, address).await,
         };
+        let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
+        let stream = if is_stream { entry.begin_stream() } else { None };
+        if is_stream && stream.is_none() {
+            let message = "too many live pages are open; this one shows its state until it is loaded again\n";
+            response = page(StatusCode::SERVICE_UNAVAILABLE, TEXT, message);
+        }
+        security_headers::add(response.headers_mut());
         if !body.is_end_stream() {
             // Closed at once, the response would be lost with the bytes that are still to come.
             observed.flags.linger();
@@ -114,7 +140,7 @@ impl Handler {
         if *self.shutdown.borrow() != ShutdownPhase::Serving {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        response
+        response.map(|body| GuardedBody::new(body, under_way, stream).boxed_unsync())
     }
 
     /// Why a head is refused, whatever it asks for.
@@ -137,7 +163,7 @@ impl Handler {
         body: &mut Incoming,
         entry: &Entry,
         peer: IpAddr,
-    ) -> Response<AdminBody> {
+    ) -> Response<ResponseBody> {
         let accepted = match self.router.accept(&parts, peer).await {
             Ok(accepted) => accepted,
             Err(refused) => return refused,
@@ -155,7 +181,13 @@ impl Handler {
         })
     }
 
-    async fn route(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<AdminBody> {
+    async fn route(
+        &self,
+        parts: &Parts,
+        body: &mut Incoming,
+        entry: &Entry,
+        address: IpAddr,
+    ) -> Response<ResponseBody> {
         let read = matches!(parts.method, Method::GET | Method::HEAD);
         match (parts.uri.path(), read) {
             ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
@@ -167,11 +199,14 @@ impl Handler {
             }
             ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
             ("/admin/operations", _) => wrong_method("POST"),
-            (path, _) => refuse(&OperationError::NotFound(format!("no page at {path}"))),
+            (path, _) => match self.pages.respond(parts, body, address).await {
+                Some(answer) => answer,
+                None => refuse(&OperationError::NotFound(format!("no page at {path}"))),
+            },
         }
     }
 
-    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<AdminBody> {
+    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<ResponseBody> {
         let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if !presented.is_some_and(|presented| self.tokens.operator.matches(presented)) {
             let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
@@ -207,6 +242,9 @@ impl Handler {
 
     /// Performs an operation on a task of its own: a caller that leaves does not cut it in half.
     async fn run(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        if let Operation::ConsoleLink { role } = operation {
+            return self.new_login_link(role);
+        }
         let permit = Arc::clone(&self.operations).acquire_owned().await;
         let service = Arc::clone(&self.service);
         tracing::info!(?operation, "admin operation");
@@ -217,36 +255,47 @@ impl Handler {
         let cut = |error| Err(OperationError::Failed(format!("the operation was cut short: {error}")));
         performed.await.unwrap_or_else(cut)
     }
+
+    /// A login link is the listener's own matter: no other part of the gateway knows of sessions.
+    fn new_login_link(&self, role: Role) -> Result<OperationResult, OperationError> {
+        if !self.pages.has_console() {
+            return Err(OperationError::Busy("the console is not ready yet".to_owned()));
+        }
+        let link = self.pages.sessions().new_link(role);
+        tracing::info!(role = role.as_str(), "a login link was made");
+        let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
+        Ok(OperationResult::ConsoleLink(LoginLinkView { urls, role, expires: link.expires }))
+    }
 }
 
-fn refuse(error: &OperationError) -> Response<AdminBody> {
+fn refuse(error: &OperationError) -> Response<ResponseBody> {
     let status = match error {
         OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
         OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
         OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
+        OperationError::Stale(_) => StatusCode::PRECONDITION_FAILED,
         OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         OperationError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     json(status, error)
 }
 
-fn wrong_method(allowed: &'static str) -> Response<AdminBody> {
+fn wrong_method(allowed: &'static str) -> Response<ResponseBody> {
     let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
-fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<AdminBody> {
+fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<ResponseBody> {
     let text = serde_json::to_vec(value).expect("results and errors have string keys only");
     page(status, JSON, text)
 }
 
-fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<AdminBody> {
+fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
     let mut response = Response::new(whole(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

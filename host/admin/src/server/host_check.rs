@@ -2,7 +2,8 @@
 //!
 //! A web page may have its own name resolve to the operator's loopback address (DNS rebinding); its requests then
 //! reach this listener, and the browser lets the page read the answers. They carry the page's name, so a name that
-//! the operator did not list is refused. An address cannot be rebound.
+//! the operator did not list is refused. An address cannot be rebound, and browsers resolve names below `localhost` to
+//! this machine by themselves.
 
 use std::net::IpAddr;
 
@@ -58,7 +59,7 @@ impl HostCheck {
         let name = host.strip_suffix('.').unwrap_or(host);
         self.any
             || bare.parse::<IpAddr>().is_ok()
-            || name.eq_ignore_ascii_case("localhost")
+            || ["localhost", "gatehouse.localhost"].iter().any(|own| name.eq_ignore_ascii_case(own))
             || self.names.iter().any(|listed| listed.eq_ignore_ascii_case(name))
     }
 }
@@ -90,6 +91,8 @@ mod tests {
             ("10.1.2.3:9090", 200),
             ("localhost:9090", 200),
             ("LOCALHOST.", 200),
+            ("gatehouse.localhost:9090", 200),
+            ("other.localhost:9090", 421),
             ("rebound.example", 421),
             ("rebound.example:9090", 421),
             ("localhost.rebound.example", 421),

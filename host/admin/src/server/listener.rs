@@ -12,13 +12,17 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::connections::Connections;
+use super::console::Console;
 use super::handler::{Handler, Probes};
 use crate::config::Config;
 use crate::http::access::tokens::Tokens;
 use crate::service::AdminService;
+use crate::session::Sessions;
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Streams of events at once, beside the connections.
+const MAX_STREAMS: usize = 32;
 
 /// A running listener. Dropping it ends every connection.
 pub struct AdminServer {
@@ -55,11 +59,12 @@ impl AdminServer {
         let listener = TcpListener::bind(config.listen).await?;
         let address = listener.local_addr()?;
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
-        let handler =
-            Arc::new(Handler::new(config, tokens, service, probes, Arc::clone(&clock), watched.clone()));
+        let sessions = Arc::new(Sessions::new(address, Arc::clone(&clock), Arc::clone(&service.seed)));
+        let (time, phase) = (Arc::clone(&clock), watched.clone());
+        let handler = Arc::new(Handler::new(config, tokens, service, probes, sessions, time, phase));
         let shared = Arc::new(Shared {
             handler: Arc::clone(&handler),
-            connections: Connections::new(config.connections.get() as usize),
+            connections: Connections::new(config.connections.get() as usize, MAX_STREAMS),
             server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
             clock: Arc::clone(&clock),
             shutdown: watched,
@@ -72,6 +77,17 @@ impl AdminServer {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The sessions of people, and their login links.
+    #[must_use]
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        self.handler.pages().sessions()
+    }
+
+    /// Serves these pages from now on; the first ones given stay.
+    pub fn show(&self, console: Arc<dyn Console>) {
+        self.handler.pages().show(console);
     }
 
     /// Stops listening and lets operations under way end, for at most `grace`; then drops what is left.
@@ -130,7 +146,7 @@ impl Shared {
         while serving.join_next().await.is_some() {}
     }
 
-    async fn serve(self: Arc<Self>, stream: TcpStream, peer: IpAddr) {
+    async fn serve(self: Arc<Self>, stream: TcpStream, address: IpAddr) {
         let Some((entry, gives_way)) = self.connections.enter() else {
             tracing::warn!("an admin connection was refused: every open one carries an operation");
             return;
@@ -139,7 +155,7 @@ impl Shared {
         let (handler, of_requests) = (Arc::clone(&self.handler), observed.clone());
         let respond = move |request| {
             let (handler, entry, observed) = (Arc::clone(&handler), Arc::clone(&entry), of_requests.clone());
-            async move { Ok(handler.respond(request, &entry, &observed, peer).await) }
+            async move { Ok(handler.respond(request, &entry, address, &observed).await) }
         };
         tokio::select! {
             () = self.server.serve(stream, observed, Protocol::Http1, respond) => {}

@@ -5,9 +5,16 @@
 //! one.
 
 mod connections;
+mod console;
+mod guarded_body;
 mod handler;
 mod host_check;
 mod listener;
+mod page_server;
+mod security_headers;
 
+pub use console::{
+    Access, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, StreamEnd,
+};
 pub use handler::Probes;
 pub use listener::AdminServer;

@@ -1,6 +1,7 @@
 //! An open store, its plugins, and the dispatch of operations.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gatehouse_driver::Driver;
 use gatehouse_model::{Clock, Pepper, Seed};
@@ -51,12 +52,7 @@ impl AdminService {
     pub async fn perform(&self, operation: Operation) -> Result<OperationResult, OperationError> {
         // An operator sees every change that was confirmed to a client.
         self.store.flush().await.map_err(store_failed)?;
-        let changes_keys = matches!(operation, Operation::KeyCreate(_) | Operation::KeyRevoke { .. });
-        let result = self.dispatch(operation).await;
-        if let (true, Backend::Running { driver, .. }) = (changes_keys, &self.backend) {
-            driver.keys_changed();
-        }
-        result
+        self.dispatch(operation).await
     }
 
     async fn dispatch(&self, operation: Operation) -> Result<OperationResult, OperationError> {
@@ -70,12 +66,29 @@ impl AdminService {
             Operation::CustomerWithdraw { customer, amount, memo } => {
                 self.withdraw(customer, amount, memo).await
             }
-            Operation::KeyCreate(new) => self.create_key(new).await,
-            Operation::KeyList { customer, revoked } => self.list_keys(customer.as_ref(), revoked).await,
-            Operation::KeyShow { key } => self.show_key(&key),
-            Operation::KeyRevoke { key } => self.revoke_key(key).await,
+            Operation::KeyCreate(new) => {
+                let (key, secret) = self.create_key(new).await?;
+                Ok(OperationResult::KeyCreated { key, secret })
+            }
+            Operation::KeyList { customer, revoked } => {
+                let keys = self.list_keys(customer.as_ref(), revoked).await?;
+                Ok(OperationResult::Keys { keys })
+            }
+            Operation::KeyShow { key } => self.show_key(&key).map(OperationResult::Key),
+            Operation::KeyEdit { key, revision, patch } => {
+                self.edit_key(&key, revision, &patch).await.map(OperationResult::Key)
+            }
+            Operation::KeyRotate { key, overlap_ms } => {
+                let (key, secret) = self.rotate_key(key, Duration::from_millis(overlap_ms)).await?;
+                Ok(OperationResult::KeyCreated { key, secret })
+            }
+            Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
+            // The listener answers it; without one there is nothing to log in to.
+            Operation::ConsoleLink { .. } => {
+                Err(OperationError::Refused("only a running gateway has a console".to_owned()))
+            }
             Operation::PluginList => self.list_plugins().await,
             Operation::Reload => self.reload().await,
             Operation::PluginCheck { component, signature, allow_removal, defaults } => {
@@ -164,6 +177,7 @@ pub(crate) fn rejected(rejection: Rejection) -> OperationError {
     match rejection {
         Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
+        Rejection::KeyChanged { .. } => OperationError::Stale(text),
         _ => OperationError::Refused(text),
     }
 }

@@ -1,40 +1,42 @@
-//! API keys: create, list, show, revoke. The secret of a key is in the result of its creation and nowhere else.
+//! API keys: create, list, show, edit, rotate, revoke. The secret of a key is in the result of its creation and nowhere
+//! else.
 
-use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
 use gatehouse_store::{KeyQuery, RowPage};
-use gatehouse_tasks::Command;
+use gatehouse_tasks::{Applied, Command, MAX_OVERLAP};
 
-use super::admin_service::{AdminService, on_blocking_thread, store_failed};
+use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::api::error::OperationError;
-use crate::api::operation::NewKey;
-use crate::api::result::{KeyView, OperationResult, Revealed};
+use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::api::result::{KeyView, Revealed};
+
+/// How often an edit without a revision is based on the row anew, while others change it.
+const MAX_EDITS: u32 = 16;
 
 impl AdminService {
-    pub(super) async fn create_key(&self, new: NewKey) -> Result<OperationResult, OperationError> {
+    /// Makes a key. Its secret is in the answer and nowhere else.
+    ///
+    /// # Errors
+    /// A policy that cannot be, an unknown customer, or the store's.
+    pub async fn create_key(&self, new: NewKey) -> Result<(KeyView, Revealed), OperationError> {
         let (key, secret) = self.mint_key(new)?;
         self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
-        Ok(OperationResult::KeyCreated { key: KeyView::from(key), secret })
+        self.keys_changed();
+        Ok((KeyView::from(key), secret))
     }
 
     /// A new key and its secret, which are not in the store yet.
     pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
         let now = self.clock.now();
-        check_policy(&new, now)?;
+        let (customer, policy) = new.into_policy();
+        check_policy(&policy, None, now)?;
+        let model_limits = self.own_names(policy.model_limits, &BTreeMap::new())?;
+        let policy = KeyPolicy { model_limits, ..policy };
         let secret = ApiKey::mint(self.seed.as_ref());
-        let key = Key {
-            id: secret.id(),
-            customer: new.customer,
-            name: new.name,
-            digest: secret.digest(&self.pepper),
-            created: now,
-            quota: new.quota,
-            used: Credits::ZERO,
-            models: new.models,
-            networks: new.networks,
-            expires: new.expires,
-            revoked: None,
-            chat_format: new.chat_format,
-        };
+        let key = Key::new(secret.id(), customer, secret.digest(&self.pepper), now, policy);
         Ok((key, Revealed(secret.reveal().to_owned())))
     }
 
@@ -63,7 +65,7 @@ impl AdminService {
         &self,
         customer: Option<&CustomerId>,
         revoked: bool,
-    ) -> Result<OperationResult, OperationError> {
+    ) -> Result<Vec<KeyView>, OperationError> {
         let store = self.store.clone();
         let keys = on_blocking_thread(move || store.keys()).await?.map_err(store_failed)?;
         let mut keys: Vec<KeyView> = keys.into_iter().map(KeyView::from).collect();
@@ -71,13 +73,107 @@ impl AdminService {
             customer.is_none_or(|customer| key.customer == *customer) && (revoked || key.revoked.is_none())
         });
         keys.sort_by(|left, right| (left.created, &left.id).cmp(&(right.created, &right.id)));
-        Ok(OperationResult::Keys { keys })
+        Ok(keys)
     }
 
-    pub(super) fn show_key(&self, key: &KeyId) -> Result<OperationResult, OperationError> {
-        let found = self.store.key(key).map_err(store_failed)?;
-        let found = found.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
-        Ok(OperationResult::Key(KeyView::from(found)))
+    /// One key's policy and use.
+    ///
+    /// # Errors
+    /// An unknown key, or the store's.
+    pub fn show_key(&self, key: &KeyId) -> Result<KeyView, OperationError> {
+        self.key_row(key).map(KeyView::from)
+    }
+
+    /// Changes a key's policy: at that revision, or, without one, as it is now.
+    ///
+    /// # Errors
+    /// [`OperationError::Stale`] when the key has another revision; a policy that cannot be, a revoked or unknown key, or
+    /// the store's.
+    pub async fn edit_key(
+        &self,
+        key: &KeyId,
+        revision: Option<u64>,
+        patch: &KeyPatch,
+    ) -> Result<KeyView, OperationError> {
+        let mut stale = None;
+        for _ in 0..MAX_EDITS {
+            let row = self.key_row(key)?;
+            let now = self.clock.now();
+            let policy = self.edited_policy(&row, patch)?;
+            let command = Command::EditKey {
+                id: key.clone(),
+                revision: revision.unwrap_or(row.revision),
+                policy: Box::new(policy),
+                at: now,
+            };
+            match self.send(command).await {
+                Ok(Applied::Key(edited)) => {
+                    self.keys_changed();
+                    return Ok(KeyView::from(*edited));
+                }
+                Ok(other) => return Err(unexpected(&other)),
+                Err(OperationError::Stale(text)) if revision.is_none() => stale = Some(text),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(OperationError::Busy(stale.unwrap_or_default()))
+    }
+
+    /// The policy of a key after a change.
+    ///
+    /// # Errors
+    /// A policy that cannot be.
+    pub(crate) fn edited_policy(&self, row: &Key, patch: &KeyPatch) -> Result<KeyPolicy, OperationError> {
+        let mut patch = patch.clone();
+        if let Some(Some(changes)) = patch.model_limits.take() {
+            patch.model_limits = Some(Some(self.own_names(changes, &row.model_limits)?));
+        }
+        let policy = patch.apply(row.policy());
+        check_policy(&policy, row.expires, self.clock.now())?;
+        Ok(policy)
+    }
+
+    /// The command that makes a successor of a key, and the successor's secret.
+    ///
+    /// # Errors
+    /// An overlap over seven days.
+    pub(crate) fn rotation(
+        &self,
+        key: KeyId,
+        overlap: Duration,
+    ) -> Result<(Command, Revealed), OperationError> {
+        if overlap > MAX_OVERLAP {
+            return Err(OperationError::Invalid("overlap: expected 0 to 7 days".to_owned()));
+        }
+        let (secret, now) = (ApiKey::mint(self.seed.as_ref()), self.clock.now());
+        let command = Command::RotateKey {
+            id: key,
+            new: secret.id(),
+            digest: secret.digest(&self.pepper),
+            until: now.plus(overlap),
+            at: now,
+        };
+        Ok((command, Revealed(secret.reveal().to_owned())))
+    }
+
+    /// Makes a successor of a key, which goes on working for `overlap`. The successor's secret is in the answer and
+    /// nowhere else.
+    ///
+    /// # Errors
+    /// An overlap over seven days; a key that was rotated or revoked, has expired or is unknown; or the store's.
+    pub async fn rotate_key(
+        &self,
+        key: KeyId,
+        overlap: Duration,
+    ) -> Result<(KeyView, Revealed), OperationError> {
+        let (command, secret) = self.rotation(key, overlap)?;
+        match self.send(command).await? {
+            Applied::Key(new) => {
+                self.keys_changed();
+                Ok((KeyView::from(*new), secret))
+            }
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Whether `secret` is a key that works now and has that form of chat completions.
@@ -95,27 +191,74 @@ impl AdminService {
         }))
     }
 
-    pub(super) async fn revoke_key(&self, key: KeyId) -> Result<OperationResult, OperationError> {
+    /// Revokes a key at once. Revoking it again changes nothing.
+    ///
+    /// # Errors
+    /// An unknown key, or the store's.
+    pub async fn revoke_key(&self, key: &KeyId) -> Result<KeyView, OperationError> {
         self.send(Command::RevokeKey { id: key.clone(), at: self.clock.now() }).await?;
-        self.show_key(&key)
+        self.keys_changed();
+        self.show_key(key)
+    }
+
+    fn key_row(&self, key: &KeyId) -> Result<Key, OperationError> {
+        self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))
+    }
+
+    /// The next request of a key reads its row again.
+    fn keys_changed(&self) {
+        if let Backend::Running { driver, .. } = &self.backend {
+            driver.keys_changed();
+        }
+    }
+
+    /// By the models' own ids: requests count by them, whatever name a client uses. A name that the key has limits for
+    /// is one, also if its model is gone.
+    fn own_names<T>(
+        &self,
+        limits: BTreeMap<String, T>,
+        present: &BTreeMap<String, Limits>,
+    ) -> Result<BTreeMap<String, T>, OperationError> {
+        let wrong = |text: String| Err(OperationError::Invalid(format!("model_limits: {text}")));
+        let mut own = BTreeMap::new();
+        for (name, value) in limits {
+            let known = || present.contains_key(&name).then(|| name.clone());
+            let model = match &self.backend {
+                Backend::Running { driver, .. } => driver.model_id(&name).or_else(known),
+                Backend::Offline(_) => known(),
+            };
+            let Some(model) = model else {
+                return wrong(format!("expected a model that the running gateway serves, not {name:?}"));
+            };
+            if own.insert(model.clone(), value).is_some() {
+                return wrong(format!("{name:?} is another name of {model:?}, which is listed too"));
+            }
+        }
+        Ok(own)
     }
 }
 
-fn check_policy(new: &NewKey, now: gatehouse_model::UnixMs) -> Result<(), OperationError> {
+fn unexpected(applied: &Applied) -> OperationError {
+    OperationError::Failed(format!("expected the key, got {applied:?}"))
+}
+
+/// `expires`: of the key as it is, which a change of other fields keeps.
+fn check_policy(policy: &KeyPolicy, expires: Option<UnixMs>, now: UnixMs) -> Result<(), OperationError> {
     let wrong = |text: String| Err(OperationError::Invalid(text));
-    if new.name.trim().is_empty() || new.name.len() > 100 || new.name.chars().any(char::is_control) {
+    let name = &policy.name;
+    if name.trim().is_empty() || name.len() > 100 || name.chars().any(char::is_control) {
         return wrong("name: expected 1 to 100 bytes of plain text".to_owned());
     }
-    if let Some(quota) = new.quota.filter(|quota| *quota < Credits::ZERO) {
+    if let Some(quota) = policy.quota.filter(|quota| *quota < Credits::ZERO) {
         return wrong(format!("quota: expected zero or more credits, not {quota}"));
     }
-    if let Some(model) = new.models.iter().find(|model| model.is_empty() || model.len() > 200) {
+    if let Some(model) = policy.models.iter().find(|model| model.is_empty() || model.len() > 200) {
         return wrong(format!("model {model:?}: expected a model's id or alias"));
     }
-    if new.models.len() > 200 || new.networks.len() > 200 {
-        return wrong("expected at most 200 models and 200 networks".to_owned());
+    if policy.models.len() > 200 || policy.networks.len() > 200 || policy.model_limits.len() > 200 {
+        return wrong("expected at most 200 models, 200 networks and 200 models with limits".to_owned());
     }
-    if new.expires.is_some_and(|expires| expires <= now) {
+    if policy.expires != expires && policy.expires.is_some_and(|expires| expires <= now) {
         return wrong("expires: expected a moment in the future".to_owned());
     }
     Ok(())

@@ -1,9 +1,13 @@
 //! The JSON of operations and results: it reads back, and programs written for earlier releases still read it.
 
-use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, UnixMs};
+use std::num::NonZeroU32;
+
+use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, Limits, UnixMs};
 use serde_json::json;
 
-use crate::{Component, FamilyDefaultsFile, NewKey, Operation, OperationResult, PluginState, Revealed};
+use crate::{
+    Component, FamilyDefaultsFile, KeyPatch, NewKey, Operation, OperationResult, PluginState, Revealed,
+};
 
 fn new_key() -> NewKey {
     NewKey {
@@ -14,6 +18,8 @@ fn new_key() -> NewKey {
         networks: vec!["10.0.0.0/8".parse().unwrap()],
         expires: Some(UnixMs(5)),
         chat_format: ChatFormat::Bare,
+        limits: Limits { concurrency: NonZeroU32::new(2), ..Limits::default() },
+        model_limits: [("ctx-pro".to_owned(), Limits::default())].into(),
     }
 }
 
@@ -28,6 +34,12 @@ fn every_operation_reads_back() {
         Operation::CustomerWithdraw { customer, amount, memo: "m".to_owned() },
         Operation::KeyCreate(new_key()),
         Operation::KeyList { customer: None, revoked: true },
+        Operation::KeyEdit {
+            key: "k".into(),
+            revision: Some(3),
+            patch: Box::new(KeyPatch { quota: Some(None), ..KeyPatch::default() }),
+        },
+        Operation::KeyRotate { key: "k".into(), overlap_ms: 5 },
         Operation::KeyRevoke { key: "k".into() },
         Operation::Doctor,
         Operation::Reload,

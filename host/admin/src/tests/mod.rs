@@ -4,6 +4,7 @@
 mod api;
 mod endpoint_file;
 mod http;
+mod keys;
 mod limits;
 mod listener;
 mod service;

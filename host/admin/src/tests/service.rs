@@ -1,6 +1,6 @@
 //! Operations on a store: each change is visible afterwards, each wrong input is refused.
 
-use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, UnixMs};
 
 use super::{open, service};
 use crate::{NewKey, Operation, OperationError, OperationResult};
@@ -22,15 +22,7 @@ fn withdraw(account: &str, micro: i64) -> Operation {
 }
 
 fn policy(account: &str) -> NewKey {
-    NewKey {
-        customer: CustomerId::from(account),
-        name: "laptop".to_owned(),
-        quota: None,
-        models: vec![],
-        networks: vec![],
-        expires: None,
-        chat_format: ChatFormat::Wrapped,
-    }
+    NewKey::unlimited(CustomerId::from(account), "laptop")
 }
 
 #[tokio::test]

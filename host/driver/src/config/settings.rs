@@ -45,6 +45,8 @@ pub struct TextConfig {
     /// Seconds after which a client that asked for a stream gets its head even if no account has answered yet; from
     /// then on a failure is the stream's last event. Before, it is a plain HTTP error.
     pub head_s: u32,
+    /// Seconds a request waits for an account that can take it, also after a provider's 429; then it is refused.
+    pub permit_wait_s: u32,
     /// Seconds a stream may be silent.
     pub idle_s: u32,
     /// Seconds a stream may last as a whole; then it is cut, and what was delivered is paid for.
@@ -64,6 +66,7 @@ impl Default for TextConfig {
         Self {
             time_limit_s: 600,
             head_s: 10,
+            permit_wait_s: 8,
             idle_s: 300,
             stream_s: 3600,
             drain_s: 30,
@@ -81,6 +84,10 @@ impl TextConfig {
 
     pub(crate) fn head(&self) -> Duration {
         Duration::from_secs(self.head_s.into())
+    }
+
+    pub(crate) fn permit_wait(&self) -> Duration {
+        Duration::from_secs(self.permit_wait_s.into())
     }
 
     pub(crate) fn idle(&self) -> Duration {

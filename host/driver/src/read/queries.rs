@@ -2,19 +2,32 @@
 //!
 //! Every look-up is by (owner, id). Reads use the store's own snapshots and never wait for the writer.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
+use tokio::runtime::Handle;
 
 use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
 use crate::read::result;
-use crate::state::ShutdownState;
+use crate::state::{DriverState, ShutdownState};
 use crate::submit::submission::may_use;
 use crate::text::models::ModelKind;
+
+impl DriverState {
+    /// Where there are several customers, none of them gets every permit of an account. Blocks.
+    pub(crate) fn count_customers(&self) {
+        match self.store.customers() {
+            Ok(customers) if customers.len() > 1 => self.upstream.expect_several_customers(),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "customers were not counted"),
+        }
+    }
+}
 
 impl Driver {
     /// The key of this digest, straight from the store. Callers cache, and drop what they cached
@@ -35,6 +48,13 @@ impl Driver {
     /// Tells caches that a key was made, changed or revoked.
     pub fn keys_changed(&self) {
         self.state.keys_generation.fetch_add(1, Ordering::AcqRel);
+        if !self.state.upstream.has_several_customers() {
+            let state = Arc::clone(&self.state);
+            match Handle::try_current() {
+                Ok(runtime) => drop(runtime.spawn_blocking(move || state.count_customers())),
+                Err(_) => state.count_customers(),
+            }
+        }
     }
 
     /// One of the caller's tasks. Another customer's task is as unknown as one that never existed.
@@ -137,6 +157,16 @@ impl Driver {
         range: Option<&str>,
     ) -> Result<MediaFile, MediaRefusal> {
         self.state.media.open_link(name, expires, signature, range).await
+    }
+
+    /// The model's own id, of a model that this gateway serves now under that id or alias.
+    #[must_use]
+    pub fn model_id(&self, name: &str) -> Option<String> {
+        let text = self.state.tables.load().models.find(name).map(|model| model.route.model.clone());
+        text.or_else(|| {
+            let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == name);
+            listed.map(|entry| entry.model)
+        })
     }
 
     fn canonical(&self, model: &str) -> String {

@@ -3,7 +3,7 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Blame, Credits, Failure, FailureKind, Json, Task, TaskView};
+use gatehouse_model::{Blame, Credits, Failure, FailureKind, Json, KeyId, Task, TaskView};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
@@ -20,7 +20,7 @@ impl Driver {
     pub async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
         let ViewRequest { key, task, surface, base } = request;
         let task = self.task(key, *task)?.ok_or(ViewError::NotFound)?;
-        let json = self.state.view(&task, surface).await?;
+        let json = self.state.view(&key.id, &task, surface).await?;
         let rendered =
             result::fill_in(json.as_bytes(), &task.media, |media| self.state.media.link(base, media));
         rendered.ok_or(ViewError::Plugin(task.model))
@@ -28,7 +28,7 @@ impl Driver {
 }
 
 impl DriverState {
-    async fn view(&self, task: &Task, surface: &str) -> Result<Json, ViewError> {
+    async fn view(&self, key: &KeyId, task: &Task, surface: &str) -> Result<Json, ViewError> {
         let Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) =
             self.plugins.route(&task.family, &task.digest, task.state_version).await
         else {
@@ -39,7 +39,8 @@ impl DriverState {
         }
         let context = self.context(task, &version);
         let view = self.task_view(task);
-        self.plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
+        let plugins = self.plugins.for_key(key);
+        plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
             tracing::error!(task = %task.id, family = task.family, %fault, "plugin fault in a view");
             ViewError::Plugin(task.model.clone())
         })

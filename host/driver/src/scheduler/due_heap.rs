@@ -1,10 +1,10 @@
-//! When each live task is due: one heap of due times, and the tasks parked until a permit at a provider is free.
+//! When each live task is due: one heap of due times.
 //!
 //! Soft state, rebuilt from the store at every start; pure, so it runs under any clock. It holds ids only: a
 //! task's row is read when the task is due. It never decides what a step does.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 
 use gatehouse_model::{TaskId, UnixMs};
 
@@ -14,7 +14,6 @@ pub(crate) struct DueHeap {
     heap: BinaryHeap<Reverse<(UnixMs, u64, TaskId)>>,
     /// Each task's current generation; a heap entry of another generation is dead.
     timers: HashMap<TaskId, TimerEntry>,
-    parked: HashMap<String, VecDeque<TaskId>>,
     /// Generations given out; never reused, so that a forgotten task's heap entries stay dead.
     generations: u64,
 }
@@ -24,19 +23,13 @@ struct TimerEntry {
     armed: bool,
     /// A wake-up came while the task's step was running; it is due again as soon as that ends.
     woken: bool,
-    /// It waits in a queue for a permit.
-    parked: bool,
 }
 
 impl DueHeap {
     /// Makes a task due at `due`; an earlier due time does not count any more.
     pub(crate) fn arm(&mut self, task: TaskId, due: UnixMs) {
-        let timer = self.timers.entry(task).or_insert(TimerEntry {
-            generation: 0,
-            armed: false,
-            woken: false,
-            parked: false,
-        });
+        let timer =
+            self.timers.entry(task).or_insert(TimerEntry { generation: 0, armed: false, woken: false });
         self.generations += 1;
         timer.generation = self.generations;
         timer.armed = true;
@@ -95,50 +88,6 @@ impl DueHeap {
         None
     }
 
-    /// Queues a task for a free permit at `provider`; its due time stays as a fallback.
-    pub(crate) fn park(&mut self, provider: &str, task: TaskId) {
-        // A task that asks again by itself keeps its one position in the queue.
-        match self.timers.get_mut(&task) {
-            Some(timer) if !timer.parked => timer.parked = true,
-            _ => return,
-        }
-        match self.parked.get_mut(provider) {
-            Some(queue) => queue.push_back(task),
-            None => {
-                self.parked.insert(provider.to_owned(), VecDeque::from([task]));
-            }
-        }
-    }
-
-    /// The task has got a permit by itself; the next free one is for another task.
-    pub(crate) fn leave_queue(&mut self, task: TaskId) {
-        if let Some(timer) = self.timers.get_mut(&task) {
-            timer.parked = false;
-        }
-    }
-
-    /// A permit at `provider` is free: the task that has waited longest is due now.
-    pub(crate) fn unpark(&mut self, provider: &str, now: UnixMs) {
-        let Some(queue) = self.parked.get_mut(provider) else { return };
-        while let Some(task) = queue.pop_front() {
-            if let Some(timer) = self.timers.get_mut(&task).filter(|timer| timer.parked) {
-                timer.parked = false;
-                self.wake(task, now);
-                return;
-            }
-        }
-    }
-
-    /// Permits may be free at any provider: all tasks that wait for one are due now.
-    pub(crate) fn unpark_all(&mut self, now: UnixMs) {
-        for task in std::mem::take(&mut self.parked).into_values().flatten() {
-            if let Some(timer) = self.timers.get_mut(&task).filter(|timer| timer.parked) {
-                timer.parked = false;
-                self.wake(task, now);
-            }
-        }
-    }
-
     /// Re-arming leaves dead entries behind; rebuild once they are the majority.
     fn prune(&mut self) {
         if self.heap.len() > 64 && self.heap.len() > 3 * self.timers.len() {
@@ -189,55 +138,6 @@ mod tests {
         heap.wake(id(1), UnixMs(11));
         heap.rearm(id(1), UnixMs(500), UnixMs(12));
         assert_eq!(heap.take_due(UnixMs(12)), Some((id(1), UnixMs(12))));
-    }
-
-    #[test]
-    fn a_free_permit_wakes_the_live_task_that_waited_longest() {
-        let mut heap = DueHeap::default();
-        for task in [1, 2, 3] {
-            heap.arm(id(task), UnixMs(1_000));
-            heap.park("bfl", id(task));
-            heap.park("bfl", id(task));
-        }
-        heap.forget(id(1));
-        heap.unpark("bfl", UnixMs(5));
-        heap.unpark("other", UnixMs(5));
-        assert_eq!(heap.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
-        assert_eq!(heap.take_due(UnixMs(5)), None);
-        heap.unpark("bfl", UnixMs(6));
-        assert_eq!(heap.take_due(UnixMs(6)), Some((id(3), UnixMs(6))), "parked once, however often it asked");
-        heap.unpark("bfl", UnixMs(7));
-        assert_eq!(heap.take_due(UnixMs(7)), None);
-    }
-
-    #[test]
-    fn every_parked_task_asks_again_when_permits_change() {
-        let mut heap = DueHeap::default();
-        for (task, provider) in [(1, "bfl"), (2, "bfl"), (3, "other"), (4, "bfl")] {
-            heap.arm(id(task), UnixMs(1_000));
-            heap.park(provider, id(task));
-        }
-        heap.forget(id(2));
-        heap.leave_queue(id(4));
-        heap.unpark_all(UnixMs(5));
-        let mut due: Vec<TaskId> =
-            std::iter::from_fn(|| heap.take_due(UnixMs(5))).map(|(task, _)| task).collect();
-        due.sort();
-        assert_eq!(due, [id(1), id(3)]);
-        heap.unpark("bfl", UnixMs(6));
-        assert_eq!(heap.take_due(UnixMs(6)), None, "the queue is empty");
-    }
-
-    #[test]
-    fn a_task_that_left_the_queue_is_not_woken_from_it() {
-        let mut heap = DueHeap::default();
-        for task in [1, 2] {
-            heap.arm(id(task), UnixMs(1_000));
-            heap.park("bfl", id(task));
-        }
-        heap.leave_queue(id(1));
-        heap.unpark("bfl", UnixMs(5));
-        assert_eq!(heap.take_due(UnixMs(5)), Some((id(2), UnixMs(5))));
     }
 
     proptest::proptest! {

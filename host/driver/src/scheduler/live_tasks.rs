@@ -3,12 +3,12 @@
 //!
 //! One lock, held for moments and never across an await. Soft state: a restart rebuilds all of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{Digest, TaskId, UnixMs, metric};
 use gatehouse_runtime::Version;
-use gatehouse_upstream::AccountPermit;
+use gatehouse_upstream::{AccountPermit, Permits, Waiting};
 use tokio::sync::{Notify, oneshot};
 
 use crate::scheduler::due_heap::DueHeap;
@@ -24,8 +24,11 @@ pub(crate) struct LiveTasks {
 #[derive(Default)]
 struct LiveTasksState {
     due: DueHeap,
-    resources: HashMap<TaskId, TaskResources>,
+    /// In order: what is dropped or asks again with others does so in the same order in every run.
+    resources: BTreeMap<TaskId, TaskResources>,
     waiters: HashMap<TaskId, Vec<oneshot::Sender<()>>>,
+    /// By model: the provider at which its tasks have waited for their first permit.
+    providers: HashMap<String, String>,
 }
 
 /// What is held for one task as long as it lives.
@@ -35,10 +38,23 @@ struct TaskResources {
     version: Option<Arc<Version>>,
     /// The task's permit at its provider account.
     account_permit: Option<Arc<AccountPermit>>,
+    /// Its position in the queue for a permit.
+    position: Option<QueuePosition>,
+    /// Permits that came while it waited.
+    granted: Option<Permits>,
     /// Steps its plugin has taken in this process.
     steps: u32,
     /// The version that could not read the task's state; it is not asked again.
     unread_by: Option<Digest>,
+}
+
+/// A task's position in the queue of a provider.
+#[derive(Debug)]
+struct QueuePosition {
+    provider: String,
+    /// The account it waits for; any, if it may have any.
+    account: Option<String>,
+    _waiting: Waiting,
 }
 
 impl LiveTasks {
@@ -92,9 +108,83 @@ impl LiveTasks {
 
     /// Keeps a permit for the task until it ends.
     pub(crate) fn keep_account_permit(&self, task: TaskId, permit: Arc<AccountPermit>) {
-        if let Some(resources) = self.lock().resources.get_mut(&task) {
-            resources.account_permit = Some(permit);
+        let before = {
+            let mut state = self.lock();
+            let resources = state.resources.get_mut(&task);
+            resources.and_then(|resources| resources.account_permit.replace(permit))
+        };
+        // A returned permit may be granted to another task, which takes the lock.
+        drop(before);
+    }
+
+    /// Whether the task already waits for that permit.
+    pub(crate) fn is_queued(&self, task: TaskId, provider: &str, account: Option<&str>) -> bool {
+        let state = self.lock();
+        let position = state.resources.get(&task).and_then(|resources| resources.position.as_ref());
+        position.is_some_and(|own| own.provider == provider && own.account.as_deref() == account)
+    }
+
+    /// The task waits for a permit in the provider's queue.
+    pub(crate) fn enter_queue(&self, task: TaskId, provider: &str, account: Option<&str>, waiting: Waiting) {
+        let position = QueuePosition {
+            provider: provider.to_owned(),
+            account: account.map(str::to_owned),
+            _waiting: waiting,
+        };
+        let before = {
+            let mut state = self.lock();
+            match state.resources.get_mut(&task) {
+                // It was granted before it got here.
+                Some(resources) if resources.granted.is_some() => Some(position),
+                Some(resources) => resources.position.replace(position),
+                None => Some(position),
+            }
+        };
+        drop(before);
+    }
+
+    /// A permit the task waited for: its step goes on with it. One that nobody takes is returned.
+    pub(crate) fn grant(&self, task: TaskId, permits: Permits, now: UnixMs) {
+        let left = {
+            let mut state = self.lock();
+            match state.resources.get_mut(&task) {
+                Some(resources) => {
+                    let before = (resources.granted.replace(permits), resources.position.take());
+                    state.due.wake(task, now);
+                    Ok(before)
+                }
+                None => Err(permits),
+            }
+        };
+        drop(left);
+        self.changed.notify_one();
+    }
+
+    /// The permits that came while the task waited. With them it leaves the queue; its next call decides anew.
+    pub(crate) fn take_granted(&self, task: TaskId) -> Option<Permits> {
+        self.lock().resources.get_mut(&task)?.granted.take()
+    }
+
+    /// The task does not wait for a permit any more.
+    pub(crate) fn leave_queue(&self, task: TaskId) {
+        let left = {
+            let mut state = self.lock();
+            state.resources.get_mut(&task).and_then(|resources| resources.position.take())
+        };
+        drop(left);
+    }
+
+    /// Remembers where the first call of a model's tasks goes.
+    pub(crate) fn note_provider(&self, model: &str, provider: &str) {
+        let mut state = self.lock();
+        if state.providers.get(model).is_none_or(|known| known != provider) {
+            state.providers.insert(model.to_owned(), provider.to_owned());
         }
+    }
+
+    /// Where the first call of a model's tasks goes, if one had to wait there.
+    pub(crate) fn provider_of(&self, model: &str) -> Option<String> {
+        self.lock().providers.get(model).cloned()
     }
 
     /// Takes the next due task.
@@ -119,33 +209,32 @@ impl LiveTasks {
         self.changed.notify_one();
     }
 
-    /// Queues a task for a free permit.
-    pub(crate) fn park(&self, provider: &str, task: TaskId) {
-        self.lock().due.park(provider, task);
-    }
-
-    /// Takes a task out of the queue for a permit.
-    pub(crate) fn leave_queue(&self, task: TaskId) {
-        self.lock().due.leave_queue(task);
-    }
-
-    /// Every task that waits for a permit asks again.
-    pub(crate) fn unpark_all(&self, now: UnixMs) {
-        self.lock().due.unpark_all(now);
+    /// Every task that waits for a permit asks again: there may be other accounts.
+    pub(crate) fn ask_again(&self, now: UnixMs) {
+        let positions: Vec<(TaskId, QueuePosition)> = {
+            let mut state = self.lock();
+            let resources = state.resources.iter_mut();
+            let waiting = resources.filter_map(|(task, own)| Some((*task, own.position.take()?)));
+            let waiting: Vec<_> = waiting.collect();
+            waiting.iter().for_each(|(task, _)| state.due.wake(*task, now));
+            waiting
+        };
+        drop(positions);
         self.changed.notify_one();
     }
 
-    /// Forgets an ended task: its version may unload, its permit goes to the task that has waited longest, and
-    /// the requests that wait for the end are answered.
-    pub(crate) fn end(&self, task: TaskId, now: UnixMs) {
+    /// Forgets an ended task: its version may unload, its permit goes to the next that waits for one, and the requests
+    /// that wait for the end are answered.
+    pub(crate) fn end(&self, task: TaskId) {
+        let resources = {
+            let mut state = self.lock();
+            state.due.forget(task);
+            state.resources.remove(&task)
+        };
+        // Version and permit first: they are free when a request learns of the end. Another task may be granted the permit,
+        // which takes the lock.
+        drop(resources);
         let mut state = self.lock();
-        state.due.forget(task);
-        // Version and permit first: they are free when a request learns of the end.
-        if let Some(permit) = state.resources.remove(&task).and_then(|resources| resources.account_permit) {
-            let provider = permit.provider().to_owned();
-            drop(permit);
-            state.due.unpark(&provider, now);
-        }
         for waiter in state.waiters.remove(&task).unwrap_or_default() {
             // The client may have disconnected.
             let _ = waiter.send(());

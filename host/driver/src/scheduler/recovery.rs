@@ -32,10 +32,9 @@ impl DriverState {
                 }
             };
             // The provider already works on the task, so it counts there even above the limit.
-            let permit = task
-                .assignment
-                .as_ref()
-                .and_then(|assignment| self.upstream.resume(&assignment.provider, &assignment.account));
+            let permit = task.assignment.as_ref().and_then(|assigned| {
+                self.upstream.resume(&assigned.provider, &assigned.account, &task.customer)
+            });
             let due = self.first_run(&task, now);
             self.live.add(task.id, version, permit.map(Arc::new), due);
         }

@@ -15,14 +15,14 @@ use gatehouse_model::{
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
-use gatehouse_upstream::{AccountPermit, CallPermit, NoPermit, retry_after};
+use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Permits, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::shared::SharedAnswer;
 use crate::step::run_context::{RunContext, StepOutcome};
 
-/// A parked task tries again by itself after this long, in case nothing wakes it.
-const PARKED_PAUSE: Duration = Duration::from_secs(30);
+/// A task that waits for a permit looks by itself after this long, in case nothing wakes it.
+const QUEUED_PAUSE: Duration = Duration::from_secs(30);
 /// The longest `Retry-After` of a provider that counts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
@@ -47,11 +47,11 @@ impl DriverState {
             // A call that must not be cut short does not begin: it is durable, and the next process makes it.
             return self.queue(run, call, self.now()).await;
         }
-        let (permit, borrowed) = match self.permit_or_park(run, &call).await {
+        let (permit, borrowed) = match self.permit(run, &call).await {
             Ok(permits) => permits,
             Err(NoPermit::Unknown) => return self.refuse(run, &call).await,
             Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
-            Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(PARKED_PAUSE)).await,
+            Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(QUEUED_PAUSE)).await,
         };
         let _in_progress = is_journalled.then(|| self.in_progress.begin_call());
         if borrowed.is_none() {
@@ -80,26 +80,10 @@ impl DriverState {
         Ok(StepOutcome::Continue)
     }
 
-    /// A permit now, or a position in the queue for one. Tries a second time from within the queue: a permit
-    /// that became free between the first try and the parking has woken no task.
-    async fn permit_or_park(&self, run: &mut RunContext, call: &Call) -> Result<Permits, NoPermit> {
-        match self.permit(run, call).await {
-            Err(NoPermit::Busy) => {
-                self.live.park(&call.provider, run.task.id);
-                let again = self.permit(run, call).await;
-                if again.is_ok() {
-                    self.live.leave_queue(run.task.id);
-                }
-                again
-            }
-            other => other,
-        }
-    }
-
     /// The permission to send now. The task takes its permit at the account with its first call and keeps it
     /// until it ends: a provider counts jobs in flight, not connections. A call with an affinity to another account
-    /// borrows a permit there for its own time.
-    async fn permit(&self, run: &mut RunContext, call: &Call) -> Result<Permits, NoPermit> {
+    /// borrows a permit there for its own time. Without a permit the task has a position in the queue for one.
+    async fn permit(self: &Arc<Self>, run: &mut RunContext, call: &Call) -> Result<OfCall, NoPermit> {
         let declared = self.plugins.version(&run.task.digest).await;
         if !declared.is_ok_and(|version| version.about().providers.contains(&call.provider)) {
             return Err(NoPermit::Unknown);
@@ -120,7 +104,14 @@ impl DriverState {
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         let assigned = assigned.map(|assigned| assigned.account.as_str());
         let wanted = wanted.as_deref();
-        let (account, permit) = self.upstream.acquire_account(&call.provider, wanted.or(assigned))?;
+        let account = wanted.or(assigned);
+        let granted = self.live.take_granted(run.task.id).filter(|(granted, _)| {
+            granted.provider() == call.provider && account.is_none_or(|account| account == granted.account())
+        });
+        let (account, permit) = match granted {
+            Some(permits) => permits,
+            None => self.acquire_or_wait(&run.task, &call.provider, account)?,
+        };
         if assigned.is_some() && wanted.is_some_and(|wanted| assigned != Some(wanted)) {
             return Ok((as_called(permit, call), Some(account)));
         }
@@ -128,6 +119,39 @@ impl DriverState {
         self.live.keep_account_permit(run.task.id, Arc::clone(&account));
         run.account_permit = Some(account);
         Ok((as_called(permit, call), None))
+    }
+
+    /// Permits now, or a position in the provider's queue; the task is woken once they are granted.
+    fn acquire_or_wait(
+        self: &Arc<Self>,
+        task: &Task,
+        provider: &str,
+        account: Option<&str>,
+    ) -> Result<Permits, NoPermit> {
+        let id = task.id;
+        if self.live.is_queued(id, provider, account) {
+            return Err(NoPermit::Busy);
+        }
+        self.live.leave_queue(id);
+        let claimant = Claimant { customer: task.customer.clone(), key: task.key.clone() };
+        let state = Arc::downgrade(self);
+        let grant = move |permits| {
+            if let Some(state) = state.upgrade() {
+                state.live.grant(id, permits, state.now());
+            }
+        };
+        match self.upstream.acquire_or_wait(provider, &claimant, account, grant) {
+            Ok(permits) => Ok(permits),
+            Err((_, Some(waiting))) => {
+                if task.assignment.is_none() {
+                    self.live.note_provider(&task.model, provider);
+                }
+                self.live.enter_queue(id, provider, account, waiting);
+                // Whatever stands in the way, the queue is looked at once it ends.
+                Err(NoPermit::Busy)
+            }
+            Err((none, None)) => Err(none),
+        }
     }
 
     /// The plugin did not declare the provider, or the operator did not configure it: waiting does not help.
@@ -237,7 +261,7 @@ impl DriverState {
 }
 
 /// The permit of a call, and that of an account borrowed for it.
-type Permits = (CallPermit, Option<AccountPermit>);
+type OfCall = (CallPermit, Option<AccountPermit>);
 
 /// With the account's credentials, or without.
 fn as_called(permit: CallPermit, call: &Call) -> CallPermit {

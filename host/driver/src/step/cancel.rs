@@ -69,7 +69,7 @@ impl Driver {
                 Ok(applied) => {
                     let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
                     state.media.drop_blobs(blobs).await;
-                    state.live.end(id, state.now());
+                    state.live.end(id);
                     return find();
                 }
                 Err(Rejection::Stale { .. }) => {}

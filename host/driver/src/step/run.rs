@@ -18,7 +18,7 @@ impl DriverState {
     /// Runs a due task and schedules it again, or forgets it once it has ended.
     pub(crate) async fn drive(self: &Arc<Self>, id: TaskId, permit: OwnedSemaphorePermit) {
         match self.run_task(id, permit).await {
-            Ok(StepOutcome::Ended) => self.live.end(id, self.now()),
+            Ok(StepOutcome::Ended) => self.live.end(id),
             Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.now()),
             Ok(StepOutcome::Continue) => self.live.rearm(id, self.now(), self.now()),
             // The process stops with its store; the next start finds the task as it was.

@@ -21,6 +21,7 @@ use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
+use crate::rates::{LimitKind, RateLimited, RateUse};
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::references::References;
 
@@ -110,6 +111,9 @@ impl DriverState {
         let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
         let parent = refers.tasks.first().map(|task| (task.id, JudgedTask::of(task)));
         let found = if joins { self.version_of_parent(request, found, &refers).await? } else { found };
+        if !joins {
+            self.check_pace(&found.model, &request.key.customer)?;
+        }
         let adopted = refers.adopted.clone();
         let seed = self.seed.next_u64();
         let (resolved, accepted, blobs) = self.ask_plugin(request, found, refers, cut, seed, now).await?;
@@ -117,24 +121,49 @@ impl DriverState {
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
-        self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
-            true => SubmitError::DiskFull("media"),
-            false => SubmitError::Internal(error.to_string()),
-        })?;
-        let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
-        let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
-        let outcome = if joins {
-            self.join(request, parent, accepted, kept, idempotency, now).await
-        } else {
-            match self.new_task(request, &resolved, accepted, seed, now) {
-                Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some),
-                Err(error) => Err(error),
+        // Valid, and not yet written anywhere: first what the key's rates allow, then money.
+        let (rates, outcome) = RateUse::take(&self.rates, &request.key, &accepted.model, None, self.now());
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
+        let outcome = async {
+            self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
+                true => SubmitError::DiskFull("media"),
+                false => SubmitError::Internal(error.to_string()),
+            })?;
+            let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+            let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
+            let outcome = if joins {
+                self.join(request, parent, accepted, kept, idempotency, now).await
+            } else {
+                match self.new_task(request, &resolved, accepted, seed, now) {
+                    Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some),
+                    Err(error) => Err(error),
+                }
+            };
+            if !is_new(&outcome) {
+                self.media.drop_blobs(&new).await;
             }
-        };
+            outcome
+        }
+        .await;
         if !is_new(&outcome) {
-            self.media.drop_blobs(&new).await;
+            rates.undo(self.now());
         }
         outcome
+    }
+
+    /// Refuses a task that its customer's own tasks keep from beginning before its time limit, as far as can be told.
+    fn check_pace(&self, model: &str, customer: &CustomerId) -> Result<(), SubmitError> {
+        let provider = self.live.provider_of(model);
+        let wait = provider.and_then(|provider| self.upstream.estimated_wait(&provider, customer));
+        let limit = self.time_limit(model);
+        match wait.filter(|wait| *wait > limit) {
+            Some(wait) => {
+                metrics::counter!(metric::TASKS_TOO_LATE, "model" => model.to_owned()).increment(1);
+                Err(SubmitError::TooLate { wait, limit })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Adds the task of an accepted request.
@@ -212,7 +241,8 @@ impl DriverState {
             owned: refers.owned,
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
-        match self.plugins.submit_with_fallback(&found, request.surface, context, submission).await {
+        let plugins = self.plugins.for_key(&request.key.id);
+        match plugins.submit_with_fallback(&found, request.surface, context, submission).await {
             Ok(ServedBy { by, answer: Ok(accepted) }) => {
                 Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
             }
@@ -343,6 +373,13 @@ pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitErr
         Err(Rejection::QuotaExceeded { needed, remaining }) => {
             SubmitError::QuotaExceeded { needed, remaining }
         }
+        Err(Rejection::TooManyOpen { ref key, limit, ref model }) => SubmitError::RateLimited(RateLimited {
+            key: key.clone(),
+            kind: LimitKind::Concurrency,
+            limit,
+            model: model.clone(),
+            retry_after: None,
+        }),
         Err(Rejection::JoinsFull(_)) => SubmitError::Busy,
         Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
         Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {

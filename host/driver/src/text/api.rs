@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::body::CheckedBody;
 use crate::errors::SubmitError;
+use crate::rates::RateReport;
 
 /// A text request of an authenticated caller.
 pub struct CompletionRequest {
@@ -22,6 +23,8 @@ pub struct CompletionRequest {
     pub body: CheckedBody,
     /// Those of the client's headers that a family may see.
     pub headers: Vec<Header>,
+    /// Filled with what is left of the key's rates.
+    pub rates: RateReport,
 }
 
 /// What a text request is answered with.

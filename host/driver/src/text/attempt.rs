@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
 use gatehouse_runtime::{Fault, Relay, Version};
-use gatehouse_upstream::{AccountPermit, Events, NoPermit, Opening, retry_after};
+use gatehouse_upstream::{AccountPermit, Claimant, Events, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
@@ -23,6 +23,8 @@ const TOO_MANY_VECTORS: &str = "the vectors of so many inputs are more than this
 
 /// One prepared request, ready to be sent.
 pub(super) struct TextRun {
+    /// In whose name.
+    pub(super) claimant: Claimant,
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) prepared: Prepared,
@@ -97,11 +99,17 @@ impl DriverState {
         let provider = run.model.route.provider.as_str();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
+        let mut max_wait = self.config.text.permit_wait();
+        let mut may_repeat = true;
         loop {
-            let (permit, slot) = match run.tables.upstream.acquire_other_account(provider, &tried) {
+            let began = self.now();
+            let acquired =
+                run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait).await;
+            let (permit, slot) = match acquired {
                 Ok(entered) => entered,
                 Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
             };
+            max_wait = max_wait.saturating_sub(self.now().since(began));
             tried.push(permit.account().to_owned());
             let idle = self.config.text.idle();
             let opening =
@@ -114,7 +122,13 @@ impl DriverState {
             match outcome {
                 Attempt::Answered(answer) => return Ok(answer),
                 Attempt::Failed(error) => return Err(error),
-                Attempt::TryNext(error) => last = Some(error),
+                Attempt::TryNext(error) => {
+                    // A single 429 asks for a pause: afterwards the account may answer.
+                    if is_rate_limit(&error) && std::mem::take(&mut may_repeat) {
+                        tried.pop();
+                    }
+                    last = Some(error);
+                }
             }
         }
     }
@@ -178,6 +192,10 @@ impl DriverState {
         };
         TextError::Unavailable { retry_after }
     }
+}
+
+const fn is_rate_limit(error: &TextError) -> bool {
+    matches!(error, TextError::Rejected { obstacle: Obstacle::RateLimited, .. })
 }
 
 /// Logs a plugin's own fault in a text request.

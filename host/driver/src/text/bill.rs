@@ -58,6 +58,23 @@ impl Bill {
         input.max(cached).max(written).checked_add(output)
     }
 
+    /// What the request takes of a rate of tokens before its provider counts: usual input, and all the output it may get.
+    pub(crate) fn estimated_tokens(&self) -> u64 {
+        self.guess(0).input.saturating_add(self.max_output_tokens)
+    }
+
+    /// Tokens as a rate counts them. Input from a cache counts by its price: a tenth of it for a tenth of the price.
+    pub(crate) fn rated_tokens(&self, usage: &Usage) -> u64 {
+        let Usage { input, output, cached, cache_write } = *usage;
+        let (full, price) = (self.prices.input, self.prices.cached.unwrap_or(self.prices.input));
+        let cached = match (u128::try_from(full.0), u128::try_from(price.0)) {
+            (Ok(full @ 1..), Ok(price)) if price < full => (u128::from(cached) * price).div_ceil(full),
+            _ => cached.into(),
+        };
+        let cached = u64::try_from(cached).unwrap_or(u64::MAX);
+        [output, cached, cache_write].iter().fold(input, |sum, tokens| sum.saturating_add(*tokens))
+    }
+
     /// The cost of the counted tokens, at most `held`.
     pub(crate) fn cost(&self, usage: &Usage, held: Credits) -> Credits {
         // The operator pays for what a provider counts above the hold, not the customer.
@@ -150,6 +167,24 @@ mod tests {
         assert_eq!(bill.complete(Some(counted), 41), Usage { output: 11, ..counted });
         assert_eq!(bill.complete(Some(Usage { output: 40, ..counted }), 41), Usage { output: 40, ..counted });
         assert_eq!(bill.complete(None, 41), Usage { input: 1700, output: 11, ..Usage::default() });
+    }
+
+    #[test]
+    fn a_rate_counts_cached_input_by_its_price() {
+        let check = |input, cached, expected| {
+            let usage = Usage { input: 10, output: 20, cached: 101, cache_write: 5 };
+            let bill = bill(prices(input, 1, cached, None), 400, 1, 30);
+            assert_eq!(bill.rated_tokens(&usage), expected);
+            assert_eq!(bill.estimated_tokens(), 1730);
+        };
+        check(100, Some(10), 46);
+        check(100, Some(0), 35);
+        check(100, None, 136);
+        check(100, Some(200), 136);
+        check(0, Some(0), 136);
+        let bill = bill(prices(3, 1, Some(1), None), 0, 0, 0);
+        let most = Usage { input: u64::MAX, output: u64::MAX, cached: u64::MAX, cache_write: 1 };
+        assert_eq!(bill.rated_tokens(&most), u64::MAX);
     }
 
     proptest! {

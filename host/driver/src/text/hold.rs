@@ -1,7 +1,9 @@
-//! The money of one text request: reserved before the call, settled or released at its end.
+//! The rates and the money of one text request: taken before the call, corrected at its end. Rates come first: a request
+//! that has to wait is told so whatever its customer owns.
 //!
 //! No end waits for the disk; a hold that nothing ends expires.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
@@ -9,6 +11,7 @@ use gatehouse_store::Durability;
 use gatehouse_tasks::{Command, Rejection};
 
 use crate::errors::SubmitError;
+use crate::rates::RateUse;
 use crate::state::DriverState;
 use crate::submit::submission::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
@@ -18,12 +21,13 @@ use crate::text::models::TextModel;
 /// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// A request's reserved money.
+/// A request's reserved money, and what it took of its key's rates.
 pub(super) struct TextHold {
     pub(super) bill: Bill,
     id: RequestId,
     amount: Credits,
     model: String,
+    rates: Arc<RateUse>,
 }
 
 impl DriverState {
@@ -37,19 +41,27 @@ impl DriverState {
         let amount = bill.max_cost().ok_or_else(|| {
             SubmitError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
         })?;
-        let now = self.now();
+        let (now, tokens) = (self.now(), bill.estimated_tokens());
+        let model_id = &model.route.model;
+        let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
         let command = Command::Hold {
             id: request.id,
             key: request.key.id.clone(),
+            model: model_id.clone(),
             amount,
             unit_price: model.prices.output.unwrap_or(model.prices.input),
             model: model.route.model.clone(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };
-        match self.store.execute_deferred(command).await.map_err(store_error)? {
-            Ok(_) => Ok(TextHold { id: request.id, amount, bill, model: model.route.model.clone() }),
-            rejected => Err(rejection_error(&rejected)),
+        match self.store.execute_deferred(command).await.map_err(store_error) {
+            Ok(Ok(_)) => Ok(TextHold { id: request.id, amount, bill, model: model_id.clone(), rates }),
+            refused => {
+                rates.undo(self.now());
+                Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
+            }
         }
     }
 
@@ -68,6 +80,7 @@ impl DriverState {
         estimated: bool,
     ) -> Result<(), TextError> {
         let amount = held.bill.cost(&usage, held.amount);
+        held.rates.settle(held.bill.rated_tokens(&usage), self.now());
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
                 .increment(tokens);
@@ -79,6 +92,7 @@ impl DriverState {
 
     /// Gives everything back.
     pub(super) async fn release(&self, held: &TextHold) {
+        held.rates.settle(0, self.now());
         let command = Command::Release { id: held.id, at: self.now() };
         // `end_hold` logs a failure, and the hold then expires.
         let _ = self.end_hold(held, command).await;

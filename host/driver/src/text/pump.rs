@@ -27,7 +27,7 @@ pub(super) struct Pump {
     state: Arc<DriverState>,
     held: Arc<TextHold>,
     source: EventSource,
-    /// Held until the provider is done with the stream.
+    /// Held until the provider is done with the stream, or another waits for it and nobody reads the stream.
     account_permit: Option<AccountPermit>,
     relay: Box<Relay>,
     client: Client,
@@ -45,7 +45,7 @@ enum StreamEnd {
     Cut(TextError),
     /// By a fault of the gateway; nothing is paid for.
     Fault(TextError),
-    /// The client disconnected, and the time to drain the provider is over.
+    /// The client disconnected, and the time to drain the provider is over, or too many others wait for its account.
     Abandoned,
 }
 
@@ -64,18 +64,23 @@ impl Pump {
 
     /// Runs the stream to its end and pays for it.
     pub(super) async fn run(mut self) {
-        let end = self.pass_on().await;
         // The account is free as soon as the provider is done with it.
-        self.account_permit = None;
+        let account_permit = self.account_permit.take();
+        let end = self.pass_on(account_permit).await;
         self.finish(end).await;
     }
 
-    async fn pass_on(&mut self) -> StreamEnd {
+    async fn pass_on(&mut self, account_permit: Option<AccountPermit>) -> StreamEnd {
         let (client, state) = (self.client.clone(), Arc::clone(&self.state));
         let mut time_limit = state.clock.pause(state.config.text.stream());
         let drained = async move {
+            let mut account_permit = account_permit;
             client.closed().await;
-            state.clock.pause(state.config.text.drain()).await;
+            let has_to_end = account_permit.as_mut().map(AccountPermit::abandon).unwrap_or_default();
+            tokio::select! {
+                () = state.clock.pause(state.config.text.drain()) => {}
+                () = has_to_end.notified() => {}
+            }
         };
         tokio::pin!(drained);
         loop {

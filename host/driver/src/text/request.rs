@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Context, Prepared, TextRequest};
+use gatehouse_model::{Context, KeyId, Prepared, TextRequest};
 use gatehouse_runtime::{ServedBy, Version};
+use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
 use crate::config::tables::Tables;
@@ -69,12 +70,13 @@ impl DriverState {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             route: model.route.clone(),
         };
-        let (version, prepared) = self.prepare(&version, &cx, text_request).await?;
+        let (version, prepared) = self.prepare(&request.key.id, &version, &cx, text_request).await?;
         let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
         let streaming = prepared.streaming;
+        let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let is_response = request.surface == RESPONSES;
         let blobs = RequestBlobs(cut.blobs);
-        let run = TextRun { version, cx, prepared, blobs, model, tables, is_response };
+        let run = TextRun { claimant, version, cx, prepared, blobs, model, tables, is_response };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = async move {
             if streaming {
@@ -226,11 +228,12 @@ impl DriverState {
 
     async fn prepare(
         &self,
+        key: &KeyId,
         version: &Arc<Version>,
         cx: &Context,
         request: TextRequest,
     ) -> Result<(Arc<Version>, Prepared), SubmitError> {
-        match self.plugins.prepare_text(version, cx.clone(), request).await {
+        match self.plugins.for_key(key).prepare_text(version, cx.clone(), request).await {
             Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
             Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),

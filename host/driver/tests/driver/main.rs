@@ -5,6 +5,8 @@ mod bulk_calls;
 mod cancels;
 mod disks;
 mod failures;
+mod fairness;
+mod rates;
 mod submissions;
 mod support;
 mod text_timeouts;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, Receipt, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, RateReport, Receipt, SubmitError, SubmitRequest};
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, FailureKind, Key, Status};
 use gatehouse_sandbox::{Sandbox, Settings};
@@ -14,7 +14,14 @@ use crate::support::{Process, STATE_KIB, customer, image_provider};
 async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<Receipt, SubmitError> {
     let body = CheckedBody::parse(body.to_string().into(), None)?;
     let key = Arc::clone(key);
-    let request = SubmitRequest { key, surface: "images.generate", parent: None, body, idempotency: None };
+    let request = SubmitRequest {
+        key,
+        surface: "images.generate",
+        parent: None,
+        body,
+        idempotency: None,
+        rates: RateReport::default(),
+    };
     process.driver.submit(request).await
 }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, RateReport, SubmitError, SubmitRequest};
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    ApiKey, ChatFormat, Clock, Credits, CustomerId, Key, Pepper, Secret, Seed, Task, TaskId, UnixMs,
+    ApiKey, Clock, Credits, CustomerId, Key, KeyPolicy, Pepper, Secret, Seed, Task, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Limits, PluginService};
 use gatehouse_sandbox::Sandbox;
@@ -98,22 +98,16 @@ pub(crate) fn image_provider(sandbox: &Sandbox) -> Value {
 
 /// Adds a customer with credit; gives its key.
 pub(crate) async fn customer(store: &Store, at: UnixMs) -> Arc<Key> {
-    let customer = CustomerId::from("acme");
-    let secret = ApiKey::mint(&TestSeed::counting_from(3));
-    let key = Key {
-        id: secret.id(),
-        customer: customer.clone(),
-        name: "test".to_owned(),
-        digest: secret.digest(&Pepper::new([7; 32])),
-        created: at,
-        quota: None,
-        used: Credits::ZERO,
-        models: Vec::new(),
-        networks: Vec::new(),
-        expires: None,
-        revoked: None,
-        chat_format: ChatFormat::Wrapped,
-    };
+    customer_named(store, "acme", 3, at).await
+}
+
+/// The same for another customer; every one has a `seed` of its own.
+pub(crate) async fn customer_named(store: &Store, name: &str, seed: u64, at: UnixMs) -> Arc<Key> {
+    let customer = CustomerId::from(name);
+    let secret = ApiKey::mint(&TestSeed::counting_from(seed));
+    let policy = KeyPolicy { name: "test".to_owned(), ..KeyPolicy::default() };
+    let digest = secret.digest(&Pepper::new([7; 32]));
+    let key = Key::new(secret.id(), customer.clone(), digest, at, policy);
     let commands = [
         Command::AddCustomer { id: customer.clone(), at },
         Command::Deposit { customer, amount: DEPOSIT, memo: String::new(), at },
@@ -143,13 +137,31 @@ impl PuppetTest {
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
         accounts: &[&str],
     ) -> Self {
-        Self::on_disks(script, accounts, Vec::new()).await
+        Self::started(script, accounts, 200, Vec::new()).await
+    }
+
+    /// The same with so many permits at each account.
+    pub(crate) async fn with_limit(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        accounts: &[&str],
+        concurrency: u32,
+    ) -> Self {
+        Self::started(script, accounts, concurrency, Vec::new()).await
     }
 
     /// The same with disks that may become full.
     pub(crate) async fn on_disks(
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
         accounts: &[&str],
+        disks: Vec<Disk>,
+    ) -> Self {
+        Self::started(script, accounts, 200, disks).await
+    }
+
+    async fn started(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        accounts: &[&str],
+        concurrency: u32,
         disks: Vec<Disk>,
     ) -> Self {
         const NOW: u64 = 1_767_225_600_000;
@@ -163,7 +175,7 @@ impl PuppetTest {
             })
             .collect();
         let providers =
-            json!({"trap": {"base_url": provider.url(), "concurrency": 200, "accounts": accounts}});
+            json!({"trap": {"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts}});
         let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
         let process = Process::start_on(data.path(), providers, config, clock.clone(), disks).await;
         process.plugins.install(puppet()).expect("the plugin");
@@ -173,15 +185,21 @@ impl PuppetTest {
 
     /// Submits a task that takes these steps.
     pub(crate) async fn run(&self, steps: &Value) -> TaskId {
+        self.try_run(&self.key, steps).await.expect("a receipt")
+    }
+
+    /// The same in the name of that key.
+    pub(crate) async fn try_run(&self, key: &Arc<Key>, steps: &Value) -> Result<TaskId, SubmitError> {
         let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
         let request = SubmitRequest {
-            key: Arc::clone(&self.key),
+            key: Arc::clone(key),
             surface: "images.generate",
             parent: None,
             body: CheckedBody::parse(body, None).expect("an object"),
             idempotency: None,
+            rates: RateReport::default(),
         };
-        self.process.driver.submit(request).await.expect("a receipt").task
+        self.process.driver.submit(request).await.map(|receipt| receipt.task)
     }
 
     pub(crate) async fn end_of(&self, task: TaskId) -> Task {

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_driver::{
-    CheckedBody, CompletionRequest, CompletionResponse, Config, SubmitError, TextError, TextStream,
+    CheckedBody, CompletionRequest, CompletionResponse, Config, RateReport, SubmitError, TextError,
+    TextStream,
 };
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock as _, Credits, Key, RequestId, Sse};
@@ -20,35 +21,40 @@ use crate::support::{Process, customer};
 
 /// The durations of the configuration that end only when the test says so.
 const HEAD: Duration = Duration::from_secs(1_111);
-const DRAIN: Duration = Duration::from_secs(2_222);
+pub(crate) const DRAIN: Duration = Duration::from_secs(2_222);
 const STREAM: Duration = Duration::from_secs(3_333);
+pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(44);
 
 /// A process with one model, two accounts that serve it, and a customer.
-struct TextTest {
-    clock: Arc<TestClock>,
-    sandbox: Sandbox,
-    process: Process,
-    key: Arc<Key>,
+pub(crate) struct TextTest {
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) process: Process,
+    pub(crate) key: Arc<Key>,
     requests: AtomicU64,
     _data: tempfile::TempDir,
 }
 
 impl TextTest {
     async fn start() -> Self {
+        let account = |priority: u32| json!({"secret": {"env": "KEY"}, "priority": priority});
+        Self::start_with(json!({"first": account(0), "second": account(1)})).await
+    }
+
+    /// With these accounts of the provider.
+    pub(crate) async fn start_with(accounts: serde_json::Value) -> Self {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let data = tempfile::tempdir().expect("a folder");
-        let clock = TestClock::real(&[HEAD, DRAIN, STREAM]);
-        let account = |priority: u32| json!({"secret": {"env": "KEY"}, "priority": priority});
+        let clock = TestClock::real(&[HEAD, DRAIN, STREAM, PERMIT_WAIT]);
         let providers = json!({"p": {
-            "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"},
-            "accounts": {"first": account(0), "second": account(1)},
+            "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"}, "accounts": accounts,
         }});
         let model = json!({
             "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
             "prices": {"input": "2", "output": "5"},
         });
-        let text =
-            json!({"head_s": HEAD.as_secs(), "drain_s": DRAIN.as_secs(), "stream_s": STREAM.as_secs()});
+        let text = json!({"head_s": HEAD.as_secs(), "drain_s": DRAIN.as_secs(), "stream_s": STREAM.as_secs(),
+                "permit_wait_s": PERMIT_WAIT.as_secs()});
         let config = Config {
             text: serde_json::from_value(text).expect("a configuration"),
             models: [("m".to_owned(), serde_json::from_value(model).expect("a model"))].into(),
@@ -61,21 +67,31 @@ impl TextTest {
     }
 
     fn send(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
+        self.send_as(&self.key, text, streaming)
+    }
+
+    pub(crate) fn send_as(
+        &self,
+        key: &Arc<Key>,
+        text: &str,
+        streaming: bool,
+    ) -> JoinHandle<Result<CompletionResponse, TextError>> {
         let messages = json!([{"role": "user", "content": text}]);
         let body = json!({"model": "m", "max_tokens": 100, "stream": streaming, "messages": messages});
         let request = CompletionRequest {
             id: RequestId::from_bits(self.requests.fetch_add(1, Ordering::Relaxed).into()),
-            key: Arc::clone(&self.key),
+            key: Arc::clone(key),
             surface: "messages.create",
             body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
             headers: vec![],
+            rates: RateReport::default(),
         };
         let driver = self.process.driver.clone();
         tokio::spawn(async move { driver.complete(request).await })
     }
 
     /// Returns once the provider has got so many requests and holds up the last.
-    async fn until_held(&self, requests: u64) {
+    pub(crate) async fn until_held(&self, requests: u64) {
         loop {
             let record = self.sandbox.messages_record();
             if record.count == requests && record.held == 1 {
@@ -94,7 +110,7 @@ impl TextTest {
     }
 
     /// What was spent, once nothing is reserved.
-    async fn spent(&self) -> Credits {
+    pub(crate) async fn spent(&self) -> Credits {
         loop {
             let (reserved, spent) = self.money().await;
             if reserved == Credits::ZERO {
@@ -104,7 +120,7 @@ impl TextTest {
         }
     }
 
-    fn ledger_is_clean(&self) -> bool {
+    pub(crate) fn ledger_is_clean(&self) -> bool {
         self.process.store.examine().expect("readable").is_clean()
     }
 }
@@ -118,7 +134,7 @@ async fn after_the_head_time(text: &str) -> (TextTest, TextStream) {
     (test, stream(request).await)
 }
 
-async fn stream(request: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
+pub(crate) async fn stream(request: JoinHandle<Result<CompletionResponse, TextError>>) -> TextStream {
     match request.await.expect("no panic") {
         Ok(CompletionResponse::Stream(stream)) => stream,
         other => panic!("{other:?}"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, RateReport, SubmitRequest};
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, Digest, Key, Status, TaskId};
 use gatehouse_runtime::VersionState;
@@ -32,8 +32,14 @@ impl Process {
         let body = json!({"model": "ctx-pro", "prompt": prompt}).to_string().into();
         let body = CheckedBody::parse(body, None).expect("a JSON object");
         let key = Arc::clone(key);
-        let request =
-            SubmitRequest { key, surface: "images.generate", parent: None, body, idempotency: None };
+        let request = SubmitRequest {
+            key,
+            surface: "images.generate",
+            parent: None,
+            body,
+            idempotency: None,
+            rates: RateReport::default(),
+        };
         self.driver.submit(request).await.expect("a receipt").task
     }
 

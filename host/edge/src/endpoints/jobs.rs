@@ -66,7 +66,8 @@ pub(super) async fn submit(
     let body =
         CheckedBody::check(body, submission.model).await.map_err(|error| submit_refusal(error, None))?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
-    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency };
+    let rates = request.rates.clone();
+    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency, rates };
     let receipt = context.backend.submit(job).await;
     let receipt = receipt.map_err(|error| submit_refusal(error, submission.model.map(|_| pattern)))?;
     match submission.receipt {
@@ -134,10 +135,16 @@ pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
         SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),
+        SubmitError::RateLimited(limited) => {
+            Refusal::new(Kind::RateLimited, message).with_wait(limited.seconds())
+        }
         SubmitError::IdempotencyConflict => {
             Refusal::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
         }
         SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
+        SubmitError::TooLate { wait, limit } => {
+            Refusal::new(Kind::RateLimited, message).with_retry_after(Some(wait.saturating_sub(limit)))
+        }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),

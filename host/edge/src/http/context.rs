@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use gatehouse_driver::RateReport;
 use gatehouse_model::{Clock, RequestId, Seed};
 use gatehouse_net::ShutdownPhase;
 use http::request::Parts;
@@ -35,4 +36,6 @@ pub(crate) struct EndpointRequest<'r> {
     pub(crate) param: &'r str,
     /// The start of every link in the response.
     pub(crate) base_url: String,
+    /// For the driver to say what is left of the key's rates.
+    pub(crate) rates: RateReport,
 }

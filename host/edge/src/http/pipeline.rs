@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use gatehouse_driver::RateReport;
 use gatehouse_model::{Clock, Key, KeyId, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
@@ -31,6 +32,7 @@ use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Endpoint, Lookup};
 use crate::net::concurrency_limit::ConcurrencyLimit;
+use crate::rate_headers;
 
 /// One for all listeners.
 pub(crate) struct Pipeline {
@@ -72,7 +74,8 @@ impl Pipeline {
         let id = RequestId::new(clock.now(), &*self.context.seed);
         let mut record = AccessRecord::new(id, parts.method.clone(), &peer.observed.activity);
         let mut body = RequestBody::new(incoming, &parts.headers);
-        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let rates = RateReport::default();
+        let result = self.route(&parts, &mut body, peer, &mut record, &rates).await;
         let mut response = result.unwrap_or_else(|refusal| {
             if let Some(cause) = refusal.cause() {
                 tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
@@ -81,6 +84,8 @@ impl Pipeline {
         });
         record.received = body.received();
         let reusable = body.drain(clock).await;
+        let now = clock.now();
+        rate_headers::add(response.headers_mut(), Form::of(parts.uri.path()), &rates.status(now), now);
         self.finish(&mut response, &parts, peer, id, reusable);
         record.status = response.status().as_u16();
         Ok(response.map(|body| LoggedBody::new(body, record)))
@@ -92,6 +97,7 @@ impl Pipeline {
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
+        rates: &RateReport,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
         let base_url = self.base_url(&authority, parts, peer);
@@ -113,7 +119,8 @@ impl Pipeline {
         if let Some(key) = &key {
             body.count_for(key);
         }
-        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url };
+        let rates = rates.clone();
+        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url, rates };
         endpoints::respond(&self.context, request, key).await
     }
 

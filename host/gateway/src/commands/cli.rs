@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_model::{ChatFormat, Credits, Digest, TaskId};
-use ipnet::IpNet;
+use gatehouse_admin::Role;
+use gatehouse_model::{Credits, Digest, TaskId};
 
 use super::author_args::AuthorCommand;
-use super::values::{Expiry, network};
+use super::key_args::KeyCommand;
+use super::values::OutputArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -40,7 +41,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the gateway
     Serve(ServeArgs),
-    /// Create, list and revoke API keys
+    /// Create, list, edit, rotate and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
     /// Open customer accounts, deposit and withdraw credits
@@ -59,6 +60,9 @@ pub(crate) enum Command {
     },
     /// Have a running gateway read its configuration again: prices, providers, models and plugins
     Reload(OutputArgs),
+    /// Log in to the console of a running gateway
+    #[command(subcommand)]
+    Console(ConsoleCommand),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -75,79 +79,6 @@ pub(crate) struct ServeArgs {
     /// Serve TLS with a certificate generated at start; to try, not to deploy
     #[arg(long)]
     pub(crate) tls_self_signed: bool,
-}
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Commands about keys.
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Create a key; it is shown once
-    #[command(after_help = "Examples:
-  gatehouse key create laptop --account alice --unlimited
-  gatehouse key create ci --account alice --quota 12.5 --model ctx-pro --ip 10.0.0.0/8 --expires 30d")]
-    Create(CreateKeyArgs),
-    /// List keys
-    List {
-        /// Only this customer's
-        #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
-        customer: Option<String>,
-        /// Revoked ones too
-        #[arg(long)]
-        all: bool,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Show one key's policy and use
-    Show {
-        /// The ten characters after `sk-`
-        key: String,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Revoke a key at once
-    Revoke {
-        /// The ten characters after `sk-`
-        key: String,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-}
-
-/// A key's policy.
-#[derive(Debug, Args)]
-pub(crate) struct CreateKeyArgs {
-    /// A name for people
-    pub(crate) name: String,
-    /// The customer that pays
-    #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
-    pub(crate) customer: String,
-    /// Credits it may spend in all
-    #[arg(long, value_name = "CREDITS", required_unless_present = "unlimited", conflicts_with = "unlimited")]
-    pub(crate) quota: Option<Credits>,
-    /// No limit but the customer's balance
-    #[arg(long)]
-    pub(crate) unlimited: bool,
-    /// A model it may use; repeat for more [default: all]
-    #[arg(long = "model", value_name = "MODEL")]
-    pub(crate) models: Vec<String>,
-    /// A network it may be used from, such as 10.0.0.0/8 or 2001:db8::1; repeat for more [default: all]
-    #[arg(long = "ip", value_name = "CIDR", value_parser = network)]
-    pub(crate) networks: Vec<IpNet>,
-    /// Its expiry: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z [default: never]
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) expires: Option<Expiry>,
-    /// Form of chat completions: wrapped in {code, data}, or bare as OpenAI clients expect
-    #[arg(long, value_name = "wrapped|bare", default_value = "wrapped")]
-    pub(crate) chat_format: ChatFormat,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 /// Commands about customers.
@@ -201,6 +132,19 @@ pub(crate) struct AuditArgs {
     pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Commands about the console.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConsoleCommand {
+    /// Print a link that logs one person in; it works once, for ten minutes
+    Link {
+        /// What the person may do: operator, or viewer to read only
+        #[arg(long, value_name = "operator|viewer", default_value = "operator")]
+        role: Role,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
 }
 
 /// Commands about plugins.
@@ -325,12 +269,27 @@ mod tests {
             ("gatehouse key create n --account a --quota 1 --unlimited", false),
             ("gatehouse key create n --account a --quota 1e3", false),
             ("gatehouse key create n --account a --unlimited --ip 10.0.0.0/40", false),
+            ("gatehouse key create n --account a --unlimited --rpm 5 --tpm 9 --concurrency 2", true),
+            ("gatehouse key create n --account a --unlimited --model-limit m=rpm:5,concurrency:2", true),
+            ("gatehouse key create n --account a --unlimited --rpm 0", false),
+            ("gatehouse key create n --account a --unlimited --model-limit m", false),
+            ("gatehouse key edit k --rpm none --quota 5 --expires never --model-limit m=none", true),
+            ("gatehouse key edit k --all-models --any-ip --if-revision 3 --model-limit m=tpm:none", true),
+            ("gatehouse key edit k --model m --all-models", false),
+            ("gatehouse key edit k --rpm no", false),
+            ("gatehouse key edit k --model-limit m=speed:5", false),
+            ("gatehouse key rotate k --overlap 1h", true),
+            ("gatehouse key rotate k", true),
+            ("gatehouse key rotate k --overlap soon", false),
             ("gatehouse account deposit a 5 --memo m", true),
             ("gatehouse account deposit a", false),
             ("gatehouse doctor --json", true),
             ("gatehouse audit --limit 5 --json", true),
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
+            ("gatehouse console link", true),
+            ("gatehouse console link --role viewer --json", true),
+            ("gatehouse console link --role root", false),
             ("gatehouse plugin check f.wasm", true),
             ("gatehouse plugin new painter --lang js --folder f", true),
             ("gatehouse plugin new Painter", false),

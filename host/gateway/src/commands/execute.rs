@@ -32,6 +32,9 @@ pub(crate) enum ExecuteError {
     /// A reload found no gateway.
     #[error("{0}: no gateway runs on this data folder; it reads its configuration when it starts")]
     NotRunning(String),
+    /// A login link was wanted, and there is no gateway.
+    #[error("{0}: no gateway runs on this data folder; start it, it prints a link to its console")]
+    NoConsole(String),
     /// The data folder cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -54,7 +57,8 @@ impl From<&ExecuteError> for Exit {
             }
             ExecuteError::Open(OpenError::Locked { .. })
             | ExecuteError::NoStore(_)
-            | ExecuteError::NotRunning(_) => Self::Refused,
+            | ExecuteError::NotRunning(_)
+            | ExecuteError::NoConsole(_) => Self::Refused,
             ExecuteError::Open(_) => Self::Store,
             ExecuteError::Data(_)
             | ExecuteError::Unreachable(_)
@@ -83,10 +87,12 @@ pub(crate) async fn execute(
     };
     let root = data.folder.clone();
     let file = DataFolder::store(&root);
-    if operation == Operation::Reload
-        && (!file.exists() || AdminEndpoint::read(&root).ok().flatten().is_none())
-    {
-        return Err(ExecuteError::NotRunning(root.display().to_string()));
+    if !file.exists() || AdminEndpoint::read(&root).ok().flatten().is_none() {
+        match operation {
+            Operation::Reload => return Err(ExecuteError::NotRunning(root.display().to_string())),
+            Operation::ConsoleLink { .. } => return Err(ExecuteError::NoConsole(root.display().to_string())),
+            _ => {}
+        }
     }
     if !file.exists() && !operation.writes() {
         return match operation {

@@ -5,11 +5,11 @@ mod author_args;
 mod cli;
 mod confirm;
 mod execute;
+mod key_args;
 mod operation;
 #[cfg(test)]
 mod packaging;
 mod print;
-mod print_configuration;
 mod run;
 mod values;
 

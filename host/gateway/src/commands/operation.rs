@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use gatehouse_admin::{Component, FamilyDefaultsFile, NewKey, Operation};
-use gatehouse_model::{Clock as _, CustomerId};
+use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
+use gatehouse_model::CustomerId;
 
-use super::cli::{Command, CreateKeyArgs, CustomerCommand, KeyCommand, OutputArgs, PluginCommand};
-use super::values::key_id;
+use super::cli::{Command, ConsoleCommand, CustomerCommand, PluginCommand};
+use super::key_args;
+use super::values::OutputArgs;
 use crate::plugins::signing;
-use crate::system::SystemClock;
 
 const NO_OPERATION: &str = "this command has no operation";
 
@@ -20,9 +20,12 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
     match command {
         Command::Doctor(output) => Ok((Operation::Doctor, output)),
         Command::Audit(args) => Ok((Operation::Audit { task: args.task, limit: args.limit }, args.output)),
-        Command::Key(command) => Ok(key(command)),
+        Command::Key(command) => Ok(key_args::operation(command)),
         Command::Customer(command) => Ok(customer(command)),
         Command::Reload(output) => Ok((Operation::Reload, output)),
+        Command::Console(ConsoleCommand::Link { role, output }) => {
+            Ok((Operation::ConsoleLink { role }, output))
+        }
         Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),
     }
@@ -61,30 +64,6 @@ pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
     Ok(FamilyDefaultsFile { name, text })
-}
-
-fn key(command: KeyCommand) -> (Operation, OutputArgs) {
-    match command {
-        KeyCommand::Create(args) => create_key(args),
-        KeyCommand::List { customer, all, output } => {
-            (Operation::KeyList { customer: customer.map(CustomerId), revoked: all }, output)
-        }
-        KeyCommand::Show { key, output } => (Operation::KeyShow { key: key_id(&key) }, output),
-        KeyCommand::Revoke { key, output } => (Operation::KeyRevoke { key: key_id(&key) }, output),
-    }
-}
-
-fn create_key(args: CreateKeyArgs) -> (Operation, OutputArgs) {
-    let new = NewKey {
-        customer: CustomerId(args.customer),
-        name: args.name,
-        quota: args.quota,
-        models: args.models,
-        networks: args.networks,
-        expires: args.expires.map(|expiry| expiry.moment(SystemClock.now())),
-        chat_format: args.chat_format,
-    };
-    (Operation::KeyCreate(new), args.output)
 }
 
 fn customer(command: CustomerCommand) -> (Operation, OutputArgs) {

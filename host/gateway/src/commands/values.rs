@@ -1,10 +1,19 @@
-//! The forms of values on the command line: expiries, networks, ids of keys.
+//! The forms of values on the command line: expiries, networks, ids of keys; and the options of every output.
 
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::Args;
 use gatehouse_model::{KeyId, UnixMs};
 use ipnet::IpNet;
+
+/// The form of the output.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// A duration from now, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

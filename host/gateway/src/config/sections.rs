@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gatehouse_model::Credits;
-use gatehouse_upstream::{FetchConfig, ProviderConfig};
+use gatehouse_upstream::{FairnessConfig, FetchConfig, ProviderConfig};
 use serde::Deserialize;
 
 use crate::telemetry::LogConfig;
@@ -31,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) media: gatehouse_media::Config,
     /// Fetches of URLs from clients and providers.
     pub(crate) fetch: FetchConfig,
+    /// How customers share permits.
+    pub(crate) fairness: FairnessConfig,
     /// Upstream APIs.
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
     /// Plugins.

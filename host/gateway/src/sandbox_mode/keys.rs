@@ -103,15 +103,8 @@ async fn usable_or_new(
             "the sandbox key is unknown or revoked; creating a new one"
         );
     }
-    let new = NewKey {
-        customer: CustomerId::from(CUSTOMER),
-        name: key_name(chat_format).to_owned(),
-        quota: None,
-        models: vec![],
-        networks: vec![],
-        expires: None,
-        chat_format,
-    };
+    let customer = CustomerId::from(CUSTOMER);
+    let new = NewKey { chat_format, ..NewKey::unlimited(customer, key_name(chat_format)) };
     match service.perform(Operation::KeyCreate(new)).await? {
         OperationResult::KeyCreated { secret, .. } => Ok(secret),
         other => Err(OperationError::Failed(format!("expected a new key, got {other:?}"))),

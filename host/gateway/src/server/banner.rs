@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use gatehouse_model::Secret;
+
 use crate::sandbox_mode::SandboxKeys;
 
 /// The facts in the text.
@@ -15,6 +17,8 @@ pub(crate) struct Banner<'a> {
     pub(crate) tls: bool,
     /// The admin listener.
     pub(crate) admin: SocketAddr,
+    /// The addresses of a link that logs one person in to the console, the best first.
+    pub(crate) console: &'a [Secret<String>],
     /// The data folder.
     pub(crate) data: &'a Path,
     /// Time from the start of the process until now.
@@ -36,6 +40,10 @@ impl Banner<'_> {
             line(&mut text, format_args!("gatehouse listens on {scheme}://{address}"));
         }
         line(&mut text, format_args!("admin, metrics and health on http://{}", self.admin));
+        for (at, url) in self.console.iter().enumerate() {
+            let label = if at == 0 { "console, for ten minutes and one login:" } else { "  or" };
+            line(&mut text, format_args!("{label} {}", url.expose()));
+        }
         line(&mut text, format_args!("data in {}", self.data.display()));
         if let (Some(keys), Some(address)) = (self.keys, self.listen.first()) {
             text.push_str(&self.examples(keys, &format!("{scheme}://{}", reachable(*address))));
@@ -102,7 +110,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
 }
 
 /// An address a client on this machine can connect to.
-fn reachable(address: SocketAddr) -> SocketAddr {
+pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
@@ -122,6 +130,8 @@ mod tests {
             listen: &["0.0.0.0:8080".parse().unwrap()],
             tls,
             admin: "127.0.0.1:9".parse().unwrap(),
+            console: &["http://gatehouse.localhost:9/login#t", "http://127.0.0.1:9/login#t"]
+                .map(|url| Secret::new(url.to_owned())),
             data: Path::new("d"),
             ready: Duration::from_millis(12),
             keys,
@@ -132,9 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_it_is_four_lines() {
+    fn without_a_key_it_is_six_lines() {
         let expected = "gatehouse listens on http://0.0.0.0:8080\nadmin, metrics and health on http://127.0.0.1:9\n\
-                        data in d\nready in 12 ms\n";
+                        console, for ten minutes and one login: http://gatehouse.localhost:9/login#t\n  \
+                        or http://127.0.0.1:9/login#t\ndata in d\nready in 12 ms\n";
         assert_eq!(banner(None, false), expected);
     }
 

@@ -33,8 +33,11 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigError> {
 
 /// The upstream client over every provider that has an account.
 fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
-    let mut used =
-        gatehouse_upstream::Config { providers: config.providers.clone(), fetch: config.fetch.clone() };
+    let mut used = gatehouse_upstream::Config {
+        providers: config.providers.clone(),
+        fetch: config.fetch.clone(),
+        fairness: config.fairness.clone(),
+    };
     used.providers.retain(|_, provider| !provider.accounts.is_empty());
     let errors = Upstream::check(&used, &secrets::resolve);
     if !errors.is_empty() {

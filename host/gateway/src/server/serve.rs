@@ -5,15 +5,16 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{Configuration as _, Probes};
-use gatehouse_edge::Certificates;
+use gatehouse_admin::{Configuration as _, Probes, Role};
+use gatehouse_console::{Facts, Pages, SandboxSecrets};
+use gatehouse_edge::{Certificates, Edge};
 use gatehouse_model::Clock;
 use gatehouse_sandbox::Sandbox;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use super::banner::Banner;
+use super::banner::{Banner, reachable};
 use super::checks::{check, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
@@ -23,7 +24,7 @@ use crate::config::{Config, Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
-use crate::sandbox_mode::Simulated;
+use crate::sandbox_mode::{SandboxKeys, Simulated};
 use crate::{privacy, sandbox_mode, telemetry, terminal};
 
 /// Interval between checks of the certificate files.
@@ -141,11 +142,19 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     let probes =
         Probes { metrics: Box::new(move || metrics.render()), is_ready: Box::new(move || ready.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
+    let public_url = public_url(&edge);
+    admin.show(Arc::new(Pages::new(
+        service.clone(),
+        admin.sessions().clone(),
+        facts(public_url, keys.as_ref()),
+    )));
+    let link = admin.sessions().new_link(Role::Operator);
     let banner = Banner {
         listen: edge.addresses(),
         tls: edge.certificates().is_some(),
         self_signed: options.self_signed,
         admin: admin.address(),
+        console: &link.urls,
         data: services.folder.root(),
         ready: options.started.elapsed(),
         keys: keys.as_ref(),
@@ -168,6 +177,18 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         store: services.store,
         sandbox,
     })
+}
+
+/// What the console says of this gateway.
+fn facts(public_url: String, keys: Option<&SandboxKeys>) -> Facts {
+    let sandbox = keys.map(|keys| SandboxSecrets { wrapped: keys.wrapped.clone(), bare: keys.bare.clone() });
+    Facts { public_url, sandbox }
+}
+
+/// What clients on this machine put before a path.
+fn public_url(edge: &Edge) -> String {
+    let scheme = if edge.certificates().is_some() { "https" } else { "http" };
+    edge.addresses().first().map_or_else(String::new, |address| format!("{scheme}://{}", reachable(*address)))
 }
 
 /// Opens the watched folder, if one is configured.

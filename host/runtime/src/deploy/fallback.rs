@@ -60,6 +60,7 @@ impl PluginService {
         let Some(standby) = standby else {
             return self.without_fallback(version, self.submit(version, cx, submission).await);
         };
+        let origin = self.new_work(&cx, submission.body.len());
         let first = async |cx: Context, submission| {
             if version.is_rolled_back() {
                 return Err(Fault::RolledBack);
@@ -72,7 +73,7 @@ impl PluginService {
                     version.submit(&cx, submission)
                 }
             };
-            self.call(version, "submit", submit).await
+            self.call(version, "submit", &origin, submit).await
         };
         let answer = first(cx.clone(), submission.clone()).await;
         let second = || self.submit(&standby, cx, submission);

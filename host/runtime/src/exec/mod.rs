@@ -5,11 +5,11 @@
 
 pub(crate) mod answer_rules;
 pub(crate) mod engine;
-mod fair_queue;
 pub(crate) mod guest;
 pub(crate) mod guest_log;
 pub(crate) mod instance;
 pub(crate) mod limits;
+pub(crate) mod queue;
 pub(crate) mod single_flight;
 pub(crate) mod threads;
 mod wasi;

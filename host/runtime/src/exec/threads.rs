@@ -5,7 +5,8 @@
 //! wasmtime-wasi requires.
 //!
 //! A family whose plugin uses its whole time limit in every call delays the others by one running call. It fills its
-//! own queue, and only its own callers get [`Fault::Busy`].
+//! own queue, and only its own callers get [`Fault::Busy`]: those that begin new work, and of them the customer, and the
+//! key, that fill it. Begun work waits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,16 +14,28 @@ use std::thread;
 use std::time::Instant;
 
 use crossbeam_channel::bounded;
+use gatehouse_model::metric;
 use tokio::sync::oneshot;
 
 use crate::exec::engine::THREAD_STACK;
-use crate::exec::fair_queue::FairQueue;
+use crate::exec::queue::fair_queue::{FairQueue, Ticket};
+use crate::exec::queue::family_queue::{Added, JobKind, Origin};
 use crate::fault::{Fault, panic_text};
 
-type Job = Box<dyn FnOnce() + Send>;
+/// Runs, or is told that it is refused.
+type Job = Box<dyn FnOnce(Outcome) + Send>;
 
-/// Jobs of one family that may wait; at 20 us a call and two threads the last one waits about 10 ms.
-const QUEUE_LIMIT: usize = 1024;
+/// What becomes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Runs,
+    /// The queue is full, and its customer fills it.
+    Refused,
+}
+
+/// New jobs of one family that may wait; at 20 us a call and two threads the last one waits about 10 ms. A large body
+/// counts as several.
+const QUEUE_LIMIT: u64 = 1024;
 
 /// Runs calls on its threads; they end when it is dropped.
 pub(crate) struct Threads {
@@ -50,7 +63,7 @@ impl Shared {
     }
 
     /// Waits for the next job; `None` once the threads are to end.
-    fn next(&self) -> Option<(Arc<str>, Job)> {
+    fn next(&self) -> Option<(Ticket, Job)> {
         let mut work = self.lock();
         loop {
             if let Some(next) = work.queue.pop() {
@@ -88,21 +101,25 @@ impl Threads {
     }
 
     /// Runs `call` on a thread. A call whose caller is dropped while it waits does not run.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] for new work only.
     pub(crate) async fn run<R: Send + 'static>(
         &self,
         family: &str,
+        origin: &Origin,
         call: impl FnOnce() -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, Fault> {
         if self.synchronous {
             return self.run_blocking(family, call);
         }
         let (sender, receiver) = oneshot::channel();
-        let job = move || {
-            if !sender.is_closed() {
-                let _ = sender.send(catch_panic(call));
-            }
+        let job = move |outcome| match outcome {
+            Outcome::Refused => drop(sender.send(Err(Fault::Busy))),
+            Outcome::Runs if sender.is_closed() => {}
+            Outcome::Runs => drop(sender.send(catch_panic(call))),
         };
-        self.push(family, Box::new(job), QUEUE_LIMIT)?;
+        self.push(family, origin, Box::new(job));
         receiver.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -113,24 +130,33 @@ impl Threads {
         call: impl FnOnce() -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, Fault> {
         let (sender, receiver) = bounded(1);
-        let job = move || {
+        let job = move |_| {
             let _ = sender.send(catch_panic(call));
         };
-        self.push(family, Box::new(job), usize::MAX)?;
+        self.push(family, &Origin { customer: "".into(), kind: JobKind::Begun }, Box::new(job));
         receiver.recv().unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Calls of that family that wait for a thread.
+    /// Calls of that family's begun work that wait for a thread.
     pub(crate) fn waiting(&self, family: &str) -> usize {
-        self.shared.lock().queue.waiting(family)
+        self.shared.lock().queue.begun(family)
     }
 
-    fn push(&self, family: &str, job: Job, limit: usize) -> Result<(), Fault> {
-        if !self.shared.lock().queue.push(family, job, limit) {
-            return Err(Fault::Busy);
+    fn push(&self, family: &str, origin: &Origin, job: Job) {
+        let added = self.shared.lock().queue.push(family, origin, job, QUEUE_LIMIT);
+        let refused = match added {
+            Added::Waits(refused) => {
+                self.shared.job_added.notify_one();
+                refused
+            }
+            Added::Refused(job) => vec![job],
+        };
+        if !refused.is_empty() {
+            metrics::counter!(metric::PLUGIN_QUEUE_FULL, "family" => family.to_owned())
+                .increment(refused.len() as u64);
         }
-        self.shared.job_added.notify_one();
-        Ok(())
+        // Outside of the lock: their callers go on at once.
+        refused.into_iter().for_each(|job| job(Outcome::Refused));
     }
 }
 
@@ -142,10 +168,10 @@ impl Drop for Threads {
 }
 
 fn work(shared: &Shared) {
-    while let Some((family, job)) = shared.next() {
+    while let Some((ticket, job)) = shared.next() {
         let begun = Instant::now();
-        job();
-        shared.lock().queue.charge(&family, begun.elapsed());
+        job(Outcome::Runs);
+        shared.lock().queue.charge(&ticket, begun.elapsed());
     }
 }
 
@@ -163,50 +189,93 @@ fn stopped() -> Fault {
 mod tests {
     use super::*;
 
+    fn new(customer: &str) -> Origin {
+        Origin { customer: customer.into(), kind: JobKind::New { key: "key".into(), bytes: 0 } }
+    }
+
+    fn begun(customer: &str) -> Origin {
+        Origin { customer: customer.into(), kind: JobKind::Begun }
+    }
+
+    /// Keeps the one thread busy until the sender is dropped.
+    fn hold(threads: &Threads, family: &str) -> crossbeam_channel::Sender<()> {
+        let (go, wait) = bounded::<()>(0);
+        let (started, running) = bounded::<()>(1);
+        let job = move |_| {
+            let _ = started.send(());
+            let _ = wait.recv();
+        };
+        threads.push(family, &new("holder"), Box::new(job));
+        running.recv().unwrap();
+        go
+    }
+
+    fn is_pending<F: Future>(future: std::pin::Pin<&mut F>) -> bool {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        future.poll(&mut context).is_pending()
+    }
+
     #[tokio::test]
     async fn a_panic_is_a_fault_and_the_thread_goes_on() {
         let threads = Threads::start("test", 1).unwrap();
-        let fault = threads.run::<()>("a", || panic!("boom")).await.unwrap_err();
+        let fault = threads.run::<()>("a", &new("c"), || panic!("boom")).await.unwrap_err();
         assert_eq!(fault, Fault::Host("panic: boom".to_owned()));
-        assert_eq!(threads.run("a", || Ok(7)).await, Ok(7));
+        assert_eq!(threads.run("a", &new("c"), || Ok(7)).await, Ok(7));
         assert_eq!(threads.run_blocking("a", || Ok(8)), Ok(8));
     }
 
     #[tokio::test]
     async fn a_full_queue_is_busy_for_its_own_family_only() {
         let threads = Threads::start("test", 1).unwrap();
-        let (go, wait) = bounded::<()>(0);
-        let (started, running) = bounded::<()>(1);
-        let hold: Job = Box::new(move || {
-            let _ = started.send(());
-            let _ = wait.recv();
-        });
-        threads.push("a", hold, QUEUE_LIMIT).unwrap();
-        running.recv().unwrap();
+        let go = hold(&threads, "a");
         for _ in 0..QUEUE_LIMIT {
-            threads.push("a", Box::new(|| {}), QUEUE_LIMIT).unwrap();
+            threads.push("a", &new("c"), Box::new(|_| {}));
         }
-        assert_eq!(threads.run("a", || Ok(())).await, Err(Fault::Busy));
-        let mut other = Box::pin(threads.run("b", || Ok(())));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(other.as_mut().poll(&mut context).is_pending(), "another family has its own queue");
+        assert_eq!(threads.run("a", &new("c"), || Ok(())).await, Err(Fault::Busy));
+        let origin = new("c");
+        let mut other = Box::pin(threads.run("b", &origin, || Ok(())));
+        assert!(is_pending(other.as_mut()), "another family has its own queue");
         drop(go);
         assert_eq!(other.await, Ok(()));
         assert_eq!(threads.run_blocking("a", || Ok(())), Ok(()));
     }
 
+    /// A customer fills the queue: begun work and others' new work waits, and it is the customer that is refused.
+    #[tokio::test]
+    async fn a_full_queue_refuses_the_customer_that_fills_it() {
+        let threads = Threads::start("test", 1).unwrap();
+        let go = hold(&threads, "a");
+        let crowding = new("crowd");
+        let mut crowd: Vec<_> =
+            (0..QUEUE_LIMIT).map(|_| Box::pin(threads.run("a", &crowding, || Ok(())))).collect();
+        assert!(crowd.iter_mut().all(|call| is_pending(call.as_mut())));
+        let (one, push) = (new("other"), begun("third"));
+        let mut calls = [1, 2].map(|n| Box::pin(threads.run("a", &one, move || Ok(n))));
+        let mut stream = Box::pin(threads.run("a", &push, || Ok(2)));
+        assert!(calls.iter_mut().all(|call| is_pending(call.as_mut())) && is_pending(stream.as_mut()));
+        drop(go);
+        assert_eq!(stream.await, Ok(2));
+        for (call, n) in calls.into_iter().zip([1, 2]) {
+            assert_eq!(call.await, Ok(n));
+        }
+        let mut refused = 0;
+        for call in crowd {
+            refused += usize::from(call.await == Err(Fault::Busy));
+        }
+        assert_eq!(refused, 2, "one for each of the other customer's");
+    }
+
     #[tokio::test]
     async fn a_call_without_a_caller_does_not_run() {
         let threads = Threads::start("test", 1).unwrap();
-        let (go, wait) = bounded::<()>(0);
-        threads.push("a", Box::new(move || wait.recv().unwrap_or(())), QUEUE_LIMIT).unwrap();
+        let go = hold(&threads, "a");
         let (sender, receiver) = bounded::<()>(1);
-        let mut dropped = Box::pin(threads.run("a", move || {
+        let origin = new("c");
+        let mut dropped = Box::pin(threads.run("a", &origin, move || {
             let _ = sender.send(());
             Ok(())
         }));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(dropped.as_mut().poll(&mut context).is_pending());
+        assert!(is_pending(dropped.as_mut()));
         drop(dropped);
         drop(go);
         threads.run_blocking("a", || Ok(())).unwrap();

@@ -1,7 +1,10 @@
 //! Rows of the release before briefs, joins and shares, byte for byte: they are read as they were meant, and what
 //! they lack is empty.
 
-use gatehouse_model::{Body, Credits, Digest, Event, Phase, Reading, Replay, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{
+    Body, ChatFormat, Credits, Digest, Event, Key, KeyDigest, KeyPolicy, Phase, Reading, Replay, Status,
+    Task, TaskId, UnixMs,
+};
 use gatehouse_tasks::sample::{customer_id, name};
 use gatehouse_tasks::{Hold, HoldId};
 
@@ -56,6 +59,14 @@ const HOLD: &str = "\
     756e74a461636d65a36b6579a26b31a6616d6f756e7428aa756e69745f707269636514a763726561746564cf0000019c\
     57d36e00a765787069726573cf0000019c57eee540";
 
+/// A key of the release before limits and rotations.
+const KEY: &str = "\
+    018ca26964aa30313233343536373839a76163636f756e74a461636d65a46e616d65a66c6170746f70a6646967657374\
+    d94032626238306435333762316461336533386264333033363161613835353638366264653065616364373136326665\
+    663661323566653937626635323761323562a763726561746564cf0000019c57d36e00a571756f746164a47573656428\
+    a66d6f64656c7391a76374782d70726fa86e6574776f726b7390a765787069726573c0a77265766f6b6564c0ab636861\
+    745f666f726d6174a462617265";
+
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
     (0..hex.len()).step_by(2).map(digit).collect()
@@ -109,6 +120,23 @@ fn old_rows_are_written_anew_and_read_again() {
     assert_eq!((hold.id, hold.amount, hold.own()), (HoldId::Task(id()), Credits(40), Some(Credits(40))));
     // A hold of one key is written as it was.
     assert_eq!(encode("holds", &hold).unwrap(), bytes(HOLD));
+}
+
+#[test]
+fn an_old_key_has_no_limits_and_is_written_as_it_was() {
+    let key: Key = decode("keys", &bytes(KEY)).unwrap();
+    let policy = KeyPolicy {
+        name: "laptop".to_owned(),
+        quota: Some(Credits(100)),
+        models: vec!["ctx-pro".to_owned()],
+        chat_format: ChatFormat::Bare,
+        ..KeyPolicy::default()
+    };
+    let digest = KeyDigest(Digest::of(b"secret"));
+    let new = Key::new("0123456789".into(), "acme".into(), digest, UnixMs(1_771_000_000_000), policy);
+    assert_eq!(key, Key { used: Credits(40), ..new });
+    assert_eq!((key.revision, key.lineage(), key.open_requests()), (0, &key.id, 0));
+    assert_eq!(encode("keys", &key).unwrap(), bytes(KEY));
 }
 
 /// A file of the release before names has no tables for them; reading must not fail for that.

@@ -51,7 +51,8 @@ pub(crate) fn record<B: LedgerStorage>(
     Ok(Applied::Administered { object: record.object, entry, repeated: false })
 }
 
-/// Answers a request that came before. Its line says that nothing was changed.
+/// Answers a request that came before. Its line says that nothing was changed, and names what the first one made: the sender
+/// has thought of another id for it by now.
 pub(crate) fn repeat<B: LedgerStorage>(
     storage: &mut B,
     record: AdminIdempotencyRecord,
@@ -59,7 +60,11 @@ pub(crate) fn repeat<B: LedgerStorage>(
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let reason = "a repetition, nothing was changed".to_owned();
-    append(storage, AuditedRequest { reason, changes: Vec::new(), ..audit }, at)?;
+    let object = match audit.object.rsplit_once('/') {
+        Some((kind, _)) => format!("{kind}/{}", record.object),
+        None => record.object.clone(),
+    };
+    append(storage, AuditedRequest { object, reason, changes: Vec::new(), ..audit }, at)?;
     Ok(Applied::Administered { object: record.object, entry: record.entry, repeated: true })
 }
 

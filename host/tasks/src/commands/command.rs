@@ -1,7 +1,9 @@
 //! Everything that can change: one closure-free value per change, so that it can be logged, replayed and
 //! applied in batches.
 
-use gatehouse_model::{Credits, CustomerId, Key, KeyId, RequestId, Task, TaskId, UnixMs, Usage};
+use gatehouse_model::{
+    Credits, CustomerId, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Task, TaskId, UnixMs, Usage,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
@@ -66,6 +68,17 @@ pub enum Command {
         /// Days since the epoch.
         before_day: u32,
     },
+    /// Replaces a key's policy. A quota below what is used is allowed, and lets nothing more be held.
+    EditKey {
+        /// The key.
+        id: KeyId,
+        /// The revision that the policy is based on.
+        revision: u64,
+        /// All of it.
+        policy: Box<KeyPolicy>,
+        /// When.
+        at: UnixMs,
+    },
     /// Ends a live task, resolves its hold and writes down the names it claims.
     Finish {
         /// The task.
@@ -94,13 +107,12 @@ pub enum Command {
         id: RequestId,
         /// The key it came through; its customer pays.
         key: KeyId,
+        /// The canonical model, whose concurrency the key may limit, and for the sums of usage.
+        model: String,
         /// How much at most.
         amount: Credits,
         /// The price of one unit, frozen here.
         unit_price: Credits,
-        /// Canonical model, for the sums of usage.
-        #[serde(default)]
-        model: String,
         /// When the sweep releases it.
         expires: UnixMs,
         /// When.
@@ -146,6 +158,20 @@ pub enum Command {
     RevokeKey {
         /// The key.
         id: KeyId,
+        /// When.
+        at: UnixMs,
+    },
+    /// Makes a key with the name and policy of another, which goes on working for a while. Both spend one quota and
+    /// have one limit of concurrency, those of the new key.
+    RotateKey {
+        /// The key to replace.
+        id: KeyId,
+        /// The id of its successor.
+        new: KeyId,
+        /// The digest of its successor's secret.
+        digest: KeyDigest,
+        /// Until when both work; at most seven days from `at`.
+        until: UnixMs,
         /// When.
         at: UnixMs,
     },
@@ -212,6 +238,8 @@ pub enum Applied {
     Dropped(u32),
     /// The request joined this task.
     Joined(TaskId),
+    /// The key after [`Command::EditKey`], or the new one of [`Command::RotateKey`].
+    Key(Box<Key>),
     /// The submission had come before and made this task, or the request had joined it before; nothing was changed.
     Repeated(TaskId),
     /// The task was accepted.

@@ -1,4 +1,4 @@
-//! The rules of customers, keys and the holds of requests.
+//! The rules of customers and the holds of requests.
 
 use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs, Usage};
 
@@ -7,6 +7,7 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::balanced_entry::BalancedEntry;
 use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::key_lineage::KeyLineage;
 use crate::storage::ledger_storage::LedgerStorage;
 
 pub(crate) fn add_customer<B: LedgerStorage>(
@@ -49,46 +50,15 @@ pub(crate) fn deposit<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-pub(crate) fn add_key<B: LedgerStorage>(storage: &mut B, key: Key) -> Ruling<Applied, B> {
-    let malformed = |field, problem: String| Stop::Rejected(Rejection::malformed(field, problem));
-    if key.id.0.is_empty() {
-        return Err(malformed("id", "expected a key's public part, not an empty text".into()));
-    }
-    if key.used != Credits::ZERO {
-        return Err(malformed("used", format!("expected a new key, not one that used {}", key.used)));
-    }
-    if let Some(quota) = key.quota.filter(|quota| *quota < Credits::ZERO) {
-        return Err(malformed("quota", format!("expected zero or more, not {quota}")));
-    }
-    customer_of(storage, &key.customer)?;
-    if storage.key(&key.id)?.is_some() || storage.key_of(&key.digest)?.is_some() {
-        return Err(Stop::Rejected(Rejection::KeyExists(key.id)));
-    }
-    storage.put_key(&key)?;
-    Ok(Applied::Done)
-}
-
-pub(crate) fn revoke_key<B: LedgerStorage>(storage: &mut B, id: KeyId, at: UnixMs) -> Ruling<Applied, B> {
-    let Some(mut key) = storage.key(&id)? else {
-        return Err(Stop::Rejected(Rejection::NoKey(id)));
-    };
-    if key.revoked.is_none() {
-        key.revoked = Some(at);
-        storage.put_key(&key)?;
-    }
-    Ok(Applied::Done)
-}
-
-/// `span` is from when to when the hold lasts at most.
+/// `amount` and the price of one unit; from when to when the hold lasts at most.
 pub(crate) fn hold<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
-    (key, model): (KeyId, String),
-    amount: Credits,
-    unit_price: Credits,
-    span: (UnixMs, UnixMs),
+    key: KeyId,
+    (amount, unit_price): (Credits, Credits),
+    model: String,
+    (at, expires): (UnixMs, UnixMs),
 ) -> Ruling<Applied, B> {
-    let (at, expires) = span;
     let id = HoldId::Request(id);
     if expires <= at {
         let problem = format!("expected a moment after {at}, not {expires}");
@@ -104,10 +74,10 @@ pub(crate) fn hold<B: LedgerStorage>(
         key: key.id.clone(),
         amount,
         unit_price,
-        model,
         created: at,
         expires,
         shares: Vec::new(),
+        model: Some(model),
     };
     let entry = reservation(storage, key, &hold)?;
     entry.write(storage)?;
@@ -125,7 +95,7 @@ pub(crate) fn resolve<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    resolution(storage, &hold, cost, &memo, at)?.write(storage, &hold.model, tokens)?;
+    resolution(storage, &hold, cost, &memo, at)?.write(storage, hold.model.as_deref().unwrap_or_default(), tokens)?;
     storage.remove_hold(&hold)?;
     Ok(Applied::Done)
 }
@@ -147,6 +117,7 @@ pub(crate) fn valid_key<B: LedgerStorage>(storage: &B, id: KeyId, at: UnixMs) ->
 /// What a new hold does to the balances, checked.
 pub(crate) fn reservation<B: LedgerStorage>(storage: &B, key: Key, hold: &Hold) -> Ruling<BalancedEntry, B> {
     let customer = customer_of(storage, &key.customer)?;
+    let key = KeyLineage::read(storage, key)?;
     BalancedEntry::hold(customer, key, hold, storage.head()?).map_err(Stop::Rejected)
 }
 
@@ -159,6 +130,7 @@ pub(crate) fn addition<B: LedgerStorage>(
     at: UnixMs,
 ) -> Ruling<BalancedEntry, B> {
     let customer = customer_of(storage, &hold.customer)?;
+    let key = KeyLineage::read(storage, key)?;
     BalancedEntry::join(customer, key, hold, amount, storage.head()?, at).map_err(Stop::Rejected)
 }
 
@@ -195,12 +167,14 @@ pub(crate) fn resolution<B: LedgerStorage>(
     let customer = customer_of(storage, &hold.customer)?;
     let mut keys = Vec::with_capacity(1 + hold.shares.len());
     for id in std::iter::once(&hold.key).chain(hold.shares.iter().map(|share| &share.key)) {
-        keys.push(storage.key(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoKey(id.clone())))?);
+        let key = storage.key(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoKey(id.clone())))?;
+        keys.push(KeyLineage::read(storage, key)?);
     }
     let entries = BalancedEntry::resolve(customer, keys, hold, (cost, memo), storage.head()?, at);
     entries.map(Resolution).map_err(Stop::Rejected)
 }
 
-fn customer_of<B: LedgerStorage>(storage: &B, id: &CustomerId) -> Ruling<Customer, B> {
+/// The customer of that id.
+pub(crate) fn customer_of<B: LedgerStorage>(storage: &B, id: &CustomerId) -> Ruling<Customer, B> {
     storage.customer(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoCustomer(id.clone())))
 }

@@ -3,6 +3,7 @@
 pub(crate) mod change;
 pub(crate) mod command;
 pub(crate) mod funds;
+pub(crate) mod keys;
 pub(crate) mod rejection;
 pub(crate) mod request;
 pub(crate) mod ruling;

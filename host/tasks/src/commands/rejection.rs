@@ -1,5 +1,7 @@
 //! Why a command changed nothing.
 
+use std::num::NonZeroU32;
+
 use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
 
 use crate::ledger::hold::HoldId;
@@ -34,6 +36,16 @@ pub enum Rejection {
     /// The task cannot complete before the requests that joined it are delivered.
     #[error("{0} requests have joined the task and are not delivered")]
     JoinsPending(usize),
+    /// The key has been edited, rotated or revoked since the sender read it.
+    #[error("key {key} has changed since: it is at revision {current}, not {given}")]
+    KeyChanged {
+        /// The key.
+        key: KeyId,
+        /// The revision that the command is based on.
+        given: u64,
+        /// The present one.
+        current: u64,
+    },
     /// A key of that id or that secret exists already.
     #[error("key {0} exists already")]
     KeyExists(KeyId),
@@ -43,6 +55,14 @@ pub enum Rejection {
     /// The key was revoked.
     #[error("key {0} was revoked")]
     KeyRevoked(KeyId),
+    /// Another key has replaced it.
+    #[error("key {key} was rotated to {to}, which has its quota and its limits now")]
+    KeyRotated {
+        /// The key.
+        key: KeyId,
+        /// Its successor.
+        to: KeyId,
+    },
     /// The command contradicts itself.
     #[error("{field}: {problem}")]
     Malformed {
@@ -94,6 +114,16 @@ pub enum Rejection {
     /// A task of that id exists already.
     #[error("task {0} exists already")]
     TaskExists(TaskId),
+    /// The key has as many live tasks and open text requests as it may have.
+    #[error("key {key} may have {limit} tasks and text requests{} at a time", of_model(.model.as_deref()))]
+    TooManyOpen {
+        /// The key.
+        key: KeyId,
+        /// Its limit.
+        limit: NonZeroU32,
+        /// The model whose limit it is; none for the limit of all together.
+        model: Option<String>,
+    },
     /// Less is to be settled than requests which joined have added.
     #[error("cannot settle {cost} credits where requests that joined cost {joined}")]
     UnderJoined {
@@ -102,6 +132,10 @@ pub enum Rejection {
         /// What requests that joined have added.
         joined: Credits,
     },
+}
+
+fn of_model(model: Option<&str>) -> String {
+    model.map_or_else(String::new, |model| format!(" of model {model:?}"))
 }
 
 impl Rejection {

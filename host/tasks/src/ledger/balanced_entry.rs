@@ -2,18 +2,19 @@
 //!
 //! The only file that makes [`JournalEntry`] values and changes balances.
 
-use gatehouse_model::{Credits, Customer, Key, UnixMs, Usage};
+use gatehouse_model::{Credits, Customer, KeyId, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
 use crate::ledger::hold::Hold;
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
+use crate::ledger::key_lineage::KeyLineage;
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
 use crate::usage::sums::{UsageKey, UsageSums, hour_of};
 
 /// Checked, not yet written.
 pub(crate) struct BalancedEntry {
     customer: Customer,
-    key: Option<Key>,
+    key: Option<KeyLineage>,
     entry: JournalEntry,
 }
 
@@ -48,20 +49,25 @@ impl BalancedEntry {
         Self::balanced(customer, None, entry, head)
     }
 
-    /// Reserves a new hold. The key is the one the hold names, the customer that key's.
+    /// Reserves a new hold. The key is the one the hold names, the customer that key's. Concurrency comes before money: a
+    /// client that has to wait is not told to pay.
     pub(crate) fn hold(
         customer: Customer,
-        key: Key,
+        mut key: KeyLineage,
         hold: &Hold,
         head: LedgerHead,
     ) -> Result<Self, Rejection> {
+        if let Some(model) = &hold.model {
+            key.check_concurrency(model)?;
+            key.open(model);
+        }
         Self::reserve(customer, key, hold, (EntryKind::Hold, hold.amount), head, hold.created)
     }
 
     /// Reserves more for an open hold, counted against any key of its customer.
     pub(crate) fn join(
         customer: Customer,
-        key: Key,
+        key: KeyLineage,
         hold: &Hold,
         amount: Credits,
         head: LedgerHead,
@@ -72,7 +78,7 @@ impl BalancedEntry {
 
     fn reserve(
         customer: Customer,
-        key: Key,
+        key: KeyLineage,
         hold: &Hold,
         (kind, needed): (EntryKind, Credits),
         head: LedgerHead,
@@ -90,7 +96,7 @@ impl BalancedEntry {
             return Err(Rejection::QuotaExceeded { needed, remaining });
         }
         let movement = Movement::hold(needed).ok_or(Rejection::Overflow)?;
-        let entry = entry_of(hold, &key, (kind, movement), head, at);
+        let entry = entry_of(hold, key.id(), (kind, movement), head, at);
         Self::balanced(customer, Some(key), entry, head)
     }
 
@@ -98,7 +104,7 @@ impl BalancedEntry {
     /// entry for each of `keys`: the hold's own, then those of its shares in their order. A share is settled whole.
     pub(crate) fn resolve(
         mut customer: Customer,
-        keys: Vec<Key>,
+        keys: Vec<KeyLineage>,
         hold: &Hold,
         (cost, memo): (Option<Credits>, &str),
         mut head: LedgerHead,
@@ -108,11 +114,16 @@ impl BalancedEntry {
         let own = (hold.own().ok_or(Rejection::Overflow)?, own_cost(hold, cost)?);
         let shares =
             hold.shares.iter().map(|share| (share.amount, cost.map_or(Credits::ZERO, |_| share.amount)));
-        let mut entries = Vec::with_capacity(keys.len());
-        for (key, (held, cost)) in keys.into_iter().zip(std::iter::once(own).chain(shares)) {
+        let mut entries: Vec<Self> = Vec::with_capacity(keys.len());
+        for (mut key, (held, cost)) in keys.into_iter().zip(std::iter::once(own).chain(shares)) {
             let movement = Movement::resolve(held, cost).ok_or(Rejection::Overflow)?;
-            let entry =
-                JournalEntry { memo: memo.to_owned(), ..entry_of(hold, &key, (kind, movement), head, at) };
+            // Two of the keys may be of one lineage.
+            entries.iter().filter_map(|entry| entry.key.as_ref()).for_each(|changed| key.refresh(changed));
+            if let Some(model) = hold.model.as_deref().filter(|_| entries.is_empty()) {
+                key.close(model);
+            }
+            let row = entry_of(hold, key.id(), (kind, movement), head, at);
+            let entry = JournalEntry { memo: memo.to_owned(), ..row };
             let balanced = Self::balanced(customer, Some(key), entry, head)?;
             head = LedgerHead::after(&balanced.entry);
             customer = balanced.customer.clone();
@@ -130,15 +141,15 @@ impl BalancedEntry {
 
     /// Writes row and balances.
     pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
-        let used = self.key.as_ref().map(|key| key.used);
+        let used = self.key.as_ref().map(KeyLineage::used);
         storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
-        self.key.map_or(Ok(()), |key| storage.put_key(&key))
+        self.key.map_or(Ok(()), |key| key.write(storage))
     }
 
     fn balanced(
         mut customer: Customer,
-        mut key: Option<Key>,
+        mut key: Option<KeyLineage>,
         mut entry: JournalEntry,
         head: LedgerHead,
     ) -> Result<Self, Rejection> {
@@ -146,8 +157,8 @@ impl BalancedEntry {
         entry.chain = entry.link(head.chain);
         move_balances(&mut customer, &entry.movement).ok_or(Rejection::Overflow)?;
         if let Some(key) = &mut key {
-            let used = entry.movement.used().and_then(|change| key.used.checked_add(change));
-            key.used = used.ok_or(Rejection::Overflow)?;
+            let used = entry.movement.used().and_then(|change| key.add_used(change));
+            used.ok_or(Rejection::Overflow)?;
         }
         Ok(Self { customer, key, entry })
     }
@@ -169,7 +180,7 @@ fn own_cost(hold: &Hold, cost: Option<Credits>) -> Result<Credits, Rejection> {
 
 fn entry_of(
     hold: &Hold,
-    key: &Key,
+    key: &KeyId,
     (kind, movement): (EntryKind, Movement),
     head: LedgerHead,
     at: UnixMs,
@@ -178,7 +189,7 @@ fn entry_of(
         seq: head.next,
         at,
         customer: hold.customer.clone(),
-        key: Some(key.id.clone()),
+        key: Some(key.clone()),
         hold: Some(hold.id),
         kind,
         movement,

@@ -9,6 +9,7 @@ use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
 
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
+use crate::ledger::key_examination::KeyExamination;
 use crate::storage::ledger_storage::NameRecord;
 use crate::usage::check::UsageCheck;
 use crate::usage::sums::UsageSums;
@@ -22,7 +23,7 @@ pub struct Examination {
     head: LedgerHead,
     external: i128,
     folds: BTreeMap<CustomerId, Balances>,
-    used: BTreeMap<KeyId, i128>,
+    keys: KeyExamination,
     /// Holds the ledger has opened and not resolved, by the keys they count against.
     open: BTreeMap<(HoldId, KeyId), Credits>,
     /// What the ledger settled for tasks, zero for a release.
@@ -116,7 +117,7 @@ impl Examination {
         fold.spent += spent;
         fold.deposited -= external;
         if let Some(key) = &entry.key {
-            *self.used.entry(key.clone()).or_default() += reserved + spent;
+            self.keys.entry(key, reserved + spent);
         }
         self.usage.entry(entry);
         self.follow_hold(entry);
@@ -144,17 +145,13 @@ impl Examination {
     /// A key's row.
     pub fn key(&mut self, key: &Key) {
         self.report.keys += 1;
-        if self.used.remove(&key.id).unwrap_or_default() != i128::from(key.used.0) {
-            self.report.add(format!("key {}: its use is not the sum of its ledger rows", key.id));
-        }
-        if key.used < Credits::ZERO || key.quota.is_some_and(|quota| key.used > quota) {
-            self.report.add(format!("key {}: its use is outside its quota", key.id));
-        }
+        self.keys.key(key);
     }
 
     /// An open hold's row.
     pub fn hold(&mut self, hold: &Hold) {
         self.report.holds += 1;
+        self.keys.hold(hold);
         match hold.own() {
             Some(own) => self.share(hold.id, &hold.key, own),
             None => self.report.add(format!("hold {}: its shares do not fit into the ledger", hold.id)),
@@ -243,9 +240,7 @@ impl Examination {
         for (customer, _) in self.folds.iter().filter(|(_, fold)| **fold != Balances::default()) {
             report.add(format!("customer {customer}: it is in the ledger, but has no row"));
         }
-        for (key, _) in self.used.iter().filter(|(_, used)| **used != 0) {
-            report.add(format!("key {key}: it is in the ledger, but has no row"));
-        }
+        self.keys.findings().into_iter().for_each(|finding| report.add(finding));
         for (hold, _) in self.open.keys() {
             report.add(format!("hold {hold}: open by the ledger, but has no row"));
         }

@@ -50,9 +50,6 @@ pub struct Hold {
     pub amount: Credits,
     /// The price of one unit, frozen when the hold was made.
     pub unit_price: Credits,
-    /// Canonical model of a request. A task has its own, and a hold of an earlier release none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub model: String,
     /// When it was made.
     pub created: UnixMs,
     /// When a request's hold is released by the sweep; for a task, its deadline.
@@ -60,6 +57,9 @@ pub struct Hold {
     /// What of `amount` counts against other keys: of requests that joined the task through them. One for each key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<HoldShare>,
+    /// The canonical model, under which the key counts it as open, and for the sums of usage. None in rows of releases that did not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl Hold {

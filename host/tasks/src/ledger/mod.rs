@@ -4,4 +4,6 @@ pub(crate) mod balanced_entry;
 pub(crate) mod examination;
 pub(crate) mod hold;
 pub(crate) mod journal_entry;
+pub(crate) mod key_examination;
+pub(crate) mod key_lineage;
 pub(crate) mod price_table;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::{
-    BlobId, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest, KeyId, Phase,
-    RequestId, Status, Task, TaskFailure, TaskId, UnixMs,
+    BlobId, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest, KeyId, KeyPolicy,
+    Phase, RequestId, Status, Task, TaskFailure, TaskId, UnixMs,
 };
 
 use crate::commands::change::{Change, Ending, ResultRecord};
@@ -44,20 +44,15 @@ pub fn request_id(number: u8) -> RequestId {
 /// A key as it is made, of a customer.
 #[must_use]
 pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
-    Key {
-        id: key_id(number),
-        customer: customer_id(customer),
-        name: format!("key number {number}"),
-        digest: KeyDigest(Digest::of(&[number])),
-        created: START,
-        quota: quota.map(Credits),
-        used: Credits::ZERO,
-        models: vec![],
-        networks: vec![],
-        expires: None,
-        revoked: None,
-        chat_format: gatehouse_model::ChatFormat::Wrapped,
-    }
+    let name = format!("key number {number}");
+    let policy = KeyPolicy { name, quota: quota.map(Credits), ..KeyPolicy::default() };
+    Key::new(key_id(number), customer_id(customer), digest(number), START, policy)
+}
+
+/// What is kept of the secret of the key of that number.
+#[must_use]
+pub fn digest(number: u8) -> KeyDigest {
+    KeyDigest(Digest::of(&[number]))
 }
 
 /// A task as it is accepted, for the key and customer of those numbers.

@@ -4,9 +4,12 @@
 //! present storage, so that random sequences often hit the right revision and sometimes a stale one. Ids come from
 //! small pools, so that commands meet each other.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use gatehouse_model::{Claim, Credits, Digest, Key, Status, Task, TaskId, UnixMs, Usage};
+use gatehouse_model::{
+    Claim, Credits, CustomerId, Digest, Key, KeyPolicy, Limits, Status, Task, TaskId, UnixMs, Usage,
+};
 use proptest::bool::weighted;
 use proptest::collection::vec;
 use proptest::option;
@@ -16,7 +19,7 @@ use crate::commands::change::{Change, Ending};
 use crate::commands::command::Command;
 use crate::commands::request::{Idempotency, JudgedTask};
 use crate::sample::rows::{
-    START, STEP, change, claim, completed, customer_id, delivery, failed, join_request, key, key_id,
+    START, STEP, change, claim, completed, customer_id, delivery, digest, failed, join_request, key, key_id,
     request_id, result, task, task_id,
 };
 use crate::storage::memory::MemoryLedgerStorage;
@@ -34,12 +37,14 @@ pub enum CommandTemplate {
     Audit { task: Option<u8> },
     Deposit { customer: u8, amount: i64 },
     DropHistory { days: u32 },
+    EditKey { key: u8, late: u64, quota: Option<i64>, concurrency: Option<u8>, of_model: Option<u8> },
     Finish { task: u8, late: u64, cost: Option<i64>, view: Option<u8>, names: Vec<u8> },
     Hold { request: u8, key: u8, amount: i64, steps: u32 },
     Join { task: u8, late: u64, key: u8, price: i64, token: Option<(u8, u8)> },
     AddCustomer { customer: u8 },
     Release { request: u8 },
     RevokeKey { key: u8 },
+    RotateKey { key: u8, new: u8, steps: u32 },
     Settle { request: u8, amount: i64 },
     Submit { task: u8, key: u8, customer: u8, price: i64, token: Option<(u8, u8)> },
     Sweep { limit: usize },
@@ -75,6 +80,21 @@ impl CommandTemplate {
                 at,
             },
             Self::DropHistory { days } => Command::DropHistory { before_day: START.day() + days },
+            Self::EditKey { key, late, quota, concurrency, of_model } => {
+                let row = storage.keys().find(|row| row.id == key_id(key));
+                let revision = row.map_or(0, |row| row.revision).saturating_sub(late);
+                let limits = |concurrency: Option<u8>| Limits {
+                    concurrency: concurrency.and_then(|most| NonZeroU32::new(most.into())),
+                    ..Limits::default()
+                };
+                let policy = KeyPolicy {
+                    quota: quota.map(Credits),
+                    limits: limits(concurrency),
+                    model_limits: [("model-0".to_owned(), limits(of_model))].into(),
+                    ..row.map(Key::policy).unwrap_or_default()
+                };
+                Command::EditKey { id: key_id(key), revision, policy: Box::new(policy), at }
+            }
             Self::Finish { task, late, cost, view, names } => {
                 let id = chosen(storage, task, |_| true);
                 Command::Finish {
@@ -88,9 +108,9 @@ impl CommandTemplate {
             Self::Hold { request, key, amount, steps } => Command::Hold {
                 id: request_id(request),
                 key: key_id(key),
+                model: format!("model-{}", request % 2),
                 amount: Credits(amount),
                 unit_price: Credits(1),
-                model: format!("model-{}", request % 2),
                 expires: at.plus(STEP * steps),
                 at,
             },
@@ -116,6 +136,13 @@ impl CommandTemplate {
             Self::AddCustomer { customer } => Command::AddCustomer { id: customer_id(customer), at },
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
+            Self::RotateKey { key, new, steps } => Command::RotateKey {
+                id: key_id(key),
+                new: key_id(new),
+                digest: digest(new),
+                until: at.plus(STEP * steps),
+                at,
+            },
             Self::Settle { request, amount } => Command::Settle {
                 id: request_id(request),
                 amount: Credits(amount),
@@ -124,13 +151,22 @@ impl CommandTemplate {
                 at,
             },
             Self::Submit { task: number, key, customer, price, token } => Command::Submit {
-                task: Box::new(task(number, key, customer, price, at)),
+                task: Box::new(Task {
+                    customer: customer_of(storage, key, customer),
+                    ..task(number, key, customer, price, at)
+                }),
                 idempotency: token.map(|token| idempotency(key, token, at)),
             },
             Self::Sweep { limit } => Command::Sweep { now: at, limit },
             Self::SweepHolds { limit } => Command::SweepHolds { now: at, limit },
         }
     }
+}
+
+/// The customer of that number; mostly the key's own, also where a rotation made the key.
+fn customer_of(storage: &MemoryLedgerStorage, key: u8, customer: u8) -> CustomerId {
+    let row = storage.keys().find(|row| row.id == key_id(key)).filter(|_| customer == key / 2);
+    row.map_or_else(|| customer_id(customer), |row| row.customer.clone())
 }
 
 fn idempotency(key: u8, (token, fingerprint): (u8, u8), at: UnixMs) -> Idempotency {
@@ -223,20 +259,26 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
             .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),
         1 => (0..4_u32).prop_map(|days| CommandTemplate::DropHistory { days }),
+        2 => (0..6_u8, late(), option::of(-5..200_i64), option::weighted(0.3, 1..4_u8), option::weighted(0.3, 1..3_u8))
+            .prop_map(|(key, late, quota, concurrency, of_model)| {
+                CommandTemplate::EditKey { key, late, quota, concurrency, of_model }
+            }),
+        2 => (0..6_u8, 3..6_u8, 0..6_u32)
+            .prop_map(|(key, new, steps)| CommandTemplate::RotateKey { key, new, steps }),
         4 => (0..8_u8, late(), option::weighted(0.7, -6..25_i64), option::of(any::<u8>()), vec(0..4_u8, 0..3)).prop_map(
             |(task, late, cost, view, names)| CommandTemplate::Finish { task, late, cost, view, names }
         ),
-        9 => (0..6_u8, late(), prop_oneof![9 => 0..3_u8, 1 => Just(3)], -1..20_i64, option::of((0..3_u8, 0..2_u8)))
+        9 => (0..6_u8, late(), prop_oneof![9 => 0..3_u8, 2 => 3..6_u8], -1..20_i64, option::of((0..3_u8, 0..2_u8)))
             .prop_map(|(task, late, key, price, token)| {
                 CommandTemplate::Join { task, late, key, price, token }
             }),
-        3 => (0..4_u8, 0..4_u8, -2..80_i64, 0..6_u32)
+        3 => (0..4_u8, 0..6_u8, -2..80_i64, 0..6_u32)
             .prop_map(|(request, key, amount, steps)| CommandTemplate::Hold { request, key, amount, steps }),
         1 => (0..3_u8).prop_map(|customer| CommandTemplate::AddCustomer { customer }),
         2 => (0..4_u8).prop_map(|request| CommandTemplate::Release { request }),
         1 => (0..4_u8).prop_map(|key| CommandTemplate::RevokeKey { key }),
         2 => (0..4_u8, -1..60_i64).prop_map(|(request, amount)| CommandTemplate::Settle { request, amount }),
-        10 => (0..8_u8, 0..4_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
+        10 => (0..8_u8, 0..6_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
             |(task, key, customer, price, token)| {
                 // Mostly the key's own customer, now and then another one.
                 let customer = if customer > 1 { key / 2 } else { customer };

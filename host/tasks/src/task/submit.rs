@@ -48,10 +48,10 @@ fn hold_of(task: &Task) -> Hold {
         key: task.key.clone(),
         amount: task.held,
         unit_price: task.unit_price,
-        model: String::new(),
         created: task.created,
         expires: task.deadline,
         shares: Vec::new(),
+        model: Some(task.model.clone()),
     }
 }
 

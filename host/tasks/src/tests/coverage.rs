@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::Status;
+use gatehouse_model::{KeyId, Status};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -24,6 +24,18 @@ fn case(
         (Command::Join { parent, request, .. }, Ok(Applied::Joined(_))) => {
             let own = live(*parent).is_some_and(|task| task.key == request.key);
             if own { "joined" } else { "joined through another key" }
+        }
+        (_, Err(Rejection::TooManyOpen { model: None, .. })) => "too many open",
+        (_, Err(Rejection::TooManyOpen { .. })) => "too many of a model open",
+        (Command::EditKey { policy, .. }, Ok(Applied::Key(key))) => {
+            let exceeded = policy.quota.is_some_and(|quota| quota < key.used);
+            if exceeded { "quota set below what is used" } else { "edited" }
+        }
+        (Command::EditKey { .. }, Err(Rejection::KeyChanged { .. })) => "edited too late",
+        (Command::RotateKey { .. }, Ok(_)) => "rotated",
+        (Command::Hold { key, .. }, Ok(_)) if is_rotated(before, key) => "held through a rotated key",
+        (Command::Submit { task, .. }, Ok(Applied::Submitted(_))) if is_rotated(before, &task.key) => {
+            "submitted through a rotated key"
         }
         (Command::Join { .. }, Ok(Applied::Repeated(_))) => "joined again",
         (Command::Join { .. }, Err(Rejection::Final(_))) => "joined too late",
@@ -52,6 +64,10 @@ fn case(
         }
         _ => "other",
     }
+}
+
+fn is_rotated(storage: &MemoryLedgerStorage, id: &KeyId) -> bool {
+    storage.keys().any(|key| key.id == *id && key.rotated_to.is_some())
 }
 
 #[test]
@@ -84,6 +100,14 @@ fn the_sequences_meet_every_case() {
         "claimed another's name",
         "claimed its own name again",
         "failed with a result",
+        "too many open",
+        "too many of a model open",
+        "quota set below what is used",
+        "edited",
+        "edited too late",
+        "rotated",
+        "held through a rotated key",
+        "submitted through a rotated key",
     ];
     for case in cases {
         assert!(met.get(case).is_some_and(|times| *times >= 3), "{case}: {met:?}");

@@ -57,7 +57,12 @@ proptest! {
             assert_eq!(balances(storage), oracle.balances, "{command:?}");
             for key in storage.keys() {
                 assert_eq!(key.used.0, oracle.keys[&key.id].used, "{command:?}");
-                assert!(key.quota.is_none_or(|quota| key.used <= quota));
+                let most = key.quota.map(|quota| quota.0.max(oracle.keys[&key.id].over));
+                assert!(key.rotated_to.is_some() || most.is_none_or(|most| key.used.0 <= most), "{command:?}");
+                for model in ["model-0", "model-1"] {
+                    let open = key.open.get(model).copied().unwrap_or(0) as usize;
+                    assert_eq!(open, oracle.open(&key.id, |of| of == model), "{command:?}");
+                }
             }
             let mut seen = 0;
             for task in storage.live_tasks().chain(storage.finished_tasks()) {

@@ -6,6 +6,7 @@ mod customers;
 mod doctor;
 mod invariants;
 mod joins;
+mod keys;
 mod names;
 mod oracle;
 mod responses;

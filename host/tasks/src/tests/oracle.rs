@@ -24,6 +24,16 @@ pub(super) struct KeyState {
     pub(super) used: i64,
     until: Option<UnixMs>,
     revoked: bool,
+    revision: u64,
+    /// The key that replaced it.
+    next: Option<KeyId>,
+    /// How many models have limits.
+    listed: usize,
+    /// At a time, of all models and of model-0.
+    most: Option<usize>,
+    most_of_model: Option<usize>,
+    /// What was used when the quota came.
+    pub(super) over: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +56,7 @@ pub(super) struct TaskState {
 struct HoldState {
     /// What counts against each key; the first is the one it was made with.
     parts: Vec<(KeyId, i64)>,
+    model: String,
     until: UnixMs,
 }
 
@@ -71,19 +82,25 @@ impl Oracle {
             Command::Deposit { customer, amount, .. } => self.deposit(customer, amount.0),
             Command::AddKey { key } => self.add_key(key),
             Command::RevokeKey { id, .. } => {
-                self.keys.get_mut(id).map(|key_state| key_state.revoked = true).is_some()
+                let revoke = |key_state: &mut KeyState| {
+                    key_state.revision += u64::from(!key_state.revoked);
+                    key_state.revoked = true;
+                };
+                self.keys.get_mut(id).map(revoke).is_some()
             }
+            Command::EditKey { id, revision, policy, .. } => self.edit_key(id, *revision, policy),
+            Command::RotateKey { id, new, until, at, .. } => self.rotate_key(id, new, *until, *at),
             Command::Submit { task, idempotency } => self.submit(task, idempotency.as_ref()),
             Command::Advance { id, revision, change, .. } => self.advance(*id, *revision, change),
             Command::Join { parent, request, idempotency, at } => {
                 self.join(*parent, request, idempotency.as_ref(), *at)
             }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
-            Command::Hold { id, key, amount, expires, at, .. } => {
+            Command::Hold { id, key, model, amount, expires, at, .. } => {
                 let id = HoldId::Request(*id);
                 expires > at
                     && !self.holds.contains_key(&id)
-                    && self.reserve(id, key, amount.0, *at, *expires)
+                    && self.reserve(id, (key, model), amount.0, *at, *expires)
             }
             Command::Settle { id, amount, .. } => self.resolve(HoldId::Request(*id), amount.0, true),
             Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0, false),
@@ -131,8 +148,61 @@ impl Oracle {
             used: 0,
             until: key.expires,
             revoked: false,
+            revision: 0,
+            next: None,
+            listed: 0,
+            most: None,
+            most_of_model: None,
+            over: 0,
         };
         self.keys.insert(key.id.clone(), key_state).is_none()
+    }
+
+    fn edit_key(&mut self, id: &KeyId, revision: u64, policy: &gatehouse_model::KeyPolicy) -> bool {
+        let Some(key_state) = self.keys.get_mut(id) else { return false };
+        let number = |limits: Option<&gatehouse_model::Limits>| {
+            limits.and_then(|limits| limits.concurrency).map(|most| most.get() as usize)
+        };
+        let (quota, most) = (policy.quota.map(|quota| quota.0), number(Some(&policy.limits)));
+        let most_of_model = number(policy.model_limits.get("model-0"));
+        let bad = quota.is_some_and(|quota| quota < 0) || key_state.revoked || key_state.revision != revision;
+        let same = (quota, most, most_of_model) == (key_state.quota, key_state.most, key_state.most_of_model)
+            && key_state.listed == policy.model_limits.len();
+        if bad || (key_state.next.is_some() && !same) {
+            return false;
+        }
+        if quota != key_state.quota {
+            key_state.over = key_state.used;
+        }
+        key_state.listed = policy.model_limits.len();
+        (key_state.quota, key_state.most, key_state.most_of_model) = (quota, most, most_of_model);
+        key_state.revision += 1;
+        true
+    }
+
+    fn rotate_key(&mut self, id: &KeyId, new: &KeyId, until: UnixMs, at: UnixMs) -> bool {
+        let Some(key_state) = self.keys.get(id).cloned() else { return false };
+        let ended = key_state.revoked || key_state.until.is_some_and(|until| until <= at);
+        if ended || key_state.next.is_some() || until < at || self.keys.contains_key(new) {
+            return false;
+        }
+        let old = self.keys.get_mut(id).unwrap();
+        old.until = Some(old.until.map_or(until, |before| before.min(until)));
+        old.next = Some(new.clone());
+        old.revision += 1;
+        self.keys.insert(new.clone(), KeyState { revision: 0, ..key_state });
+        true
+    }
+
+    /// A key and those that replaced it.
+    fn lineage(&self, key: &KeyId) -> Vec<KeyId> {
+        std::iter::successors(Some(key.clone()), |key| self.keys[key].next.clone()).collect()
+    }
+
+    /// How many requests of a model are open through a key and those that it replaced.
+    pub(super) fn open(&self, key: &KeyId, model: impl Fn(&str) -> bool) -> usize {
+        let counts = |hold: &&HoldState| model(&hold.model) && self.lineage(&hold.parts[0].0).contains(key);
+        self.holds.values().filter(counts).count()
     }
 
     fn advance(&mut self, id: TaskId, revision: u64, change: &Change) -> bool {
@@ -211,7 +281,7 @@ impl Oracle {
         let id = HoldId::Task(task.id);
         if foreign
             || self.tasks.contains_key(&task.id)
-            || !self.reserve(id, &task.key, task.held.0, task.created, task.deadline)
+            || !self.reserve(id, (&task.key, &task.model), task.held.0, task.created, task.deadline)
         {
             return false;
         }
@@ -266,26 +336,43 @@ impl Oracle {
         true
     }
 
-    fn reserve(&mut self, id: HoldId, key: &KeyId, amount: i64, at: UnixMs, until: UnixMs) -> bool {
-        self.take(key, amount, at)
-            && self.holds.insert(id, HoldState { parts: vec![(key.clone(), amount)], until }).is_none()
+    fn reserve(
+        &mut self,
+        id: HoldId,
+        (key, model): (&KeyId, &str),
+        amount: i64,
+        at: UnixMs,
+        until: UnixMs,
+    ) -> bool {
+        if !self.keys.contains_key(key) {
+            return false;
+        }
+        let newest = self.lineage(key).pop().unwrap();
+        let KeyState { most, most_of_model, .. } = self.keys[&newest];
+        let full = most.is_some_and(|most| self.open(&newest, |_| true) >= most);
+        let full_of_model = model == "model-0"
+            && most_of_model.is_some_and(|most| self.open(&newest, |open| open == model) >= most);
+        let hold = HoldState { parts: vec![(key.clone(), amount)], model: model.to_owned(), until };
+        !full && !full_of_model && self.take(key, amount, at) && self.holds.insert(id, hold).is_none()
     }
 
     /// Moves what is free into what is held.
     fn take(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> bool {
-        let Some(key_state) = self.keys.get_mut(key) else { return false };
-        let balance = self.balances.get_mut(&key_state.customer).unwrap();
+        let Some(key_state) = self.keys.get(key) else { return false };
         let ended = key_state.revoked || key_state.until.is_some_and(|until| until <= at);
-        if ended
-            || amount < 0
-            || amount > balance.free
-            || key_state.quota.is_some_and(|quota| key_state.used + amount > quota)
-        {
+        if ended || amount < 0 || amount > self.balances[&key_state.customer].free {
             return false;
         }
+        let lineage = self.lineage(key);
+        let newest = &self.keys[lineage.last().unwrap()];
+        // A hold of nothing fits into a quota that is exceeded.
+        if amount > 0 && newest.quota.is_some_and(|quota| newest.used + amount > quota) {
+            return false;
+        }
+        let balance = self.balances.get_mut(&newest.customer).unwrap();
         balance.free -= amount;
         balance.held += amount;
-        key_state.used += amount;
+        lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += amount);
         true
     }
 
@@ -301,12 +388,13 @@ impl Oracle {
             let is_first = *key == parts[0].0;
             let paid = if is_first { left } else { i64::from(settles) * amount };
             left -= paid;
-            let key_state = self.keys.get_mut(key).unwrap();
-            let balance = self.balances.get_mut(&key_state.customer).unwrap();
+            let balance = self.balances.get_mut(&self.keys[key].customer).unwrap();
             balance.held -= amount;
             balance.free += amount - paid;
             balance.spent += paid;
-            key_state.used -= amount - paid;
+            for key in self.lineage(key) {
+                self.keys.get_mut(&key).unwrap().used -= amount - paid;
+            }
         }
         self.holds.remove(&id).is_some()
     }

@@ -17,6 +17,7 @@ fn a_request_hold_is_settled_released_or_swept() {
     let hold = |number, amount, seconds| Command::Hold {
         id: request_id(number),
         key: key_id(1),
+        model: "model-0".into(),
         amount: Credits(amount),
         unit_price: Credits(1),
         model: "model-1".into(),

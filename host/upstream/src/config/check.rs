@@ -10,7 +10,7 @@ use crate::auth::scheme::Auth;
 use crate::config::credential::{self, Secrets};
 use crate::config::error::{ConfigError, error};
 use crate::config::origin::{Origin, Pattern};
-use crate::config::settings::{AccountConfig, FetchConfig, ProviderConfig};
+use crate::config::settings::{AccountConfig, FairnessConfig, FetchConfig, ProviderConfig};
 use crate::pool::account::Account;
 
 /// A provider, checked.
@@ -26,6 +26,8 @@ pub(crate) struct Checked {
     pub(crate) token_origins: Vec<Pattern>,
     pub(crate) connect_timeout: Duration,
     pub(crate) total_timeout: Duration,
+    /// For a call that hands a job over.
+    pub(crate) submit_timeout: Duration,
     pub(crate) max_reply: u64,
     pub(crate) max_saved: u64,
     /// Whose accounts these are too, by name.
@@ -37,6 +39,8 @@ const WEAK: &str = "the secret is too short or too uniform to be found in what t
      removed; use a longer one if the provider allows it";
 
 const MIB: u64 = 1024 * 1024;
+/// One permit in so many is in reserve, unless the operator says otherwise.
+const USUAL_RESERVE: u64 = 8;
 
 /// Checks `[providers.<name>]`.
 pub(crate) fn provider(
@@ -70,6 +74,7 @@ pub(crate) fn provider(
         token_origins,
         connect_timeout: span(key("connect_timeout_ms"), config.connect_timeout_ms)?,
         total_timeout: span(key("total_timeout_ms"), config.total_timeout_ms)?,
+        submit_timeout: span(key("submit_timeout_ms"), config.submit_timeout_ms)?,
         max_reply: at_least_one(key("max_reply_mib"), config.max_reply_mib)? * MIB,
         max_saved: at_least_one(key("max_saved_mib"), config.max_saved_mib)? * MIB,
         accounts_of: config.accounts_of.clone(),
@@ -101,6 +106,14 @@ pub(crate) fn private_hosts(config: &FetchConfig) -> Result<HashSet<(String, Opt
         Ok((origin.bare_host().to_owned(), port))
     };
     config.allow_private.iter().map(private).collect()
+}
+
+/// Checks `[fairness]`.
+pub(crate) fn fairness(config: &FairnessConfig) -> Result<(), ConfigError> {
+    let weights = config.weights.iter();
+    weights
+        .map(|(customer, weight)| at_least_one(format!("fairness.weights.{customer}"), *weight))
+        .try_fold((), |(), weight| weight.map(drop))
 }
 
 /// A time that is not zero.
@@ -145,8 +158,15 @@ fn account(
         return Err(error(key("rate_per_second"), format!("expected a number above 0, got {rate}")));
     }
     let concurrency = at_least_one(key("concurrency"), own.concurrency.unwrap_or(all.concurrency))?;
+    let reserve = all.reserve.map_or(concurrency / USUAL_RESERVE, u64::from);
+    if reserve >= concurrency {
+        let problem =
+            format!("expected less than the concurrency of account {name:?}, {concurrency}, got {reserve}");
+        return Err(error(format!("providers.{provider}.reserve"), problem));
+    }
     let weight = at_least_one(key("weight"), own.weight.unwrap_or(1))?;
-    Ok((Account::new(name, credential, own.priority, weight, concurrency, rate), token_origin))
+    let permits = (concurrency, reserve);
+    Ok((Account::new(name, credential, own.priority, weight, permits, rate), token_origin))
 }
 
 fn at_least_one(key: String, value: u32) -> Result<u64, ConfigError> {

@@ -17,6 +17,16 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Fetching media.
     pub fetch: FetchConfig,
+    /// How customers share what is scarce.
+    pub fairness: FairnessConfig,
+}
+
+/// The `[fairness]` table.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FairnessConfig {
+    /// Shares of customers by id while several wait for permits of one provider; absent: 1.
+    pub weights: BTreeMap<String, u32>,
 }
 
 /// One upstream API.
@@ -41,6 +51,9 @@ pub struct ProviderConfig {
     /// Calls under way at once for each account that does not say otherwise.
     #[serde(default = "defaults::concurrency")]
     pub concurrency: u32,
+    /// Of these, the last ones of each account that one customer alone does not get; absent: an eighth.
+    #[serde(default)]
+    pub reserve: Option<u32>,
     /// Calls a second for each account that does not say otherwise; absent: no limit.
     #[serde(default)]
     pub rate_per_second: Option<f64>,
@@ -50,6 +63,9 @@ pub struct ProviderConfig {
     /// Milliseconds a whole exchange may take, whatever the plugin asks for.
     #[serde(default = "defaults::total_timeout_ms")]
     pub total_timeout_ms: u64,
+    /// Milliseconds the call that hands a job over may take, whatever the plugin asks for.
+    #[serde(default = "defaults::submit_timeout_ms")]
+    pub submit_timeout_ms: u64,
     /// MiB of a reply that is handed to the plugin.
     #[serde(default = "defaults::max_reply_mib")]
     pub max_reply_mib: u32,
@@ -142,6 +158,9 @@ mod defaults {
     }
     pub(super) const fn total_timeout_ms() -> u64 {
         300_000
+    }
+    pub(super) const fn submit_timeout_ms() -> u64 {
+        60_000
     }
     pub(super) const fn max_reply_mib() -> u32 {
         8

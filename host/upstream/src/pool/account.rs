@@ -2,10 +2,11 @@
 //!
 //! The two are apart, because a configuration replaces the one and keeps the other.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Affinity, UnixMs};
+use gatehouse_model::{Affinity, CustomerId, UnixMs};
 
 use crate::auth::credential::Credential;
 use crate::pool::breaker::{Admission, Breaker};
@@ -24,13 +25,17 @@ pub(crate) struct Account {
     pub(crate) priority: u32,
     pub(crate) weight: u64,
     concurrency: u64,
+    /// Permits, at the end of them, that no customer gets who already uses as many as are left.
+    reserve: u64,
     rate: Option<f64>,
 }
 
 /// What is known of an account.
 #[derive(Debug, Default)]
 pub(crate) struct AccountState {
-    pub(crate) in_flight: u64,
+    in_flight: u64,
+    /// The same by customer; those who use none are not in it.
+    used: HashMap<CustomerId, u64>,
     pub(crate) breaker: Breaker,
     pub(crate) paused_until: UnixMs,
     pub(crate) pauses: u32,
@@ -65,16 +70,76 @@ pub enum NoPermit {
     Unknown,
 }
 
-impl NoPermit {
-    /// The refusal that ends first. A permit may be returned at any time, so `Busy` gives way to nothing but the need
-    /// to wake at a known moment.
-    pub(crate) fn or_sooner(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Until(a), Self::Until(b)) => Self::Until(a.min(b)),
-            (Self::Until(moment), _) | (_, Self::Until(moment)) => Self::Until(moment),
-            (Self::Busy, _) | (_, Self::Busy) => Self::Busy,
-            (Self::Unknown, Self::Unknown) => Self::Unknown,
+/// Why one account may not be used now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Denied {
+    /// Every permit is in use.
+    Full,
+    /// What is left is for customers who use less.
+    Reserved,
+    /// Nothing is possible before this moment.
+    Until(UnixMs),
+}
+
+/// Why no account may be used now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Denials {
+    pub(crate) is_full: bool,
+    is_reserved: bool,
+    /// The first moment at which an account may be used again.
+    pub(crate) until: Option<UnixMs>,
+}
+
+impl Denials {
+    pub(crate) fn add(&mut self, denied: Denied) {
+        match denied {
+            Denied::Full => self.is_full = true,
+            Denied::Reserved => self.is_reserved = true,
+            Denied::Until(moment) => self.until = Some(self.until.map_or(moment, |until| until.min(moment))),
         }
+    }
+
+    /// Whether a further permit is what is lacking.
+    pub(crate) fn lacks_permit(self) -> bool {
+        self.is_full || self.is_reserved
+    }
+
+    /// Whether a wait until that moment may bring a permit. One may be returned at any time.
+    pub(crate) fn may_end_by(self, moment: UnixMs) -> bool {
+        self.lacks_permit() || self.until.is_some_and(|until| until <= moment)
+    }
+
+    /// The reason that ends first, as far as it is known when.
+    pub(crate) fn reason(self) -> NoPermit {
+        match self.until {
+            Some(moment) => NoPermit::Until(moment),
+            None if self.lacks_permit() => NoPermit::Busy,
+            None => NoPermit::Unknown,
+        }
+    }
+}
+
+impl AccountState {
+    /// A job of that customer more.
+    pub(crate) fn enter(&mut self, customer: &CustomerId) {
+        self.in_flight += 1;
+        *self.used.entry(customer.clone()).or_default() += 1;
+    }
+
+    /// A job of that customer less.
+    pub(crate) fn leave(&mut self, customer: &CustomerId) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(used) = self.used.get_mut(customer) {
+            *used -= 1;
+            if *used == 0 {
+                self.used.remove(customer);
+            }
+        }
+    }
+
+    /// The permits that customer uses.
+    pub(crate) fn used_by(&self, customer: &CustomerId) -> u64 {
+        self.used.get(customer).copied().unwrap_or(0)
     }
 }
 
@@ -84,7 +149,7 @@ impl Account {
         credential: Credential,
         priority: u32,
         weight: u64,
-        concurrency: u64,
+        (concurrency, reserve): (u64, u64),
         rate: Option<f64>,
     ) -> Self {
         Self {
@@ -94,6 +159,7 @@ impl Account {
             priority,
             weight,
             concurrency,
+            reserve,
             rate,
         }
     }
@@ -107,30 +173,47 @@ impl Account {
         }
     }
 
-    /// Whether a call may begin now, and if so whether it is the breaker's trial. A job that is in flight
-    /// already needs no further permit.
+    /// Whether a call may begin now, and if so whether it is the breaker's trial. A new job needs a permit in the name of
+    /// its `customer`; one that is in flight already needs none. The reserve counts where there are `several` customers.
     pub(crate) fn ready(
         &self,
         state: &mut AccountState,
         now: UnixMs,
-        in_flight: bool,
-    ) -> Result<bool, NoPermit> {
+        customer: Option<&CustomerId>,
+        several: bool,
+    ) -> Result<bool, Denied> {
         if now < state.paused_until {
-            return Err(NoPermit::Until(state.paused_until));
+            return Err(Denied::Until(state.paused_until));
         }
         let trial = match state.breaker.admission(now) {
             Admission::Yes => false,
             Admission::Trial => true,
-            Admission::NotBefore(moment) => return Err(NoPermit::Until(moment)),
-            Admission::WhileTrial => return Err(NoPermit::Until(now.plus(TRIAL))),
+            Admission::NotBefore(moment) => return Err(Denied::Until(moment)),
+            Admission::WhileTrial => return Err(Denied::Until(now.plus(TRIAL))),
         };
-        if !in_flight && state.in_flight >= self.concurrency {
-            return Err(NoPermit::Busy);
+        if let Some(customer) = customer {
+            let free = self.concurrency.saturating_sub(state.in_flight);
+            if free == 0 {
+                return Err(Denied::Full);
+            }
+            if several && free <= self.reserve && state.used_by(customer) >= free {
+                return Err(Denied::Reserved);
+            }
         }
         match self.token_bucket(state, now).and_then(|token_bucket| token_bucket.next_token(now)) {
-            Some(moment) => Err(NoPermit::Until(moment)),
+            Some(moment) => Err(Denied::Until(moment)),
             None => Ok(trial),
         }
+    }
+
+    /// Streams that nobody reads may go on above the limit, as far as this.
+    pub(crate) fn max_beyond(&self) -> u64 {
+        self.reserve.max(1)
+    }
+
+    /// Calls a second, if they are limited.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        self.rate
     }
 
     /// The bucket of an account with a rate, at that rate; full at its first use.

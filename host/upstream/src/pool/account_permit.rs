@@ -2,40 +2,50 @@
 
 use std::sync::Arc;
 
+use gatehouse_model::{CustomerId, UnixMs};
+use tokio::sync::Notify;
+
 use crate::pool::account::{HealthSignal, NoPermit};
-use crate::pool::accounts::{CallPermit, Pool, Wanted};
+use crate::pool::accounts::{Pool, Taken, Wanted};
+use crate::pool::call_permit::CallPermit;
 
 impl Pool {
-    /// An account permit and a first call permit at the best account, or at the one `pinned`.
+    /// An account permit and a first call permit at the best account, or at the one `pinned`, if that is possible now and
+    /// nobody waits for it.
     pub(crate) fn acquire_account(
         self: &Arc<Self>,
+        customer: &CustomerId,
         pinned: Option<&str>,
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        let wanted = pinned.map_or(Wanted::Any(&[]), Wanted::One);
-        self.acquire_matching(wanted)
+        self.serve_waiting();
+        let now = self.clock.now();
+        let taken = self.take(&mut self.lock(), Some(customer), &Wanted::of(pinned), now);
+        taken.map(|taken| self.permits(taken, customer)).map_err(|denials| denials.reason())
     }
 
-    /// The same at an account that was not `tried` yet.
-    pub(crate) fn acquire_other_account(
+    /// The permits of what was taken in the name of that customer.
+    pub(super) fn permits(
         self: &Arc<Self>,
-        tried: &[String],
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        self.acquire_matching(Wanted::Any(tried))
-    }
-
-    fn acquire_matching(
-        self: &Arc<Self>,
-        wanted: Wanted<'_>,
-    ) -> Result<(AccountPermit, CallPermit), NoPermit> {
-        let call = self.call_permit(wanted, false)?;
-        let permit = self.resume(call.account()).ok_or(NoPermit::Unknown)?;
-        Ok((permit, call))
+        taken: Taken,
+        customer: &CustomerId,
+    ) -> (AccountPermit, CallPermit) {
+        let account = self.accounts()[taken.index].name.clone();
+        let permit = AccountPermit {
+            pool: Arc::clone(self),
+            index: taken.index,
+            account,
+            customer: customer.clone(),
+            since: self.clock.now(),
+            abandoned: None,
+        };
+        (permit, self.call_permit(taken))
     }
 
     /// An account permit at `account`, even above its limit: the job is in flight there already.
-    pub(crate) fn resume(self: &Arc<Self>, account: &str) -> Option<AccountPermit> {
-        let index = self.enter(account)?;
-        Some(AccountPermit { pool: Arc::clone(self), index, account: account.to_owned() })
+    pub(crate) fn resume(self: &Arc<Self>, account: &str, customer: &CustomerId) -> Option<AccountPermit> {
+        let index = self.enter(account, customer)?;
+        let (account, customer, since) = (account.to_owned(), customer.clone(), self.clock.now());
+        Some(AccountPermit { pool: Arc::clone(self), index, account, customer, since, abandoned: None })
     }
 }
 
@@ -45,6 +55,11 @@ pub struct AccountPermit {
     pool: Arc<Pool>,
     index: usize,
     account: String,
+    /// In whose name.
+    customer: CustomerId,
+    since: UnixMs,
+    /// Its number among the abandoned.
+    abandoned: Option<u64>,
 }
 
 impl AccountPermit {
@@ -60,6 +75,20 @@ impl AccountPermit {
         &self.account
     }
 
+    /// Nobody waits for the job's result any more: the permit goes to the next that waits for one, and the job may go on
+    /// without it. Notified when the job has to end all the same, because too many do.
+    pub fn abandon(&mut self) -> Arc<Notify> {
+        let end = Arc::new(Notify::new());
+        if self.abandoned.is_some() {
+            return end;
+        }
+        let position = self.pool.position(self.index);
+        let number = self.pool.lock().abandoned.add(position, self.customer.clone(), Arc::clone(&end));
+        self.abandoned = Some(number);
+        self.pool.serve_waiting();
+        end
+    }
+
     pub(crate) fn report_failure(&self) {
         self.pool.report(self.index, HealthSignal::AccountRefused);
     }
@@ -67,7 +96,14 @@ impl AccountPermit {
 
 impl Drop for AccountPermit {
     fn drop(&mut self) {
-        self.pool.leave(self.index);
+        let mut state = self.pool.lock();
+        let position = self.pool.position(self.index);
+        if self.abandoned.is_none_or(|number| state.abandoned.end(number, position)) {
+            self.pool.state(&mut state, self.index).leave(&self.customer);
+        }
+        self.pool.charge(&mut state, &self.customer, self.since);
+        drop(state);
+        self.pool.serve_waiting();
     }
 }
 

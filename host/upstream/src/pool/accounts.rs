@@ -4,26 +4,68 @@
 //! which the account is passed over for a while as long as another one is whole. A lone account, or one a
 //! task is bound to, is still used then, so that the plugin sees the refusal rather than a time limit.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Affinity, Clock, Seed, UnixMs, metric};
+use gatehouse_model::{Clock, CustomerId, KeyId, Seed, UnixMs, metric};
 
-use crate::auth::credential::Credential;
-use crate::pool::account::{Account, AccountState, HealthSignal, NoPermit};
+use crate::pool::abandoned::Abandoned;
+use crate::pool::account::{Account, AccountState, Denials, HealthSignal};
 use crate::pool::breaker::{Breaker, backoff};
+use crate::pool::customer_queue::{CustomerQueue, Load};
+use crate::pool::pace::Pace;
+use crate::pool::rules::PoolRules;
 use crate::provider::Provider;
-use crate::response::redact::Redactor;
 
 /// How long an account is passed over after a 401, 402 or 403.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 
-/// What is known of the accounts of one API, by name. A name that is not configured any more stays, because permits
-/// and earlier configurations still count there.
-type States = Mutex<Vec<(String, AccountState)>>;
+/// What is known of one API: shared by the configurations that have it.
+#[derive(Default)]
+pub(super) struct PoolState {
+    /// The accounts, by name. A name that is not configured any more stays, because permits and earlier configurations
+    /// still count there.
+    pub(super) accounts: Vec<(String, AccountState)>,
+    /// Requests and tasks that wait for a permit.
+    pub(super) queue: CustomerQueue<Lane, Waiter>,
+    pub(super) pace: Pace,
+    /// Since when somebody waits.
+    pub(super) contended_since: Option<UnixMs>,
+    /// When the queue is looked at again, if nothing happens before.
+    pub(super) next_look: Option<UnixMs>,
+    /// Permits of streams that nobody reads any more.
+    pub(super) abandoned: Abandoned,
+}
+
+/// What may be served by the same permits, in the name of one key.
+#[derive(Clone)]
+pub(super) struct Lane {
+    /// The configuration that the waiter belongs to.
+    pub(super) pool: Arc<Pool>,
+    pub(super) key: KeyId,
+    pub(super) wanted: Wanted,
+}
+
+impl PartialEq for Lane {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.pool, &other.pool) && self.key == other.key && self.wanted == other.wanted
+    }
+}
+
+/// Gets what was taken for it, outside of every lock.
+pub(super) struct Waiter {
+    pub(super) since: UnixMs,
+    pub(super) grant: Box<dyn FnOnce(Arc<Pool>, Taken) + Send>,
+}
+
+/// A permit that is counted at the account of that number; the caller makes permits of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    pub(super) index: usize,
+    pub(super) trial: bool,
+}
 
 /// The accounts of one provider, as one configuration has them.
 pub(crate) struct Pool {
@@ -31,8 +73,9 @@ pub(crate) struct Pool {
     accounts: Vec<Account>,
     /// Where the state of each account is.
     positions: Vec<usize>,
-    states: Arc<States>,
-    clock: Arc<dyn Clock>,
+    state: Arc<Mutex<PoolState>>,
+    pub(super) rules: Arc<PoolRules>,
+    pub(super) clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
 }
 
@@ -43,6 +86,7 @@ impl Pool {
         provider: Provider,
         mut accounts: Vec<Account>,
         before: Option<&Self>,
+        rules: Arc<PoolRules>,
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Arc<Self> {
@@ -52,8 +96,9 @@ impl Pool {
             account.keep_credential(known);
             account.affinity = provider.affinity(&account.name);
         }
-        let states = before.map_or_else(Arc::default, |before| Arc::clone(&before.states));
-        let mut all = lock(&states);
+        let state = before.map_or_else(Arc::default, |before| Arc::clone(&before.state));
+        let mut locked = lock(&state);
+        let all = &mut locked.accounts;
         let mut position = |account: &Account| {
             all.iter().position(|(name, _)| *name == account.name).unwrap_or_else(|| {
                 all.push((account.name.clone(), AccountState::default()));
@@ -61,8 +106,8 @@ impl Pool {
             })
         };
         let positions = accounts.iter().map(&mut position).collect();
-        drop(all);
-        Arc::new(Self { provider, accounts, positions, states, clock, seed })
+        drop(locked);
+        Arc::new(Self { provider, accounts, positions, state, rules, clock, seed })
     }
 
     /// Takes over from the configuration `before`: an account with other credentials gets another try.
@@ -70,7 +115,7 @@ impl Pool {
         for gone in before.accounts.iter().filter(|old| before.is_dropped_by(self, old)) {
             before.publish(gone, &Breaker::default());
         }
-        if !Arc::ptr_eq(&self.states, &before.states) {
+        if !Arc::ptr_eq(&self.state, &before.state) {
             return;
         }
         let mut states = self.lock();
@@ -84,8 +129,7 @@ impl Pool {
 
     /// Nothing is known of that account any more.
     fn is_dropped_by(&self, next: &Self, account: &Account) -> bool {
-        !Arc::ptr_eq(&self.states, &next.states)
-            || !next.accounts.iter().any(|kept| kept.name == account.name)
+        !Arc::ptr_eq(&self.state, &next.state) || !next.accounts.iter().any(|kept| kept.name == account.name)
     }
 
     /// The accounts are gone with their provider.
@@ -101,52 +145,49 @@ impl Pool {
         &self.accounts
     }
 
-    /// A permit for a further call of a job that has a permit at `account`.
-    pub(crate) fn acquire_call(self: &Arc<Self>, account: &str) -> Result<CallPermit, NoPermit> {
-        self.call_permit(Wanted::One(account), true)
-    }
-
-    pub(super) fn call_permit(
-        self: &Arc<Self>,
-        wanted: Wanted<'_>,
-        in_flight: bool,
-    ) -> Result<CallPermit, NoPermit> {
-        let now = self.clock.now();
-        let (accounts, mut states) = (&self.accounts, self.lock());
-        let candidates = self.candidates(&mut states, wanted, now);
+    /// Takes the best account that may be used now. For a new job in the name of a customer it takes a permit there too; a
+    /// call of a job in flight needs none.
+    pub(super) fn take(
+        &self,
+        state: &mut PoolState,
+        customer: Option<&CustomerId>,
+        wanted: &Wanted,
+        now: UnixMs,
+    ) -> Result<Taken, Denials> {
+        let candidates = self.candidates(state, wanted, now);
+        let shared = self.rules.has_several_customers();
         let mut ready = vec![];
-        let mut refusal = NoPermit::Unknown;
+        let mut denials = Denials::default();
         for index in candidates {
-            let priority = accounts[index].priority;
+            let priority = self.accounts[index].priority;
             // A worse priority counts only while no better one is ready.
-            if ready.first().is_some_and(|&(first, _): &(usize, bool)| accounts[first].priority < priority) {
+            let better = |&(first, _): &(usize, bool)| self.accounts[first].priority < priority;
+            if ready.first().is_some_and(better) {
                 break;
             }
-            match accounts[index].ready(self.state(&mut states, index), now, in_flight) {
+            match self.accounts[index].ready(self.state(state, index), now, customer, shared) {
                 Ok(trial) => ready.push((index, trial)),
-                Err(why) => refusal = refusal.or_sooner(why),
+                Err(why) => denials.add(why),
             }
         }
-        let Some((index, trial)) = self.pick(&ready) else { return Err(refusal) };
-        let (account, state) = (&accounts[index], self.state(&mut states, index));
-        if let Some(token_bucket) = account.token_bucket(state, now) {
+        let Some((index, trial)) = self.pick(&ready) else { return Err(denials) };
+        let (account, of_account) = (&self.accounts[index], self.state(state, index));
+        if let Some(token_bucket) = account.token_bucket(of_account, now) {
             token_bucket.take(now);
         }
         if trial {
-            state.breaker.begin_trial();
+            of_account.breaker.begin_trial();
         }
-        let (name, credential) = (account.name.clone(), Arc::clone(&account.credential));
-        Ok(CallPermit {
-            pool: Arc::clone(self),
-            index,
-            account: name,
-            affinity: account.affinity.clone(),
-            redactor: Mutex::new(Arc::clone(credential.redactor())),
-            credential,
-            is_anonymous: false,
-            trial,
-            reported: AtomicBool::new(false),
-        })
+        if let Some(customer) = customer {
+            of_account.enter(customer);
+        }
+        Ok(Taken { index, trial })
+    }
+
+    /// The permits a customer uses at this API, and its weight.
+    pub(super) fn load(&self, state: &PoolState, customer: &CustomerId) -> Load {
+        let used = state.accounts.iter().map(|(_, account)| account.used_by(customer)).sum();
+        Load { used, weight: self.rules.weight_of(customer) }
     }
 
     /// One of those ready, by weight.
@@ -165,18 +206,31 @@ impl Pool {
         })
     }
 
-    /// A job at that account has ended.
-    /// A job more at the account of that name, however many there are.
-    pub(super) fn enter(&self, account: &str) -> Option<usize> {
-        let index = self.accounts.iter().position(|known| known.name == account)?;
-        self.state(&mut self.lock(), index).in_flight += 1;
-        Some(index)
+    /// Where the state of an account is.
+    pub(super) fn position(&self, index: usize) -> usize {
+        self.positions[index]
     }
 
-    pub(super) fn leave(&self, index: usize) {
-        let mut states = self.lock();
-        let state = self.state(&mut states, index);
-        state.in_flight = state.in_flight.saturating_sub(1);
+    /// Counts the time for which a permit was used while somebody waited.
+    pub(super) fn charge(&self, state: &mut PoolState, customer: &CustomerId, since: UnixMs) {
+        if let Some(contended) = state.contended_since {
+            let ms = self.clock.now().since(since.max(contended)).as_millis();
+            let ms = u64::try_from(ms).unwrap_or(u64::MAX);
+            state.queue.charge(customer, self.rules.weight_of(customer), ms);
+        }
+    }
+
+    /// How many streams may go on above the limit of that account.
+    pub(super) fn max_beyond(&self, position: usize) -> u64 {
+        let index = self.positions.iter().position(|&own| own == position);
+        index.map_or(0, |index| self.accounts[index].max_beyond())
+    }
+
+    /// A job more at the account of that name, however many there are.
+    pub(super) fn enter(&self, account: &str, customer: &CustomerId) -> Option<usize> {
+        let index = self.accounts.iter().position(|known| known.name == account)?;
+        self.state(&mut self.lock(), index).enter(customer);
+        Some(index)
     }
 
     pub(super) fn report(&self, index: usize, signal: HealthSignal) {
@@ -219,29 +273,20 @@ impl Pool {
         found.map(|account| account.name.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(String, AccountState)>> {
-        lock(&self.states)
+    pub(super) fn lock(&self) -> MutexGuard<'_, PoolState> {
+        lock(&self.state)
     }
 
-    fn state<'a>(&self, states: &'a mut [(String, AccountState)], index: usize) -> &'a mut AccountState {
-        &mut states[self.positions[index]].1
+    pub(super) fn state<'a>(&self, state: &'a mut PoolState, index: usize) -> &'a mut AccountState {
+        &mut state.accounts[self.positions[index]].1
     }
 
     /// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
-    fn candidates(
-        &self,
-        states: &mut [(String, AccountState)],
-        wanted: Wanted<'_>,
-        now: UnixMs,
-    ) -> Vec<usize> {
-        let meant = |account: &Account| match wanted {
-            Wanted::One(name) => account.name == name,
-            Wanted::Any(tried) => !tried.contains(&account.name),
-        };
+    fn candidates(&self, state: &mut PoolState, wanted: &Wanted, now: UnixMs) -> Vec<usize> {
         let meant: Vec<usize> =
-            (0..self.accounts.len()).filter(|&index| meant(&self.accounts[index])).collect();
+            (0..self.accounts.len()).filter(|&index| wanted.includes(&self.accounts[index].name)).collect();
         let mut whole =
-            |index: usize| self.state(states, index).refused_until <= now || matches!(wanted, Wanted::One(_));
+            |index: usize| self.state(state, index).refused_until <= now || matches!(wanted, Wanted::One(_));
         let mut candidates: Vec<usize> = meant.iter().copied().filter(|&index| whole(index)).collect();
         if candidates.is_empty() {
             candidates = meant;
@@ -251,101 +296,29 @@ impl Pool {
     }
 }
 
-fn lock(states: &States) -> MutexGuard<'_, Vec<(String, AccountState)>> {
+fn lock(state: &Mutex<PoolState>) -> MutexGuard<'_, PoolState> {
     // Every change under this lock is complete in itself, so a panic elsewhere leaves it usable.
-    states.lock().unwrap_or_else(PoisonError::into_inner)
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which accounts will do.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
     /// This one.
-    One(&'a str),
+    One(String),
     /// Any but these.
-    Any(&'a [String]),
+    Any(Vec<String>),
 }
 
-/// The right to make one call through one account.
-pub struct CallPermit {
-    pool: Arc<Pool>,
-    index: usize,
-    account: String,
-    affinity: Affinity,
-    credential: Arc<Credential>,
-    /// Of what the call carried, once it was made; before of what the account holds.
-    redactor: Mutex<Arc<Redactor>>,
-    is_anonymous: bool,
-    trial: bool,
-    reported: AtomicBool,
-}
-
-impl CallPermit {
-    /// The provider's name.
-    #[must_use]
-    pub fn provider(&self) -> &str {
-        &self.pool.provider.name
+impl Wanted {
+    pub(crate) fn of(pinned: Option<&str>) -> Self {
+        pinned.map_or_else(|| Self::Any(Vec::new()), |account| Self::One(account.to_owned()))
     }
 
-    /// The account's name.
-    #[must_use]
-    pub fn account(&self) -> &str {
-        &self.account
-    }
-
-    /// The account, as plugins name it.
-    #[must_use]
-    pub fn affinity(&self) -> Affinity {
-        self.affinity.clone()
-    }
-
-    /// The provider it was taken for.
-    pub(crate) fn origin(&self) -> &Provider {
-        &self.pool.provider
-    }
-
-    /// The same permit for a call that carries no credential: a presigned address within the provider's origins. What
-    /// it is answered says nothing of the account's credential.
-    #[must_use]
-    pub fn without_credentials(mut self) -> Self {
-        self.is_anonymous = true;
-        self
-    }
-
-    pub(crate) const fn is_anonymous(&self) -> bool {
-        self.is_anonymous
-    }
-
-    pub(crate) fn credential(&self) -> &Credential {
-        &self.credential
-    }
-
-    /// Takes the credential out of what came back.
-    pub(crate) fn redactor(&self) -> Arc<Redactor> {
-        Arc::clone(&self.redactor.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// What the call carries is known.
-    pub(crate) fn redact_with(&self, redactor: Arc<Redactor>) {
-        *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
-    }
-
-    pub(crate) fn report(&self, signal: HealthSignal) {
-        self.reported.store(true, Ordering::Relaxed);
-        self.pool.report(self.index, signal);
-    }
-}
-
-impl Drop for CallPermit {
-    fn drop(&mut self) {
-        if self.trial && !self.reported.load(Ordering::Relaxed) {
-            let mut states = self.pool.lock();
-            self.pool.state(&mut states, self.index).breaker.abandon_trial(self.pool.clock.now());
+    pub(super) fn includes(&self, account: &str) -> bool {
+        match self {
+            Self::One(name) => name == account,
+            Self::Any(tried) => !tried.iter().any(|name| name == account),
         }
-    }
-}
-
-impl std::fmt::Debug for CallPermit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CallPermit({}/{})", self.provider(), self.account)
     }
 }

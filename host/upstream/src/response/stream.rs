@@ -18,7 +18,7 @@ use crate::call::report;
 use crate::client::exchange::chain;
 use crate::headers;
 use crate::pool::account::HealthSignal;
-use crate::pool::accounts::CallPermit;
+use crate::pool::call_permit::CallPermit;
 use crate::request::blobs::Blobs;
 use crate::response::reply;
 use crate::response::sse::Decoder;

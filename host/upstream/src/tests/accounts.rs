@@ -16,16 +16,16 @@ fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
 }
 
 fn name(upstream: &Upstream) -> Result<String, NoPermit> {
-    upstream.acquire_account("p", None).map(|(_, permit)| permit.account().to_owned())
+    upstream.acquire_account("p", &acme(), None).map(|(_, permit)| permit.account().to_owned())
 }
 
 #[test]
 fn places_run_out_and_come_back() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 2")]);
-    let (first, _) = upstream.acquire_account("p", None).unwrap();
-    let (second, _) = upstream.acquire_account("p", Some("a")).unwrap();
-    assert_eq!(upstream.acquire_account("p", None).unwrap_err(), NoPermit::Busy);
-    assert_eq!(upstream.acquire_account("p", Some("a")).unwrap_err(), NoPermit::Busy);
+    let (first, _) = upstream.acquire_account("p", &acme(), None).unwrap();
+    let (second, _) = upstream.acquire_account("p", &acme(), Some("a")).unwrap();
+    assert_eq!(upstream.acquire_account("p", &acme(), None).unwrap_err(), NoPermit::Busy);
+    assert_eq!(upstream.acquire_account("p", &acme(), Some("a")).unwrap_err(), NoPermit::Busy);
     assert!(upstream.acquire_call("p", "a").is_ok(), "a job in flight needs no further place");
     drop(first);
     assert!(name(&upstream).is_ok());
@@ -35,8 +35,8 @@ fn places_run_out_and_come_back() {
 #[test]
 fn a_job_of_an_earlier_process_has_its_place_whatever_the_limit() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 1")]);
-    let places = [upstream.resume("p", "a").unwrap(), upstream.resume("p", "a").unwrap()];
-    assert!(upstream.resume("p", "gone").is_none() && upstream.resume("q", "a").is_none());
+    let places = [upstream.resume("p", "a", &acme()).unwrap(), upstream.resume("p", "a", &acme()).unwrap()];
+    assert!(upstream.resume("p", "gone", &acme()).is_none() && upstream.resume("q", "a", &acme()).is_none());
     assert_eq!(name(&upstream), Err(NoPermit::Busy));
     drop(places);
     assert!(name(&upstream).is_ok());
@@ -45,8 +45,8 @@ fn a_job_of_an_earlier_process_has_its_place_whatever_the_limit() {
 #[test]
 fn what_is_not_configured_is_unknown() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "")]);
-    assert_eq!(upstream.acquire_account("q", None).unwrap_err(), NoPermit::Unknown);
-    assert_eq!(upstream.acquire_account("p", Some("b")).unwrap_err(), NoPermit::Unknown);
+    assert_eq!(upstream.acquire_account("q", &acme(), None).unwrap_err(), NoPermit::Unknown);
+    assert_eq!(upstream.acquire_account("p", &acme(), Some("b")).unwrap_err(), NoPermit::Unknown);
     assert!(upstream.knows("p") && !upstream.knows("q"));
 }
 
@@ -68,7 +68,7 @@ fn two_providers_may_have_the_same_accounts() {
     );
     let upstream = upstream_with(&text, TestClock::skipping_pauses_at(0), Arc::new(SystemResolver));
     let made_by = |provider: &str, name: &str| {
-        let (_, permit) = upstream.acquire_account(provider, Some(name)).unwrap();
+        let (_, permit) = upstream.acquire_account(provider, &acme(), Some(name)).unwrap();
         assert_eq!(permit.affinity(), upstream.affinity(provider, name));
         permit.affinity()
     };
@@ -86,7 +86,7 @@ fn a_lower_priority_number_goes_first() {
         &TestClock::skipping_pauses_at(0),
         &[("spare", "priority = 5"), ("first", "priority = 1\nconcurrency = 1")],
     );
-    let (held, _) = upstream.acquire_account("p", None).unwrap();
+    let (held, _) = upstream.acquire_account("p", &acme(), None).unwrap();
     assert_eq!(held.account(), "first");
     assert_eq!(name(&upstream).unwrap(), "spare");
     drop(held);
@@ -120,7 +120,7 @@ fn too_many_calls_pause_the_account() {
         let clock = TestClock::skipping_pauses_at(1000);
         let upstream = pool(&clock, &[("a", "")]);
         upstream
-            .acquire_account("p", None)
+            .acquire_account("p", &acme(), None)
             .unwrap()
             .1
             .report(HealthSignal::RateLimited(asked.map(Duration::from_secs)));
@@ -142,7 +142,7 @@ fn pauses_without_a_number_grow_until_a_call_goes_well() {
         HealthSignal::Healthy,
         HealthSignal::RateLimited(None),
     ] {
-        upstream.acquire_account("p", None).unwrap().1.report(signal);
+        upstream.acquire_account("p", &acme(), None).unwrap().1.report(signal);
         if let Err(NoPermit::Until(moment)) = name(&upstream) {
             let pause = moment.since(clock.now()).as_millis() as u64;
             pauses.push(pause);
@@ -158,13 +158,13 @@ fn pauses_without_a_number_grow_until_a_call_goes_well() {
 fn an_account_in_trouble_is_passed_over_while_another_is_whole() {
     let clock = TestClock::skipping_pauses_at(0);
     let upstream = pool(&clock, &[("a", "priority = 1"), ("b", "priority = 2\nconcurrency = 1")]);
-    upstream.acquire_account("p", Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
-    let (held, _) = upstream.acquire_account("p", None).unwrap();
+    upstream.acquire_account("p", &acme(), Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
+    let (held, _) = upstream.acquire_account("p", &acme(), None).unwrap();
     assert_eq!(held.account(), "b");
     // Rather wait for the whole one than fail at the other.
     assert_eq!(name(&upstream), Err(NoPermit::Busy));
     // What is bound to it still goes there.
-    assert_eq!(upstream.acquire_account("p", Some("a")).unwrap().0.account(), "a");
+    assert_eq!(upstream.acquire_account("p", &acme(), Some("a")).unwrap().0.account(), "a");
     drop(held);
     clock.advance_ms(300_000);
     assert_eq!(name(&upstream).unwrap(), "a");
@@ -173,7 +173,7 @@ fn an_account_in_trouble_is_passed_over_while_another_is_whole() {
 #[test]
 fn a_lone_account_in_trouble_is_still_used() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "")]);
-    upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::AccountRefused);
+    upstream.acquire_account("p", &acme(), None).unwrap().1.report(HealthSignal::AccountRefused);
     assert_eq!(name(&upstream).unwrap(), "a");
 }
 
@@ -182,15 +182,15 @@ fn failures_open_the_breaker_and_one_trial_closes_it() {
     let clock = TestClock::skipping_pauses_at(0);
     let upstream = pool(&clock, &[("a", "")]);
     for _ in 0..5 {
-        upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::Failing);
+        upstream.acquire_account("p", &acme(), None).unwrap().1.report(HealthSignal::Failing);
     }
     let Err(NoPermit::Until(moment)) = name(&upstream) else { panic!("five failures open it") };
     clock.advance_ms(moment.0);
-    let (_place, trial) = upstream.acquire_account("p", None).unwrap();
+    let (_place, trial) = upstream.acquire_account("p", &acme(), None).unwrap();
     assert_eq!(name(&upstream), Err(NoPermit::Until(clock.now().plus(Duration::from_secs(1)))));
     // A trial that told nothing makes room for the next.
     drop(trial);
-    upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::Healthy);
+    upstream.acquire_account("p", &acme(), None).unwrap().1.report(HealthSignal::Healthy);
     assert!(name(&upstream).is_ok());
 }
 
@@ -198,7 +198,7 @@ fn failures_open_the_breaker_and_one_trial_closes_it() {
 fn an_open_breaker_sends_calls_to_the_spare() {
     let upstream = pool(&TestClock::skipping_pauses_at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
     for _ in 0..5 {
-        upstream.acquire_account("p", None).unwrap().1.report(HealthSignal::Failing);
+        upstream.acquire_account("p", &acme(), None).unwrap().1.report(HealthSignal::Failing);
     }
     assert_eq!(name(&upstream).unwrap(), "b");
 }

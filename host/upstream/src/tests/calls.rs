@@ -7,7 +7,7 @@ use gatehouse_model::{Body, Header, Outage, Part, Reply};
 use super::*;
 
 async fn call(upstream: &Upstream, call: &Call, blobs: &dyn Blobs) -> Result<Reply, Outage> {
-    let (_place, permit) = upstream.acquire_account("p", None).unwrap();
+    let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
     upstream.call(&permit, call, blobs, NEVER).await
 }
 

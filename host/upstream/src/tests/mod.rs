@@ -5,6 +5,7 @@ mod accounts;
 mod auth;
 mod calls;
 mod config;
+mod fairness;
 mod fetching;
 mod outages;
 mod ssrf;
@@ -22,7 +23,9 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, serve_connections};
-use gatehouse_model::{BlobId, Call, Clock as _, Payload, Reading, Replay, Secret, Target, UnixMs};
+use gatehouse_model::{
+    BlobId, Call, Clock as _, CustomerId, Payload, Reading, Replay, Secret, Target, UnixMs,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -135,6 +138,11 @@ pub(crate) fn provider(base: &str, more: &str) -> String {
         "[providers.p]\nbase_url = \"{base}\"\nconnect_timeout_ms = 5000\n{more}\n\
          [providers.p.accounts.main]\nsecret = {{ env = \"KEY\" }}\n"
     )
+}
+
+/// A customer.
+pub(crate) fn acme() -> CustomerId {
+    CustomerId("acme".to_owned())
 }
 
 pub(crate) fn get(target: Target) -> Call {

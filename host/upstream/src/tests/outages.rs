@@ -7,7 +7,7 @@ use super::*;
 use crate::pool::account::NoPermit;
 
 async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
-    let (_place, permit) = upstream.acquire_account("p", None).unwrap();
+    let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
     upstream.call(&permit, call, &Memory::default(), deadline).await.map(|reply| reply.status)
 }
 
@@ -59,6 +59,29 @@ async fn no_answer_in_time_is_a_timeout() {
     let upstream = upstream(&provider(&format!("http://{address}"), ""));
     let call = Call { timeout_ms: 50, ..post("{}") };
     assert_eq!(outcome(&upstream, &call, NEVER).await, Err(Outage::Timeout));
+}
+
+/// A call that only hands a job over does not hold its permit as long as a whole exchange may take; one that brings a file
+/// does, and one that may be repeated too.
+#[tokio::test]
+async fn a_hanging_submit_has_a_time_limit_of_its_own() {
+    let address = serve_raw(|stream| async move {
+        let _held = stream;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let more = "total_timeout_ms = 3600000\nsubmit_timeout_ms = 50";
+    let upstream = upstream(&provider(&format!("http://{address}"), more));
+    let long = |call: Call| Call { timeout_ms: 3_600_000, ..call };
+    assert_eq!(outcome(&upstream, &long(post("{}")), NEVER).await, Err(Outage::Timeout));
+    for other in [Call { reading: Reading::Cut, ..post("{}") }, get(path("/poll"))] {
+        let (other, submit) = (long(other), long(post("{}")));
+        tokio::select! {
+            biased;
+            outcome = outcome(&upstream, &other, NEVER) => panic!("{outcome:?}"),
+            outcome = outcome(&upstream, &submit, NEVER) => assert_eq!(outcome, Err(Outage::Timeout)),
+        }
+    }
 }
 
 #[tokio::test]
@@ -131,7 +154,7 @@ async fn answers_tell_the_account_what_to_do() {
             assert_eq!(outcome(&upstream, &get(path("/")), NEVER).await, Ok(status));
         }
         let expected = then.map(|ms| NoPermit::Until(clock.now().plus(Duration::from_millis(ms))));
-        assert_eq!(upstream.acquire_account("p", None).err(), expected, "{status}");
+        assert_eq!(upstream.acquire_account("p", &acme(), None).err(), expected, "{status}");
     }
 }
 
@@ -144,6 +167,6 @@ async fn five_server_errors_or_outages_open_the_breaker() {
         for _ in 0..5 {
             let _ = outcome(&upstream, &get(path("/")), NEVER).await;
         }
-        assert!(matches!(upstream.acquire_account("p", None), Err(NoPermit::Until(_))), "{base}");
+        assert!(matches!(upstream.acquire_account("p", &acme(), None), Err(NoPermit::Until(_))), "{base}");
     }
 }

@@ -9,7 +9,7 @@ use gatehouse_model::Outage;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 
-use super::{provider, upstream};
+use super::{acme, provider, upstream};
 use crate::response::stream::Events;
 
 /// What a body hands over, one after another; `None` breaks it off.
@@ -26,7 +26,7 @@ fn frames(frames: Frames) -> impl Stream<Item = io::Result<Frame<Bytes>>> + Unpi
 /// The data of all events, and how it ended.
 async fn read(all: Frames) -> (Vec<String>, Result<(), Outage>) {
     let upstream = upstream(&provider("http://127.0.0.1:1", ""));
-    let (_place, permit) = upstream.acquire_account("p", None).unwrap();
+    let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
     let body = StreamBody::new(frames(all));
     let mut events = Events::new(body, vec![], permit, Duration::from_secs(5), 30);
     let mut read = vec![];

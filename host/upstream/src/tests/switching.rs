@@ -3,7 +3,7 @@
 use super::*;
 use crate::AccountChange;
 use crate::pool::account::{HealthSignal, NoPermit};
-use crate::pool::accounts::CallPermit;
+use crate::pool::call_permit::CallPermit;
 
 /// Accounts as `name: settings` lines under provider `p` at `base`.
 fn table(base: &str, accounts: &[(&str, &str)]) -> String {
@@ -46,24 +46,24 @@ fn an_account_that_stays_keeps_permits_rate_and_breaker() {
     let rated = format!("{KEY}\nrate_per_second = 1.0");
     let accounts = [("full", limited.as_str()), ("rated", rated.as_str()), ("failing", KEY)];
     let upstream = open(&clock, &table(API, &accounts));
-    let held = upstream.acquire_account("p", Some("full")).unwrap();
-    drop(upstream.acquire_account("p", Some("rated")).unwrap());
+    let held = upstream.acquire_account("p", &acme(), Some("full")).unwrap();
+    drop(upstream.acquire_account("p", &acme(), Some("rated")).unwrap());
     for _ in 0..5 {
-        upstream.acquire_account("p", Some("failing")).unwrap().1.report(HealthSignal::Failing);
+        upstream.acquire_account("p", &acme(), Some("failing")).unwrap().1.report(HealthSignal::Failing);
     }
     // Another weight, another account, another limit of the provider: the three are the same accounts.
     let with_more = [&accounts[..], &[("more", "secret = { env = \"MORE\" }\nweight = 7")]].concat();
     let changes = switch(&upstream, &format!("{}\n", table(API, &with_more)));
     assert_eq!(changes, [AccountChange::Added("providers.p.accounts.more".to_owned())]);
-    let refusal = |account| upstream.acquire_account("p", Some(account)).map(drop).unwrap_err();
+    let refusal = |account| upstream.acquire_account("p", &acme(), Some(account)).map(drop).unwrap_err();
     assert_eq!(refusal("full"), NoPermit::Busy);
     assert!(
         matches!(refusal("rated"), NoPermit::Until(_)) && matches!(refusal("failing"), NoPermit::Until(_))
     );
-    assert!(upstream.acquire_account("p", Some("more")).is_ok());
+    assert!(upstream.acquire_account("p", &acme(), Some("more")).is_ok());
     // The permit of the earlier configuration is returned to the same account.
     drop(held);
-    assert!(upstream.acquire_account("p", Some("full")).is_ok());
+    assert!(upstream.acquire_account("p", &acme(), Some("full")).is_ok());
 }
 
 #[test]
@@ -71,14 +71,14 @@ fn new_credentials_or_another_address_get_another_try() {
     let clock = TestClock::skipping_pauses_at(1_000_000);
     let spare = ("b", "secret = { env = \"KEY\" }\npriority = 9");
     let upstream = open(&clock, &table(API, &[("a", KEY), spare]));
-    let name = || upstream.acquire_account("p", None).map(|(permit, _)| permit.account().to_owned());
-    upstream.acquire_account("p", Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
+    let name = || upstream.acquire_account("p", &acme(), None).map(|(permit, _)| permit.account().to_owned());
+    upstream.acquire_account("p", &acme(), Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
     assert_eq!(name().unwrap(), "b");
     let changes = switch(&upstream, &table(API, &[("a", "secret = { env = \"OTHER\" }"), spare]));
     assert_eq!(changes, [AccountChange::NewSecret("providers.p.accounts.a.secret".to_owned())]);
     assert_eq!(name().unwrap(), "a");
     for _ in 0..5 {
-        upstream.acquire_account("p", Some("a")).unwrap().1.report(HealthSignal::Failing);
+        upstream.acquire_account("p", &acme(), Some("a")).unwrap().1.report(HealthSignal::Failing);
     }
     assert_eq!(name().unwrap(), "b");
     switch(&upstream, &table("https://elsewhere.example.com", &[("a", KEY), spare]));
@@ -89,14 +89,14 @@ fn new_credentials_or_another_address_get_another_try() {
 fn what_is_removed_is_unknown_and_a_snapshot_still_has_it() {
     let clock = TestClock::skipping_pauses_at(1_000_000);
     let upstream = open(&clock, &table(API, &[("a", KEY), ("b", KEY)]));
-    let (snapshot, held) = (upstream.snapshot(), upstream.acquire_account("p", Some("b")).unwrap());
+    let (snapshot, held) = (upstream.snapshot(), upstream.acquire_account("p", &acme(), Some("b")).unwrap());
     let changes = switch(&upstream, &table(API, &[("a", KEY)]));
     assert_eq!(changes, [AccountChange::Removed("providers.p.accounts.b".to_owned())]);
     assert_eq!(upstream.acquire_call("p", "b").unwrap_err(), NoPermit::Unknown);
     assert!(snapshot.acquire_call("p", "b").is_ok());
     switch(&upstream, "");
     assert!(!upstream.knows("p") && snapshot.knows("p"));
-    assert!(snapshot.acquire_account("p", None).is_ok());
+    assert!(snapshot.acquire_account("p", &acme(), None).is_ok());
     drop(held);
 }
 
@@ -112,7 +112,7 @@ fn errors_are_found_all_at_once_and_change_nothing() {
     let keys: Vec<&str> = errors.iter().map(|error| error.key.as_str()).collect();
     assert_eq!(keys, ["providers.p.accounts.a.secret", "providers.q.base_url"]);
     assert_eq!(Upstream::check(&config(&wrong), &by_name), errors);
-    assert!(upstream.acquire_account("p", None).is_ok());
+    assert!(upstream.acquire_account("p", &acme(), None).is_ok());
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_call_ends_where_its_credentials_belong() {
     let (old, new) = (Provider::start(answer).await, Provider::start(answer).await);
     let clock = TestClock::skipping_pauses_at(1_000_000);
     let upstream = open(&clock, &table(&old.url(), &[("a", "secret = { env = \"OLD\" }")]));
-    let (_job, before) = upstream.acquire_account("p", None).unwrap();
+    let (_job, before) = upstream.acquire_account("p", &acme(), None).unwrap();
     let snapshot = upstream.snapshot();
     switch(&upstream, &table(&new.url(), &[("a", "secret = { env = \"NEW\" }")]));
     let blobs = Memory::default();

@@ -189,10 +189,25 @@ impl Gateway {
 
     /// Makes a key with that policy.
     pub async fn make_key(&self, account: &str, policy: &[&str]) -> Caller {
-        let outcome =
-            self.outcome(&[&["key", "create", "test", "--account", account], policy].concat()).await;
+        self.new_key(&[&["key", "create", "test", "--account", account], policy].concat()).await
+    }
+
+    /// Makes the successor of a key, which goes on working for `overlap`.
+    pub async fn rotate_key(&self, key: &Caller, overlap: &str) -> Caller {
+        self.new_key(&["key", "rotate", key.id(), "--overlap", overlap]).await
+    }
+
+    async fn new_key(&self, arguments: &[&str]) -> Caller {
+        let outcome = self.outcome(arguments).await;
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         Caller { address: self.public, id: text(&outcome["key"]["id"]), secret: text(&outcome["secret"]) }
+    }
+
+    /// A client with a key that was made elsewhere.
+    #[must_use]
+    pub fn caller(&self, secret: &str) -> Caller {
+        let id = secret.get(3..13).expect("a key").to_owned();
+        Caller { address: self.public, id, secret: secret.to_owned() }
     }
 
     /// An account as `account show` has it, amounts in micro-credits.

@@ -3,15 +3,19 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 
 use http::request::Parts;
+use serde::{Deserialize, Serialize};
 
 /// What a credential allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Reads everything but prompts and secrets; changes nothing.
     Viewer,
     /// Everything.
+    #[default]
     Operator,
 }
 
@@ -29,6 +33,18 @@ impl Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "viewer" => Ok(Self::Viewer),
+            "operator" => Ok(Self::Operator),
+            other => Err(format!("expected viewer or operator, got {other:?}")),
+        }
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
                     "description": "The operator's token is in admin.json of the data folder, the viewer's in admin-viewer.json.",
                 },
             },
-            "responses": error_responses(&error),
+            "responses": error_responses(&error, routes),
             "schemas": generators.schemas(),
         },
     })

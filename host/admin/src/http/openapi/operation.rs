@@ -1,6 +1,6 @@
 //! One operation of the document: parameters, body, and every status that it can answer with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::Schema;
 use serde_json::{Map, Value, json};
@@ -121,10 +121,11 @@ fn errors(route: &Route) -> Vec<u16> {
     statuses
 }
 
-/// One answer for each status of the error table but 405, which no operation has.
-pub(super) fn error_responses(schema: &Schema) -> Map<String, Value> {
+/// One answer for each status of an error that one of the routes can answer with.
+pub(super) fn error_responses(schema: &Schema, routes: &[Route]) -> Map<String, Value> {
+    let answered: BTreeSet<u16> = routes.iter().flat_map(errors).collect();
     let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
-    for row in error_table().iter().filter(|row| row.status != 405) {
+    for row in error_table().iter().filter(|row| answered.contains(&row.status)) {
         meanings.entry(row.status).or_default().push(format!("`{}`: {}", row.reason, row.meaning));
     }
     let answer = |(status, meanings): (u16, Vec<String>)| {

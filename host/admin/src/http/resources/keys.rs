@@ -1,13 +1,13 @@
 //! `/keys`: API keys with their limits. The secret of a key is in the answer to its creation and nowhere else.
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Key, KeyId, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, UnixMs};
 use gatehouse_store::{KeyQuery, KeyState};
 use gatehouse_tasks::Command;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::operation::NewKey;
+use crate::api::key_policy::NewKey;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -179,8 +179,7 @@ async fn show(call: Call) -> Outcome {
 async fn create(call: Call) -> Outcome {
     let new: NewApiKey = call.json()?;
     let networks = networks(&new.networks)?;
-    let policy = NewKey {
-        customer: CustomerId(new.customer),
+    let policy = KeyPolicy {
         name: new.name,
         quota: new.quota_micro.map(Credits),
         models: new.models,
@@ -190,8 +189,10 @@ async fn create(call: Call) -> Outcome {
             Format::Wrapped => ChatFormat::Wrapped,
             Format::Bare => ChatFormat::Bare,
         },
+        ..KeyPolicy::default()
     };
-    let (key, secret) = call.service.mint_key(policy)?;
+    let new = NewKey::with_policy(CustomerId(new.customer), policy);
+    let (key, secret) = call.service.mint_key(new)?;
     let view = ApiKeyView::new(key.clone(), call.at);
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;

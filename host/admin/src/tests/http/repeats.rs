@@ -72,6 +72,13 @@ async fn a_secret_is_shown_once_and_kept_nowhere() {
     assert_eq!(again.json()["key"], first["key"]);
     assert_eq!(api.get("/keys").await["data"].as_array().map(Vec::len), Some(1));
 
+    let lines = api.get("/audit?operation=createKey").await;
+    let object = json!(format!("keys/{}", first["key"]["id"].as_str().expect("an id")));
+    assert_eq!(
+        (&lines["data"][0]["request"]["object"], &lines["data"][1]["request"]["object"]),
+        (&object, &object)
+    );
+
     let random = secret.strip_prefix("sk-").and_then(|rest| rest.get(10..42)).expect("the random part");
     for path in ["/keys", "/audit"] {
         assert!(!api.get(path).await.to_string().contains(random), "{path}");

@@ -138,7 +138,7 @@ impl Drop for Reservation {
 mod tests {
     use std::collections::VecDeque;
 
-    use gatehouse_model::{ChatFormat, Credits, Digest, KeyDigest, UnixMs};
+    use gatehouse_model::{Digest, KeyDigest, KeyPolicy, UnixMs};
     use proptest::prelude::*;
 
     use super::*;
@@ -148,20 +148,9 @@ mod tests {
     }
 
     fn key(customer: &str, id: &str) -> Arc<Key> {
-        Arc::new(Key {
-            id: KeyId::from(id),
-            customer: CustomerId::from(customer),
-            name: String::new(),
-            digest: KeyDigest(Digest::default()),
-            created: UnixMs(0),
-            quota: None,
-            used: Credits::ZERO,
-            models: vec![],
-            networks: vec![],
-            expires: None,
-            revoked: None,
-            chat_format: ChatFormat::Wrapped,
-        })
+        let (id, customer, digest) =
+            (KeyId::from(id), CustomerId::from(customer), KeyDigest(Digest::default()));
+        Arc::new(Key::new(id, customer, digest, UnixMs(0), KeyPolicy::default()))
     }
 
     /// Bodies of the largest size for this key, until one does not fit; and why not.

@@ -13,8 +13,8 @@ use gatehouse_driver::{
     UsageFilter, UsageRow, UsageRows, UsageSums, ViewError, ViewRequest,
 };
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, Obstacle, Phase, Sse, Status,
-    Task, TaskFailure, TaskId, UnixMs,
+    Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Phase, Sse,
+    Status, Task, TaskFailure, TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -41,20 +41,8 @@ pub(crate) struct ScriptedBackend {
 
 impl ScriptedBackend {
     pub(crate) fn new(id: KeyId, digest: KeyDigest) -> Self {
-        let key = Key {
-            id,
-            customer: CustomerId::from("payer"),
-            name: "test".to_owned(),
-            digest,
-            created: UnixMs(0),
-            quota: None,
-            used: Credits::ZERO,
-            models: vec![],
-            networks: vec![],
-            expires: None,
-            revoked: None,
-            chat_format: gatehouse_model::ChatFormat::Wrapped,
-        };
+        let policy = KeyPolicy { name: "test".to_owned(), ..KeyPolicy::default() };
+        let key = Key::new(id, CustomerId::from("payer"), digest, UnixMs(0), policy);
         Self {
             keys: Mutex::new(vec![key]),
             generation: AtomicU64::new(1),

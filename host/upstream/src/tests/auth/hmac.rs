@@ -162,7 +162,7 @@ async fn a_call_without_credentials_carries_none() {
     let base = server.url();
     for text in [keyed(&base, &auth("volcengine", "")), keyed(&base, "auth = \"jwt\""), provider(&base, "")] {
         let upstream = upstream_of(&text, &TestClock::at(NOW));
-        let (_held, permit) = upstream.acquire_account("p", None).unwrap();
+        let (_held, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
         let permit = permit.without_credentials();
         let reply =
             upstream.call(&permit, &get(path("/presigned")), &Memory::default(), NEVER).await.unwrap();

@@ -163,7 +163,7 @@ async fn a_revoked_token_is_replaced_and_the_call_repeated_once() {
     assert_eq!((reply.status, stage.counts()), (200, (2, 3)));
     let bodies: Vec<Bytes> = stage.api.received()[1..].iter().map(|seen| seen.body.clone()).collect();
     assert_eq!(bodies[0], bodies[1], "the same bytes, with another token");
-    assert_eq!(upstream.acquire_account("p", None).unwrap().0.account(), "main");
+    assert_eq!(upstream.acquire_account("p", &acme(), None).unwrap().0.account(), "main");
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn a_refusal_of_every_token_is_the_accounts() {
     stage.first_valid.store(90, Ordering::SeqCst);
     assert_eq!(status(&upstream).await, Ok(401));
     assert_eq!(stage.counts(), (2, 3), "one token more, one try more");
-    assert_eq!(upstream.acquire_account("p", None).unwrap().0.account(), "spare");
+    assert_eq!(upstream.acquire_account("p", &acme(), None).unwrap().0.account(), "spare");
     // A token that was just issued is not to blame: no further one.
     assert_eq!(status(&upstream).await, Ok(401));
     assert_eq!(stage.counts(), (2, 4));
@@ -276,7 +276,7 @@ async fn no_secret_is_printed() {
     }
     let mut text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("the token endpoint answered 400 invalid_grant bad (secret)"), "{text}");
-    let (_held, permit) = upstream.acquire_account("p", None).unwrap();
+    let (_held, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
     text +=
         &format!("{permit:?} {:?} {:?}", permit.credential(), upstream.pool("p").unwrap().provider().checked);
     let assertions = stage.tokens.received().iter().map(echo).collect::<Vec<_>>();

@@ -170,7 +170,7 @@ async fn a_refused_account_is_passed_over_and_asked_again_later() {
     assert_eq!(status(&upstream).await, Err(Outage::Unreachable));
     assert_eq!(stage.counts(), (1, 0), "nothing was sent to the provider");
     // The account's failure, not the provider's: the other one is used.
-    assert_eq!(upstream.acquire_account("p", None).unwrap().0.account(), "spare");
+    assert_eq!(upstream.acquire_account("p", &acme(), None).unwrap().0.account(), "spare");
     // No exchange before the pause is over, then one.
     assert_eq!(status(&upstream).await, Err(Outage::Unreachable));
     assert_eq!(stage.counts(), (1, 0));
@@ -212,7 +212,10 @@ async fn an_endpoint_that_fails_opens_the_breaker() {
         for _ in 0..5 {
             assert_eq!(status(&upstream).await, Err(Outage::Unreachable), "{code} {body}");
         }
-        assert!(matches!(upstream.acquire_account("p", None), Err(NoPermit::Until(_))), "{code} {body}");
+        assert!(
+            matches!(upstream.acquire_account("p", &acme(), None), Err(NoPermit::Until(_))),
+            "{code} {body}"
+        );
         assert_eq!(stage.counts(), (1, 0), "{code} {body}");
     }
 }

@@ -5,7 +5,7 @@ use gatehouse_model::Outage;
 
 use super::*;
 use crate::client::address::reserved;
-use crate::pool::accounts::CallPermit;
+use crate::pool::call_permit::CallPermit;
 
 /// What good answers are; no row of the table holds it with this port.
 const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 99));

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use gatehouse_model::{Answered, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::calls::tasks::begun_work;
 use crate::deploy::fallback::ServedBy;
+use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
 use crate::service::PluginService;
 use crate::version::Version;
@@ -20,6 +22,8 @@ pub struct Relay {
     /// `None` while a call runs, and after a fault or a call whose caller was dropped.
     stream: Option<Box<Stream>>,
     version: Arc<Version>,
+    /// In whose name it runs.
+    origin: Origin,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -42,7 +46,8 @@ impl PluginService {
             "prepare",
             (cx, request),
             |version, (cx, request)| async move {
-                self.call(&version, "prepare", move |version| version.prepare(&cx, request)).await
+                let origin = self.new_work(&cx, request.body.len());
+                self.call(&version, "prepare", &origin, move |version| version.prepare(&cx, request)).await
             },
         )
         .await
@@ -67,7 +72,9 @@ impl PluginService {
             "answer",
             input,
             |version, (cx, state, reply)| async move {
-                self.call(&version, "answer", move |version| version.answer(&cx, &state, reply)).await
+                let origin = begun_work(&cx);
+                let answer = move |version: &Version| version.answer(&cx, &state, reply);
+                self.call(&version, "answer", &origin, answer).await
             },
         );
         answered.await.map(|answered| answered.answer)
@@ -80,6 +87,7 @@ impl PluginService {
     pub async fn relay(&self, version: &Arc<Version>, cx: Context, state: Vec<u8>) -> Result<Relay, Fault> {
         let permit = self.streams().try_acquire_owned().map_err(|_| Fault::Busy)?;
         let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
+        let origin = begun_work(&cx);
         let begun = self.call_with_fallback(
             version,
             standby,
@@ -87,11 +95,13 @@ impl PluginService {
             (cx, state),
             |version, (cx, state)| async move {
                 let serving = Arc::clone(&version);
-                self.call(&version, "relay", move |_| serving.relay(&cx, &state)).await
+                let origin = begun_work(&cx);
+                self.call(&version, "relay", &origin, move |_| serving.relay(&cx, &state)).await
             },
         );
         let ServedBy { by, answer: stream } = begun.await?;
-        Ok(Relay { service: self.clone(), stream: Some(Box::new(stream)), version: by, _permit: permit })
+        let stream = Some(Box::new(stream));
+        Ok(Relay { service: self.clone(), stream, version: by, origin, _permit: permit })
     }
 }
 
@@ -130,7 +140,7 @@ impl Relay {
             let answer = body(&mut stream)?;
             Ok((answer, stream))
         };
-        let answer = self.service.call(&self.version, function, call).await;
+        let answer = self.service.call(&self.version, function, &self.origin, call).await;
         if let Err(fault) = &answer {
             self.service.record_fault(&self.version, fault);
         }

@@ -1,14 +1,14 @@
 //! Results on standard output: tables for people, JSON for programs.
 
 use std::io::{self, Write};
-use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_admin::{
-    AuditNote, Examination, KeyView, OperationResult, PluginState, PluginView, StageVerdict, StageView,
+    AuditNote, Examination, LoginLinkView, OperationResult, PluginState, PluginView, StageVerdict, StageView,
 };
-use gatehouse_model::{Credits, Customer, UnixMs};
+use gatehouse_model::Customer;
 
-use super::print_configuration as configuration;
+use super::table::{rfc3339, table};
+use super::{configuration, key};
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -21,12 +21,12 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
     match result {
         OperationResult::Customer(customer) => customers(out, std::slice::from_ref(customer)),
         OperationResult::Customers { customers: all } => customers(out, all),
-        OperationResult::Key(key) => details(out, key),
-        OperationResult::KeyCreated { key, secret } => {
-            details(out, key)?;
+        OperationResult::Key(shown) => key::details(out, shown),
+        OperationResult::KeyCreated { key: new, secret } => {
+            key::details(out, new)?;
             writeln!(out, "\n{}\n\nThis is the key; it is not shown again.", secret.0)
         }
-        OperationResult::Keys { keys: all } => keys(out, all),
+        OperationResult::Keys { keys } => key::list(out, keys),
         OperationResult::Examined(examination) => examined(out, examination),
         OperationResult::Audit { notes } => audit(out, notes),
         OperationResult::PluginChecked { plugin, stages: all, defaults } => {
@@ -37,6 +37,7 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         }
         OperationResult::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
         OperationResult::Reloaded(view) => configuration::reloaded(out, view),
+        OperationResult::ConsoleLink(link) => login_link(out, link),
         OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults } => {
             stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
@@ -50,6 +51,15 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
     }
 }
 
+fn login_link(out: &mut dyn Write, link: &LoginLinkView) -> io::Result<()> {
+    link.urls.iter().try_for_each(|url| writeln!(out, "{}", url.0))?;
+    let (role, expires) = (link.role, rfc3339(link.expires));
+    writeln!(
+        out,
+        "\nOpen one of them in a browser on this machine. It works once, until {expires}, for one {role}."
+    )
+}
+
 fn customers(out: &mut dyn Write, customers: &[Customer]) -> io::Result<()> {
     let row = |customer: &Customer| {
         vec![
@@ -61,44 +71,6 @@ fn customers(out: &mut dyn Write, customers: &[Customer]) -> io::Result<()> {
         ]
     };
     table(out, &["ACCOUNT", "AVAILABLE", "RESERVED", "SPENT", "DEPOSITED"], customers.iter().map(row))
-}
-
-fn keys(out: &mut dyn Write, keys: &[KeyView]) -> io::Result<()> {
-    let row = |key: &KeyView| {
-        let state = match (key.revoked, key.expires) {
-            (Some(at), _) => format!("revoked {}", rfc3339(at)),
-            (None, Some(at)) => format!("until {}", rfc3339(at)),
-            (None, None) => "unlimited".to_owned(),
-        };
-        vec![
-            key.id.to_string(),
-            key.customer.to_string(),
-            quota(key.quota),
-            key.used.to_string(),
-            state,
-            key.name.clone(),
-        ]
-    };
-    table(out, &["KEY", "ACCOUNT", "QUOTA", "USED", "VALID", "NAME"], keys.iter().map(row))
-}
-
-fn details(out: &mut dyn Write, key: &KeyView) -> io::Result<()> {
-    let list = |words: Vec<String>| if words.is_empty() { "all".to_owned() } else { words.join(", ") };
-    let networks = key.networks.iter().map(ToString::to_string).collect();
-    let lines = [
-        ("key", key.id.to_string()),
-        ("name", key.name.clone()),
-        ("account", key.customer.to_string()),
-        ("quota", quota(key.quota)),
-        ("used", key.used.to_string()),
-        ("models", list(key.models.clone())),
-        ("networks", list(networks)),
-        ("created", rfc3339(key.created)),
-        ("expires", key.expires.map_or_else(|| "never".to_owned(), rfc3339)),
-        ("revoked", key.revoked.map_or_else(|| "no".to_owned(), rfc3339)),
-        ("chat", key.chat_format.as_str().to_owned()),
-    ];
-    lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<9}{value}"))
 }
 
 fn examined(out: &mut dyn Write, examination: &Examination) -> io::Result<()> {
@@ -167,35 +139,10 @@ pub(crate) fn stages(out: &mut dyn Write, stages: &[StageView]) -> io::Result<()
     writeln!(out)
 }
 
-/// Columns as wide as their widest cell.
-pub(super) fn table(
-    out: &mut dyn Write,
-    heads: &[&str],
-    rows: impl Iterator<Item = Vec<String>>,
-) -> io::Result<()> {
-    let heads = heads.iter().map(|head| (*head).to_owned()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
-    let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
-    for row in &rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        writeln!(out, "{}", cells.join("  ").trim_end())?;
-    }
-    Ok(())
-}
-
-fn quota(quota: Option<Credits>) -> String {
-    quota.map_or_else(|| "none".to_owned(), |quota| quota.to_string())
-}
-
-/// The moment to the second.
-fn rfc3339(at: UnixMs) -> String {
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at.0)).to_string()
-}
-
 #[cfg(test)]
 mod tests {
+    use gatehouse_model::{Credits, UnixMs};
+
     use super::*;
 
     fn shown(result: &OperationResult) -> String {

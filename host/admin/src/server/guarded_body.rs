@@ -1,0 +1,49 @@
+//! A body that keeps what its answer needs until its last byte has left: the connection counts as in use, and a stream
+//! of events counts as one.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use gatehouse_net::RequestActivity;
+use http_body::{Body, Frame, SizeHint};
+
+use super::connections::StreamOn;
+use super::console::ResponseBody;
+
+/// The body of an answer on a connection.
+pub(super) struct GuardedBody {
+    body: ResponseBody,
+    activity: RequestActivity,
+    _stream: Option<StreamOn>,
+}
+
+impl GuardedBody {
+    pub(super) fn new(body: ResponseBody, activity: RequestActivity, stream: Option<StreamOn>) -> Self {
+        Self { body, activity, _stream: stream }
+    }
+}
+
+impl Body for GuardedBody {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if polled.is_ready() {
+            self.activity.record_progress();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

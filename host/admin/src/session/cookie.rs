@@ -1,0 +1,76 @@
+//! The session cookie: its name, how it is set, and how it is read.
+
+use http::HeaderMap;
+use http::HeaderValue;
+use http::header::COOKIE;
+
+/// The cookie of one listener. Its name has the port, for cookies are shared by all ports of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionCookie {
+    name: String,
+}
+
+impl SessionCookie {
+    pub(super) fn of_port(port: u16) -> Self {
+        Self { name: format!("gatehouse_{port}") }
+    }
+
+    /// The header that gives it to a browser. Scripts cannot read it, and no page of another site has it sent.
+    pub(super) fn set(&self, id: &str) -> HeaderValue {
+        header(&format!("{}={id}; HttpOnly; SameSite=Strict; Path=/", self.name))
+    }
+
+    /// The header that takes it back.
+    pub(crate) fn clear(&self) -> HeaderValue {
+        header(&format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0", self.name))
+    }
+
+    /// Its value in a request. Two different values are as good as none: one of them was put there by a page of
+    /// another port.
+    pub(super) fn read<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut values = pairs.filter(|(name, _)| *name == self.name).map(|(_, value)| value);
+        let first = values.next()?;
+        values.all(|other| other == first).then_some(first)
+    }
+}
+
+fn header(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("made of letters, digits and punctuation")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_is_read() {
+        let cookie = SessionCookie::of_port(9);
+        for (lines, expected) in [
+            (&["gatehouse_9=a"][..], Some("a")),
+            (&["theme=dark; gatehouse_9=a; x=y"], Some("a")),
+            (&["gatehouse_8=b", "gatehouse_9=a"], Some("a")),
+            (&["gatehouse_9=a; gatehouse_9=a"], Some("a")),
+            (&["gatehouse_9=a; gatehouse_9=b"], None),
+            (&["gatehouse_9=a", "gatehouse_9=b"], None),
+            (&["gatehouse_90=a"], None),
+            (&["xgatehouse_9=a"], None),
+            (&["gatehouse_9"], None),
+            (&[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(COOKIE, HeaderValue::from_str(line).unwrap());
+            }
+            assert_eq!(cookie.read(&headers), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn no_script_and_no_other_site_has_it() {
+        let cookie = SessionCookie::of_port(9);
+        assert_eq!(cookie.set("id"), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/");
+        assert_eq!(cookie.clear(), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    }
+}

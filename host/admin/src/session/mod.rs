@@ -1,0 +1,16 @@
+//! Logins and sessions of people who use the admin listener with a browser: one-time login links, session cookies,
+//! and which requests with a cookie may change anything.
+//!
+//! Cookies are shared by all ports of a host, and a page on another port may send them, so a request that changes
+//! something must come from a page of this very origin ([`origin`]). Everything is kept in memory: a restart logs
+//! everybody out. Never renders a page, never performs an operation.
+
+mod cookie;
+mod login_links;
+pub(crate) mod origin;
+mod sessions;
+mod token;
+
+pub use login_links::LoginRefusal;
+pub(crate) use sessions::AuthenticationError;
+pub use sessions::{LoginLink, SessionEnd, SessionView, Sessions};

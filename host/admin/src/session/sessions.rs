@@ -1,0 +1,290 @@
+//! The sessions of one listener: opened by a login link, found by their cookie, ended by idleness, age or a person.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gatehouse_model::{Clock, Digest, Secret, Seed, UnixMs};
+use http::HeaderValue;
+use http::header::{ACCEPT, AUTHORIZATION};
+use http::request::Parts;
+use tokio::sync::watch;
+
+use super::cookie::SessionCookie;
+use super::login_links::{LoginLinks, LoginRefusal};
+use super::origin;
+use super::token::{digest_of, random_text};
+use crate::http::access::attempts::FailedAttempts;
+use crate::http::access::caller::{Authenticator, Claimed, Role};
+
+/// A session ends this long after its last request.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+/// A session ends this long after its login.
+const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+/// Sessions at once; one more ends the one that was used least recently.
+const MOST: usize = 100;
+
+/// Login links and sessions, in memory.
+pub struct Sessions {
+    address: SocketAddr,
+    cookie: SessionCookie,
+    clock: Arc<dyn Clock>,
+    seed: Arc<dyn Seed>,
+    attempts: FailedAttempts,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    links: LoginLinks,
+    open: HashMap<Digest, Session>,
+    next: u64,
+}
+
+struct Session {
+    number: u64,
+    role: Role,
+    address: IpAddr,
+    opened: UnixMs,
+    used: UnixMs,
+    /// Dropped with the session: whatever waits for its end notices.
+    end: watch::Sender<()>,
+}
+
+/// A link that logs one person in, once.
+#[derive(Clone, Debug)]
+pub struct LoginLink {
+    /// The same link under every name a browser on this machine may use, the best first.
+    pub urls: Vec<Secret<String>>,
+    /// What it allows.
+    pub role: Role,
+    /// When it stops working.
+    pub expires: UnixMs,
+}
+
+/// A session as a person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionView {
+    /// Its number, which is no secret.
+    pub number: u64,
+    /// What it may do.
+    pub role: Role,
+    /// Where it was opened from.
+    pub address: IpAddr,
+    /// When it was opened.
+    pub opened: UnixMs,
+    /// Its last request.
+    pub used: UnixMs,
+    /// When it ends, however much it is used.
+    pub ends: UnixMs,
+}
+
+/// Why a request with a cookie is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AuthenticationError {
+    /// It has a token too.
+    TwoIdentities,
+    /// It does not come from a page of this origin.
+    Foreign(&'static str),
+}
+
+/// Ends when its session does.
+#[derive(Clone, Debug)]
+pub struct SessionEnd(watch::Receiver<()>);
+
+impl SessionEnd {
+    /// Returns once the session was ended, by a person or because something noticed that its time is over.
+    pub async fn ended(&mut self) {
+        // Nothing is ever sent, so this only returns when the sender is gone.
+        while self.0.changed().await.is_ok() {}
+    }
+}
+
+impl Sessions {
+    pub(crate) fn new(address: SocketAddr, clock: Arc<dyn Clock>, seed: Arc<dyn Seed>) -> Self {
+        let cookie = SessionCookie::of_port(address.port());
+        Self { address, cookie, clock, seed, attempts: FailedAttempts::default(), state: Mutex::default() }
+    }
+
+    /// A new link, in the fragment of its address: no access log, no proxy and no `Referer` header ever has it.
+    #[must_use]
+    pub fn new_link(&self, role: Role) -> LoginLink {
+        let token = random_text(&*self.seed);
+        let expires = self.state().links.add(digest_of(token.expose()), role, self.clock.now());
+        let url = |origin: &String| Secret::new(format!("{origin}/login#{}", token.expose()));
+        LoginLink { urls: origins(self.address).iter().map(url).collect(), role, expires }
+    }
+
+    /// Exchanges the token of a link for a session: the header that gives the browser its cookie.
+    ///
+    /// # Errors
+    /// See [`LoginRefusal`].
+    pub(crate) fn open(&self, token: &str, address: IpAddr) -> Result<HeaderValue, LoginRefusal> {
+        let (now, mut state) = (self.clock.now(), self.state());
+        let role = match state.links.redeem(&digest_of(token), now) {
+            Ok(role) => role,
+            Err(refusal) => {
+                // A right link always works: a local program without one cannot keep its owner out.
+                let counted = self.attempts.fail(address, now);
+                return Err(
+                    counted.map_or_else(|wait| LoginRefusal::TooMany(whole_seconds(wait)), |()| refusal)
+                );
+            }
+        };
+        state.drop_expired(now);
+        if state.open.len() >= MOST {
+            let oldest = state.open.iter().min_by_key(|(_, session)| session.used).map(|(digest, _)| *digest);
+            oldest.and_then(|digest| state.open.remove(&digest));
+        }
+        let id = random_text(&*self.seed);
+        state.next += 1;
+        let end = watch::Sender::new(());
+        let number = state.next;
+        let session = Session { number, role, address, opened: now, used: now, end };
+        state.open.insert(digest_of(id.expose()), session);
+        tracing::info!(session = number, role = role.as_str(), %address, "logged in");
+        Ok(self.cookie.set(id.expose()))
+    }
+
+    /// The session of a request, if it has one. A stream of events does not prolong it, any other request does.
+    ///
+    /// # Errors
+    /// See [`AuthenticationError`]; a request without a session's cookie is none.
+    pub(crate) fn authenticate(&self, parts: &Parts) -> Result<Option<SessionView>, AuthenticationError> {
+        let Some(id) = self.cookie.read(&parts.headers) else { return Ok(None) };
+        if parts.headers.contains_key(AUTHORIZATION) {
+            return Err(AuthenticationError::TwoIdentities);
+        }
+        if origin::is_unsafe(&parts.method) {
+            origin::check(parts).map_err(AuthenticationError::Foreign)?;
+        }
+        let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+        let (now, mut state) = (self.clock.now(), self.state());
+        state.drop_expired(now);
+        let found = state.open.get_mut(&digest_of(id));
+        Ok(found.map(|session| {
+            if !accept.contains("text/event-stream") {
+                session.used = now;
+            }
+            session.view()
+        }))
+    }
+
+    /// Ends when that session does; `None` where it has ended.
+    pub(crate) fn end_of(&self, number: u64) -> Option<SessionEnd> {
+        let state = self.state();
+        let session = state.open.values().find(|session| session.number == number)?;
+        Some(SessionEnd(session.end.subscribe()))
+    }
+
+    /// Whether a session is open now.
+    #[must_use]
+    pub fn is_open(&self, number: u64) -> bool {
+        let mut state = self.state();
+        state.drop_expired(self.clock.now());
+        state.open.values().any(|session| session.number == number)
+    }
+
+    /// Every open session, oldest first.
+    #[must_use]
+    pub fn list(&self) -> Vec<SessionView> {
+        let mut state = self.state();
+        state.drop_expired(self.clock.now());
+        let mut views: Vec<_> = state.open.values().map(Session::view).collect();
+        views.sort_by_key(|view| view.number);
+        views
+    }
+
+    /// Ends a session; whether there was one.
+    pub fn end(&self, number: u64) -> bool {
+        self.end_where(|session| session.number == number) > 0
+    }
+
+    /// Ends every session; how many there were.
+    pub fn end_all(&self) -> usize {
+        self.end_where(|_| true)
+    }
+
+    pub(crate) fn cookie(&self) -> &SessionCookie {
+        &self.cookie
+    }
+
+    fn end_where(&self, is_meant: impl Fn(&Session) -> bool) -> usize {
+        let mut state = self.state();
+        let before = state.open.len();
+        state.open.retain(|_, session| !is_meant(session));
+        before - state.open.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Authenticator for Sessions {
+    fn authenticate(&self, head: &Parts) -> Claimed {
+        match Self::authenticate(self, head) {
+            Ok(Some(session)) => {
+                Claimed::Valid { who: format!("session {}", session.number), role: session.role }
+            }
+            Ok(None) => Claimed::Nothing,
+            Err(AuthenticationError::TwoIdentities) => Claimed::Refused(
+                "a session's cookie and an Authorization header in one request: send one of them",
+            ),
+            Err(AuthenticationError::Foreign(why)) => Claimed::Refused(why),
+        }
+    }
+}
+
+impl State {
+    fn drop_expired(&mut self, now: UnixMs) {
+        self.open.retain(|_, session| now.since(session.used) < IDLE && now.since(session.opened) < LIFE);
+    }
+}
+
+impl Session {
+    fn view(&self) -> SessionView {
+        let Self { number, role, address, opened, used, .. } = *self;
+        SessionView { number, role, address, opened, used, ends: opened.plus(LIFE) }
+    }
+}
+
+/// Rounded up: a wait of less than a second is one.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// Where a browser on this machine finds a listener. Under `gatehouse.localhost` it has cookies that no other local
+/// program's pages share; not every browser resolves the name.
+fn origins(address: SocketAddr) -> Vec<String> {
+    let port = address.port();
+    let named = format!("http://gatehouse.localhost:{port}");
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() || ip == std::net::Ipv4Addr::LOCALHOST => {
+            vec![named, format!("http://127.0.0.1:{port}")]
+        }
+        IpAddr::V6(ip) if ip.is_unspecified() || ip.is_loopback() => {
+            vec![named, format!("http://[::1]:{port}")]
+        }
+        _ => vec![format!("http://{address}")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_names_what_a_browser_reaches() {
+        for (address, expected) in [
+            ("127.0.0.1:9", &["http://gatehouse.localhost:9", "http://127.0.0.1:9"][..]),
+            ("0.0.0.0:9", &["http://gatehouse.localhost:9", "http://127.0.0.1:9"]),
+            ("[::1]:9", &["http://gatehouse.localhost:9", "http://[::1]:9"]),
+            ("127.0.0.2:9", &["http://127.0.0.2:9"]),
+            ("10.1.2.3:9", &["http://10.1.2.3:9"]),
+        ] {
+            assert_eq!(origins(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The pages as the admin listener serves them: from a request to its page, and from an error to a page that says it.
+
+use std::sync::Arc;
+
+use gatehouse_admin::{
+    Access, AdminService, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, Role,
+    Sessions,
+};
+use http::header::ALLOW;
+use http::{HeaderValue, Method, Response, StatusCode};
+
+use crate::assets;
+use crate::context::{Facts, PageContext};
+use crate::error::PageError;
+use crate::pages::{audit, customers, failure, home, keys, login, plugins, system};
+use crate::parts::shell;
+use crate::request::{PageRequest, Theme};
+use crate::routes::{self, Found, Page};
+
+/// The console.
+#[derive(Clone)]
+pub struct Pages(Arc<PageContext>);
+
+impl Pages {
+    /// Pages over this service; `sessions` are those of the listener that serves them.
+    #[must_use]
+    pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
+        Self(Arc::new(PageContext { service, sessions, facts }))
+    }
+}
+
+impl Console for Pages {
+    fn access(&self, method: &Method, path: &str) -> Access {
+        match routes::find(method, path) {
+            Found::Row(row, _) => Access { role: row.role, max_body: row.max_body },
+            _ if path.starts_with(assets::PREFIX) || path == ICON => Access { role: None, max_body: 0 },
+            // What does not exist is told to those who may read the rest.
+            _ => Access { role: Some(Role::Viewer), max_body: 0 },
+        }
+    }
+
+    fn respond(&self, request: ConsoleRequest) -> ConsoleResponse {
+        let pages = Arc::clone(&self.0);
+        Box::pin(async move { pages.respond(request).await })
+    }
+
+    fn refuse(&self, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
+        if refusal.at_login {
+            return login::refused(refusal);
+        }
+        let error = PageError::new(refusal.status, refusal.message.clone());
+        failure::show(&self.0, refusal.session, Theme::of(&refusal.parts.headers), &error)
+    }
+}
+
+/// Browsers ask for it by themselves.
+const ICON: &str = "/favicon.ico";
+
+impl PageContext {
+    async fn respond(self: Arc<Self>, request: ConsoleRequest) -> Response<ResponseBody> {
+        let path = request.parts.uri.path().to_owned();
+        let (session, theme) = (request.session.clone(), Theme::of(&request.parts.headers));
+        let failed = |error: &PageError| failure::show(&self, session.as_ref(), theme, error);
+        let row = match routes::find(&request.parts.method, &path) {
+            Found::Row(row, id) => Some((row, id)),
+            Found::OtherMethods(methods) => {
+                let message = format!("allowed here: {}", methods.join(", "));
+                let mut response = failed(&PageError::new(StatusCode::METHOD_NOT_ALLOWED, message));
+                let allowed = HeaderValue::from_str(&methods.join(", ")).expect("names of methods");
+                response.headers_mut().insert(ALLOW, allowed);
+                return response;
+            }
+            Found::Nothing => None,
+        };
+        let Some((row, id)) = row else {
+            let asset = assets::respond(if path == ICON { &ICON_FILE } else { &path });
+            return asset
+                .unwrap_or_else(|| failed(&PageError::not_found(format!("there is no page at {path}"))));
+        };
+        let request = PageRequest::new(request, id, self.service.clock.now());
+        self.page(row.page, request).await.unwrap_or_else(|error| {
+            if error.status.is_server_error() {
+                tracing::error!(path, error = error.message, "a page of the console failed");
+            }
+            failed(&error)
+        })
+    }
+
+    async fn page(
+        self: &Arc<Self>,
+        page: Page,
+        request: PageRequest,
+    ) -> Result<Response<ResponseBody>, PageError> {
+        match page {
+            Page::Appearance => Ok(shell::appearance(&request)),
+            Page::Audit => audit::show(self, &request).await,
+            Page::Customer => customers::one::show(self, &request).await,
+            Page::CustomerCreate => customers::new::create(self, &request).await,
+            Page::CustomerDeposit => customers::one::deposit(self, &request).await,
+            Page::CustomerNew => Ok(customers::new::show(self, &request)),
+            Page::CustomerWithdraw => customers::one::withdraw(self, &request).await,
+            Page::Customers => customers::list::show(self, &request).await,
+            Page::Home => home::show(self, &request).await,
+            Page::HomeLive => Ok(home::live(self, request)),
+            Page::Key => keys::one::show(self, &request).await,
+            Page::KeyCreate => keys::new::create(self, &request).await,
+            Page::KeyNew => keys::new::show(self, &request).await,
+            Page::KeyRevoke => keys::one::revoke(self, &request).await,
+            Page::Keys => keys::list::show(self, &request).await,
+            Page::Login => Ok(login::show(&request)),
+            Page::PluginActivate => plugins::actions::activate(self, &request).await,
+            Page::PluginRemove => plugins::actions::remove(self, &request).await,
+            Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,
+            Page::PluginUpload => plugins::upload::take(self, &request).await,
+            Page::Plugins => plugins::list::show(self, &request).await,
+            Page::SessionEnd => system::end_session(self, &request),
+            Page::SessionEndAll => Ok(system::end_all_sessions(self)),
+            Page::System => system::show(self, &request),
+            Page::SystemDoctor => system::examine(self, &request).await,
+            Page::SystemReload => system::reload(self, &request).await,
+        }
+    }
+}
+
+/// The icon's address.
+static ICON_FILE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| assets::url("icon.svg"));

@@ -1,0 +1,30 @@
+//! What every page is made from: the service, the sessions, and what is said of the gateway.
+
+use std::sync::Arc;
+
+use gatehouse_admin::{AdminService, Revealed, Sessions};
+
+/// What the pages say of the gateway they belong to.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// What clients' addresses begin with, without a slash at the end.
+    pub public_url: String,
+    /// Keys to try the gateway with; only in sandbox mode.
+    pub sandbox: Option<SandboxSecrets>,
+}
+
+/// The two keys of sandbox mode.
+#[derive(Clone, Debug)]
+pub struct SandboxSecrets {
+    /// Chat completions come wrapped in `{code, data}`.
+    pub wrapped: Revealed,
+    /// Chat completions come bare, as OpenAI's SDKs expect.
+    pub bare: Revealed,
+}
+
+/// What pages are made from.
+pub(crate) struct PageContext {
+    pub(crate) service: Arc<AdminService>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) facts: Facts,
+}

@@ -1,0 +1,42 @@
+//! Why a page shows an error in place of what it was asked for.
+
+use gatehouse_admin::OperationError;
+use http::StatusCode;
+
+/// A status and a sentence for the person.
+#[derive(Clone, Debug)]
+pub(crate) struct PageError {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+}
+
+impl PageError {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// A result of another kind than the operation has: a fault of this program.
+    pub(crate) fn unexpected() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the gateway gave a result of another kind; its log says more",
+        )
+    }
+}
+
+impl From<OperationError> for PageError {
+    fn from(error: OperationError) -> Self {
+        let status = match &error {
+            OperationError::Invalid(_) | OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            OperationError::NotFound(_) => StatusCode::NOT_FOUND,
+            OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
+            OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}

@@ -1,0 +1,62 @@
+//! The audit record, newest lines first.
+
+use gatehouse_admin::{Operation, OperationResult, ResponseBody};
+use gatehouse_model::TaskId;
+use http::{Response, StatusCode};
+use maud::html;
+
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::format::moment;
+use crate::parts::elements::empty;
+use crate::parts::shell::Shell;
+use crate::request::PageRequest;
+
+/// Lines on one page.
+const LINES: u32 = 100;
+
+/// `GET /audit`, with `task` for the lines about one.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let wanted = request.query.text("task");
+    let task: Option<TaskId> = (!wanted.is_empty()).then(|| wanted.parse()).transpose().map_err(|error| {
+        PageError::new(StatusCode::UNPROCESSABLE_ENTITY, format!("task: {error}, got {wanted:?}"))
+    })?;
+    let result = pages.service.perform(Operation::Audit { task, limit: LINES }).await?;
+    let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
+    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/audit", "Audit");
+    Ok(shell.page(StatusCode::OK, &html! {
+        h1 { "Audit" }
+        p.muted { "What was decided without knowing everything, newest first. Lines are only ever added." }
+        form.toolbar method="get" role="search" {
+            label for="task" { "Task" }
+            input #task type="search" name="task" value=(wanted) placeholder="task_..." data-search;
+            button { "Show" }
+        }
+        @if notes.is_empty() {
+            (empty("There are no lines.", None, "gatehouse audit"))
+        } @else {
+            div.scroll role="region" aria-label="Lines of the audit record" tabindex="0" {
+                table.cards {
+                    caption { "Lines of the audit record" }
+                    thead { tr { th scope="col" { "When" } th scope="col" { "Task" } th scope="col" { "What" } } }
+                    tbody {
+                        @for note in &notes {
+                            tr {
+                                td { (moment(note.at, request.now)) }
+                                td {
+                                    @if let Some(task) = note.task { a href={ "/audit?task=" (task) } { code { (task) } } }
+                                    @else { span.muted { "none" } }
+                                }
+                                td.wide { (note.text) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if notes.len() >= LINES as usize { p.muted { "The last " (LINES) " lines. Older ones: " code { "gatehouse audit --limit N" } } }
+        }
+    }))
+}

@@ -1,0 +1,171 @@
+//! One customer: its balances, its keys, money in and out.
+
+use gatehouse_admin::{Operation, OperationError, OperationResult, ResponseBody};
+use gatehouse_model::{Credits, Customer, CustomerId};
+use http::{Response, StatusCode};
+use maud::{Markup, html};
+
+use super::super::keys;
+use super::{address, state};
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::form::Form;
+use crate::format::{credits, moment};
+use crate::parts::fields::{Field, Problems};
+use crate::parts::shell::{Shell, redirect};
+use crate::request::PageRequest;
+
+/// Keys on the page.
+const KEYS: usize = 20;
+
+/// Money in, or out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    In,
+    Out,
+}
+
+/// `GET /customers/<id>`.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    page(pages, request, StatusCode::OK, &Form::default(), &Problems::default()).await
+}
+
+/// `POST /customers/<id>/deposit`.
+pub(crate) async fn deposit(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    book(pages, request, Direction::In).await
+}
+
+/// `POST /customers/<id>/withdraw`.
+pub(crate) async fn withdraw(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    book(pages, request, Direction::Out).await
+}
+
+async fn book(
+    pages: &PageContext,
+    request: &PageRequest,
+    direction: Direction,
+) -> Result<Response<ResponseBody>, PageError> {
+    let form = request.form();
+    let (customer, memo) = (CustomerId::from(request.id.as_str()), form.text("memo").to_owned());
+    let field = if direction == Direction::In { "deposit" } else { "withdraw" };
+    let mut problems = Problems::default();
+    match form.text(field).parse::<Credits>() {
+        Err(error) => problems.add(field, error.to_string()),
+        Ok(_) if direction == Direction::Out && memo.is_empty() => {
+            problems.add("memo", "is missing: say why");
+        }
+        Ok(amount) => {
+            let operation = match direction {
+                Direction::In => Operation::CustomerDeposit { customer, amount, memo },
+                Direction::Out => Operation::CustomerWithdraw { customer, amount, memo },
+            };
+            match pages.service.perform(operation).await {
+                Ok(OperationResult::Customer(customer)) => {
+                    let done = if direction == Direction::In { "deposited" } else { "withdrawn" };
+                    return Ok(redirect(&format!("{}?done={done}", address(&customer.id))));
+                }
+                Ok(_) => return Err(PageError::unexpected()),
+                Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
+                    problems.add(field, message.strip_prefix("amount: ").unwrap_or(&message));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &form, &problems).await
+}
+
+async fn page(
+    pages: &PageContext,
+    request: &PageRequest,
+    status: StatusCode,
+    form: &Form,
+    problems: &Problems,
+) -> Result<Response<ResponseBody>, PageError> {
+    let id = CustomerId::from(request.id.as_str());
+    let shown = pages.service.perform(Operation::CustomerShow { customer: id.clone() }).await?;
+    let OperationResult::Customer(customer) = shown else { return Err(PageError::unexpected()) };
+    let listed = pages.service.perform(Operation::KeyList { customer: Some(id), revoked: false }).await?;
+    let OperationResult::Keys { keys: mut all } = listed else { return Err(PageError::unexpected()) };
+    all.reverse();
+    let more = all.len() > KEYS;
+    all.truncate(KEYS);
+    let title = format!("Customer {}", customer.id);
+    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/customers", &title);
+    let query = format!(
+        "customer={}",
+        url::form_urlencoded::byte_serialize(customer.id.0.as_bytes()).collect::<String>()
+    );
+    Ok(shell.page(
+        status,
+        &html! {
+            p.crumbs { a href="/customers" { "Customers" } }
+            div.title { h1 { bdi { (customer.id) } } (state(&customer)) }
+            (balances(&customer, request))
+            (problems.summary())
+            @if request.is_operator() { (money(&customer, form, problems)) }
+            div.title {
+                h2 { "Keys" }
+                @if request.is_operator() { a.button href={ "/keys/new?" (query) } { "New key" } }
+            }
+            @if all.is_empty() { p.empty { "It has no key that works." } }
+            @else { (keys::list::table(&all, "", request.now)) }
+            @if more { p { a href={ "/keys?" (query) } { "All its keys" } } }
+        },
+    ))
+}
+
+fn balances(customer: &Customer, request: &PageRequest) -> Markup {
+    html! {
+        dl.figures {
+            div { dt { "Balance" } dd { (credits(customer.available)) } }
+            div { dt { "Held" } dd.muted { (credits(customer.reserved)) } }
+            div { dt { "Spent" } dd { (credits(customer.spent)) } }
+            div { dt { "Paid in" } dd { (credits(customer.deposited)) } }
+        }
+        p.muted { "Customer since " (moment(customer.created, request.now)) "; amounts in credits." }
+    }
+}
+
+fn money(customer: &Customer, form: &Form, problems: &Problems) -> Markup {
+    let field = |name, label, help| Field {
+        name,
+        label,
+        help,
+        value: form.text(name),
+        required: true,
+        decimal: true,
+    };
+    html! {
+        div.halves {
+            details.box open[form.is_on("deposit")] {
+                summary { "Top up" }
+                form.stack method="post" action={ (address(&customer.id)) "/deposit" } novalidate {
+                    (field("deposit", "Amount, credits", "At most six decimals.").show(problems))
+                    div.field {
+                        label for="deposit-memo" { "Note" }
+                        input #deposit-memo type="text" name="memo" maxlength="200" autocomplete="off";
+                    }
+                    div.buttons { button.primary { "Top up" } }
+                }
+            }
+            details.box open[form.is_on("withdraw")] {
+                summary { "Take back" }
+                form.stack method="post" action={ (address(&customer.id)) "/withdraw" } novalidate {
+                    (field("withdraw", "Amount, credits", "At most the balance; what is held stays.").show(problems))
+                    (Field { name: "memo", label: "Reason", help: "For the ledger.", value: form.text("memo"), required: true, decimal: false }.show(problems))
+                    div.buttons { button.primary { "Take back" } }
+                }
+            }
+        }
+    }
+}

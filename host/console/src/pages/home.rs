@@ -1,0 +1,154 @@
+//! Home: lines to paste, and what needs a person.
+
+use gatehouse_admin::{Operation, OperationResult, PluginState, ResponseBody};
+use gatehouse_model::{Credits, UnixMs};
+use http::{Response, StatusCode};
+use maud::{Markup, html};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::recipes::{self, Keys};
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::format::moment;
+use crate::parts::elements::{Tone, chip};
+use crate::parts::live;
+use crate::parts::shell::Shell;
+use crate::request::PageRequest;
+
+/// Rows of the list.
+const MOST: usize = 10;
+/// Decisions of the last day are worth a look.
+const RECENT: Duration = Duration::from_secs(86_400);
+
+/// Something a person should look at.
+struct Notice {
+    tone: Tone,
+    word: &'static str,
+    text: String,
+    link: String,
+    at: Option<UnixMs>,
+}
+
+/// `GET /`.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let keys = Keys::of(&pages.facts, request.is_operator());
+    let is_sandbox = pages.facts.sandbox.is_some();
+    let shell = Shell::new(request, is_sandbox, "/", "Home");
+    Ok(shell.page(StatusCode::OK, &html! {
+        h1 { "Gatehouse" }
+        p.muted { "Clients connect to " code { (pages.facts.public_url) } }
+        div.halves {
+            section aria-labelledby="try" {
+                h2 #try { "Try it" }
+                @if !is_sandbox {
+                    p.muted { "Put one of your keys in place of " code { "$KEY" } ". " a href="/keys/new" { "New key" } }
+                }
+                (recipes::show(&pages.facts.public_url, &keys))
+            }
+            section aria-labelledby="look" {
+                h2 #look { "To look at" }
+                div data-live="/live" { (notices(pages, request.now).await?) }
+            }
+        }
+    }))
+}
+
+/// `GET /live`: the list again whenever it changes.
+pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<ResponseBody> {
+    let session = request.session.as_ref().map_or(0, |session| session.number);
+    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
+    let pages = Arc::clone(pages);
+    let look = move || {
+        let pages = Arc::clone(&pages);
+        async move { notices(&pages, pages.service.clock.now()).await.ok() }
+    };
+    live::stream(clock, sessions, session, request.end, look)
+}
+
+async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
+    let mut notices = of_plugins(pages).await?;
+    notices.extend(of_customers(pages).await?);
+    notices.extend(of_audit(pages, now).await?);
+    let more = notices.len().saturating_sub(MOST);
+    notices.truncate(MOST);
+    Ok(html! {
+        @if notices.is_empty() {
+            p.empty { "Nothing needs a person." }
+        } @else {
+            ul.notices {
+                @for notice in &notices {
+                    li {
+                        (chip(notice.tone, notice.word)) " "
+                        a href=(notice.link) { (notice.text) }
+                        @if let Some(at) = notice.at { " " span.muted { (moment(at, now)) } }
+                    }
+                }
+            }
+            @if more > 0 { p.muted { "and " (more) " more" } }
+        }
+    })
+}
+
+/// Versions that cannot serve.
+async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
+    let result = pages.service.perform(Operation::PluginList).await?;
+    let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
+    let notice = |plugin: gatehouse_admin::PluginView| {
+        let name = format!("{} {}", plugin.family, plugin.version);
+        let link = format!("/plugins#{}", plugin.family);
+        match plugin.state {
+            PluginState::Broken { reason } => Some(Notice {
+                tone: Tone::Error,
+                word: "broken",
+                text: format!("{name}: {reason}"),
+                link,
+                at: None,
+            }),
+            PluginState::RolledBack { at, reason } => Some(Notice {
+                tone: Tone::Warn,
+                word: "rolled back",
+                text: format!("{name}: {reason}"),
+                link,
+                at: Some(at),
+            }),
+            _ => None,
+        }
+    };
+    let mut notices: Vec<Notice> = plugins.into_iter().filter_map(notice).collect();
+    notices.sort_by_key(|notice| notice.tone != Tone::Error);
+    Ok(notices)
+}
+
+/// Customers whose every request is refused.
+async fn of_customers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
+    let result = pages.service.perform(Operation::CustomerList).await?;
+    let OperationResult::Customers { customers } = result else { return Err(PageError::unexpected()) };
+    let empty = customers.into_iter().filter(|customer| customer.available <= Credits::ZERO);
+    let notice = |customer: gatehouse_model::Customer| Notice {
+        tone: Tone::Warn,
+        word: "402",
+        text: format!("{} has no credit; its requests are refused", customer.id),
+        link: super::customers::address(&customer.id),
+        at: None,
+    };
+    Ok(empty.map(notice).take(MOST + 1).collect())
+}
+
+/// Decisions the gateway took without all facts.
+async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageError> {
+    let result = pages.service.perform(Operation::Audit { task: None, limit: 10 }).await?;
+    let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
+    let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && note.task.is_some());
+    let notice = |note: gatehouse_admin::AuditNote| Notice {
+        tone: Tone::Info,
+        word: "decided",
+        text: note.text,
+        link: "/audit".to_owned(),
+        at: Some(note.at),
+    };
+    Ok(recent.map(notice).collect())
+}

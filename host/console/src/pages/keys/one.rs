@@ -1,0 +1,81 @@
+//! One key: what it may do, what it used, and its end.
+
+use gatehouse_admin::{KeyView, Operation, OperationResult, ResponseBody};
+use gatehouse_model::KeyId;
+use http::{Response, StatusCode};
+use maud::{Markup, html};
+
+use super::super::customers;
+use super::state;
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::format::moment;
+use crate::parts::elements::{Confirm, quota};
+use crate::parts::shell::{Shell, redirect};
+use crate::request::PageRequest;
+
+/// `GET /keys/<id>`.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let shown = pages.service.perform(Operation::KeyShow { key: KeyId::from(request.id.as_str()) }).await?;
+    let OperationResult::Key(key) = shown else { return Err(PageError::unexpected()) };
+    let title = format!("Key {}", key.name);
+    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/keys", &title);
+    Ok(shell.page(
+        StatusCode::OK,
+        &html! {
+            p.crumbs { a href="/keys" { "Keys" } }
+            div.title { h1 { bdi { (key.name) } } (state(&key, request.now)) }
+            (facts(&key, request))
+            @if request.is_operator() && key.revoked.is_none() { (revocation(&key)) }
+        },
+    ))
+}
+
+fn facts(key: &KeyView, request: &PageRequest) -> Markup {
+    let list = |words: Vec<String>, all: &str| {
+        html! {
+            @if words.is_empty() { (all) } @else { ul.plain { @for word in &words { li { code { (word) } } } } }
+        }
+    };
+    html! {
+        dl.facts {
+            dt { "Key" } dd { code { "sk-" (key.id) "…" } }
+            dt { "Customer" } dd { a href=(customers::address(&key.customer)) { bdi { (key.customer) } } }
+            dt { "Quota, credits" } dd { (quota(key.used, key.quota)) }
+            dt { "Models" } dd { (list(key.models.clone(), "all")) }
+            dt { "Networks" } dd { (list(key.networks.iter().map(ToString::to_string).collect(), "from everywhere")) }
+            dt { "Chat completions" } dd { (key.chat_format.as_str()) }
+            dt { "Created" } dd { (moment(key.created, request.now)) }
+            dt { "Expires" } dd { @if let Some(at) = key.expires { (moment(at, request.now)) } @else { "never" } }
+            @if let Some(at) = key.revoked { dt { "Revoked" } dd { (moment(at, request.now)) } }
+        }
+    }
+}
+
+fn revocation(key: &KeyView) -> Markup {
+    let (title, action) = (format!("Revoke key {}", key.name), format!("/keys/{}/revoke", key.id));
+    Confirm {
+        id: "revoke",
+        button: "Revoke key",
+        title: &title,
+        consequence: "Every request with this key is refused from now on, at once and for good. Tasks it has started finish.",
+        action: &action,
+        danger: true,
+    }
+    .show()
+}
+
+/// `POST /keys/<id>/revoke`.
+pub(crate) async fn revoke(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let key = KeyId::from(request.id.as_str());
+    match pages.service.perform(Operation::KeyRevoke { key }).await? {
+        OperationResult::Key(key) => Ok(redirect(&format!("/keys?revoked=1&marked={}&done=revoked", key.id))),
+        _ => Err(PageError::unexpected()),
+    }
+}

@@ -1,0 +1,11 @@
+//! One file a page or a kind of page.
+
+pub(crate) mod audit;
+pub(crate) mod customers;
+pub(crate) mod failure;
+pub(crate) mod home;
+pub(crate) mod keys;
+pub(crate) mod login;
+pub(crate) mod plugins;
+mod recipes;
+pub(crate) mod system;

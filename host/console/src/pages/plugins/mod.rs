@@ -1,0 +1,5 @@
+//! Plugins: families with their versions, and what may be done to a version.
+
+pub(crate) mod actions;
+pub(crate) mod list;
+pub(crate) mod upload;

@@ -1,0 +1,111 @@
+//! A component that a browser sends: checked, or installed, and the stages it went through. The answer is a fragment
+//! that the form's script puts below the form.
+
+use gatehouse_admin::{
+    Component, DefaultEffect, DefaultView, Operation, OperationError, OperationResult, ResponseBody,
+    StageVerdict, StageView,
+};
+use http::{Response, StatusCode};
+use maud::{Markup, html};
+
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::format::{digest, span};
+use crate::parts::elements::{Tone, chip};
+use crate::parts::shell::html_response;
+use crate::request::PageRequest;
+
+/// `POST /plugins/upload?do=install|check`, the component's bytes as the body.
+pub(crate) async fn take(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let is_installed = request.query.text("do") == "install";
+    let allow_removal = request.query.is_on("allow_removal");
+    let component = Component(request.body.to_vec());
+    let operation = match is_installed {
+        true => Operation::PluginInstall {
+            component,
+            sha256: None,
+            signature: None,
+            allow_removal,
+            defaults: None,
+        },
+        false => Operation::PluginCheck { component, signature: None, allow_removal, defaults: None },
+    };
+    let (status, report) = match pages.service.perform(operation).await {
+        Ok(OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults }) => {
+            let report = html! {
+                h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
+                @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
+                (stages(&all))
+                (changes(&defaults))
+                p { a.button href="/plugins?done=activated" { "Show the versions" } }
+            };
+            (StatusCode::OK, report)
+        }
+        Ok(OperationResult::PluginChecked { plugin, stages: all, defaults }) => {
+            let report = html! {
+                h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
+                (stages(&all))
+                (changes(&defaults))
+            };
+            (StatusCode::OK, report)
+        }
+        Ok(_) => return Err(PageError::unexpected()),
+        Err(OperationError::PluginRefused { reason, stages: all }) => {
+            let report = html! {
+                h2 { (chip(Tone::Error, "refused")) " Nothing was changed" }
+                p { (reason) }
+                (stages(&all))
+            };
+            (StatusCode::CONFLICT, report)
+        }
+        Err(error) => {
+            let error = PageError::from(error);
+            (
+                error.status,
+                html! { h2 { (chip(Tone::Error, "refused")) " Nothing was changed" } p { (error.message) } },
+            )
+        }
+    };
+    Ok(html_response(status, report))
+}
+
+/// The stages a version went through, in order.
+pub(super) fn stages(stages: &[StageView]) -> Markup {
+    html! {
+        ol.stages {
+            @for stage in stages {
+                li {
+                    @match stage.verdict {
+                        StageVerdict::Passed => (chip(Tone::Ok, "passed")),
+                        StageVerdict::Refused => (chip(Tone::Error, "refused")),
+                        StageVerdict::Skipped => (chip(Tone::Neutral, "skipped")),
+                    }
+                    " " strong { (stage.stage) } " "
+                    span.muted { (span(std::time::Duration::from_millis(stage.took_ms))) }
+                    @if !stage.note.is_empty() { p.note { (stage.note) } }
+                }
+            }
+        }
+    }
+}
+
+/// What became of the defaults that a plugin brings.
+fn changes(defaults: &[DefaultView]) -> Markup {
+    html! {
+        @if !defaults.is_empty() {
+            h3 { "Its defaults" }
+            ul { @for change in defaults {
+                li { code { (change.key) } " " @match &change.effect {
+                    DefaultEffect::Added => { "is new: " code { (change.value) } }
+                    DefaultEffect::Changed { before } => { "was " code { (before) } ", is " code { (change.value) } }
+                    DefaultEffect::Unchanged => { "stays" }
+                    DefaultEffect::Overridden { by, at } => { "stays " code { (by) } ", set at " (at) }
+                    DefaultEffect::Removed { before } => { "goes, it was " code { (before) } }
+                } }
+            } }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! One request of a page, as pages need it: fields, session, theme.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use gatehouse_admin::{ConsoleRequest, Role, SessionView, StreamEnd};
+use gatehouse_model::UnixMs;
+use http::HeaderMap;
+use http::header::COOKIE;
+
+use crate::form::Form;
+
+/// The cookie of the theme a person chose.
+pub(crate) const THEME_COOKIE: &str = "gatehouse_theme";
+
+/// The colours of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Theme {
+    /// As the browser says.
+    #[default]
+    Auto,
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(crate) const ALL: [Self; 3] = [Self::Auto, Self::Light, Self::Dark];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The theme of that name; the browser's for any other.
+    pub(crate) fn named(name: &str) -> Self {
+        Self::ALL.into_iter().find(|theme| theme.as_str() == name).unwrap_or_default()
+    }
+
+    /// The one a browser sends.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs
+            .find(|(name, _)| *name == THEME_COOKIE)
+            .map_or_else(Self::default, |(_, value)| Self::named(value))
+    }
+}
+
+/// A request of a page.
+pub(crate) struct PageRequest {
+    /// The fields behind the question mark.
+    pub(crate) query: Form,
+    /// The body as it came.
+    pub(crate) body: Bytes,
+    /// The part of the path that names what the page is about.
+    pub(crate) id: String,
+    pub(crate) theme: Theme,
+    /// Missing only on pages that everybody may read.
+    pub(crate) session: Option<SessionView>,
+    pub(crate) address: IpAddr,
+    pub(crate) now: UnixMs,
+    pub(crate) end: StreamEnd,
+}
+
+impl PageRequest {
+    pub(crate) fn new(request: ConsoleRequest, id: String, now: UnixMs) -> Self {
+        let ConsoleRequest { parts, body, session, address, end } = request;
+        Self {
+            query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
+            theme: Theme::of(&parts.headers),
+            body,
+            id,
+            session,
+            address,
+            now,
+            end,
+        }
+    }
+
+    /// The fields of a submitted form.
+    pub(crate) fn form(&self) -> Form {
+        Form::parse(&self.body)
+    }
+
+    /// Whether the person may change anything.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.role == Role::Operator)
+    }
+}

@@ -1,0 +1,195 @@
+//! Every address of the console: method, path, who may use it. One row a page or action.
+
+use gatehouse_admin::Role;
+use http::Method;
+
+/// Bytes of a form, at most.
+const FORM: usize = 64 * 1024;
+/// The largest component that a configuration can allow.
+const COMPONENT: usize = 64 << 20;
+
+/// What an address shows or does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    Appearance,
+    Audit,
+    Customer,
+    CustomerCreate,
+    CustomerDeposit,
+    CustomerNew,
+    CustomerWithdraw,
+    Customers,
+    Home,
+    HomeLive,
+    Key,
+    KeyCreate,
+    KeyNew,
+    KeyRevoke,
+    Keys,
+    Login,
+    PluginActivate,
+    PluginRemove,
+    PluginRollBack,
+    PluginUpload,
+    Plugins,
+    SessionEnd,
+    SessionEndAll,
+    System,
+    SystemDoctor,
+    SystemReload,
+}
+
+/// One address.
+pub(crate) struct Row {
+    pub(crate) method: &'static Method,
+    /// `*` stands for one part, the id of what the page is about.
+    pub(crate) path: &'static str,
+    /// Missing for what everybody may read.
+    pub(crate) role: Option<Role>,
+    pub(crate) max_body: usize,
+    pub(crate) page: Page,
+}
+
+const fn public(path: &'static str, page: Page) -> Row {
+    Row { method: &Method::GET, path, role: None, max_body: 0, page }
+}
+
+const fn read(path: &'static str, page: Page) -> Row {
+    Row { method: &Method::GET, path, role: Some(Role::Viewer), max_body: 0, page }
+}
+
+/// A form for operators only; there is nothing in it for a viewer.
+const fn fill_in(path: &'static str, page: Page) -> Row {
+    Row { method: &Method::GET, path, role: Some(Role::Operator), max_body: 0, page }
+}
+
+const fn change(path: &'static str, page: Page) -> Row {
+    Row { method: &Method::POST, path, role: Some(Role::Operator), max_body: FORM, page }
+}
+
+pub(crate) const ROWS: &[Row] = &[
+    read("/", Page::Home),
+    read("/live", Page::HomeLive),
+    // It changes nothing but how this browser shows the pages.
+    Row { role: Some(Role::Viewer), ..change("/appearance", Page::Appearance) },
+    read("/audit", Page::Audit),
+    read("/customers", Page::Customers),
+    change("/customers", Page::CustomerCreate),
+    fill_in("/customers/new", Page::CustomerNew),
+    read("/customers/*", Page::Customer),
+    change("/customers/*/deposit", Page::CustomerDeposit),
+    change("/customers/*/withdraw", Page::CustomerWithdraw),
+    read("/keys", Page::Keys),
+    change("/keys", Page::KeyCreate),
+    fill_in("/keys/new", Page::KeyNew),
+    read("/keys/*", Page::Key),
+    change("/keys/*/revoke", Page::KeyRevoke),
+    public("/login", Page::Login),
+    read("/plugins", Page::Plugins),
+    Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
+    change("/plugins/*/activate", Page::PluginActivate),
+    change("/plugins/*/remove", Page::PluginRemove),
+    change("/plugins/*/rollback", Page::PluginRollBack),
+    read("/system", Page::System),
+    change("/system/doctor", Page::SystemDoctor),
+    change("/system/reload", Page::SystemReload),
+    change("/system/sessions/*/end", Page::SessionEnd),
+    change("/system/sessions/end", Page::SessionEndAll),
+];
+
+/// What a path leads to.
+pub(crate) enum Found {
+    /// A row, and the id in the path.
+    Row(&'static Row, String),
+    /// Rows of other methods only.
+    OtherMethods(Vec<&'static str>),
+    Nothing,
+}
+
+/// Finds the row of a request; a path without `*` goes before one with it.
+pub(crate) fn find(method: &Method, path: &str) -> Found {
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    let matching = || ROWS.iter().filter_map(|row| Some((row, id_in(row.path, path)?)));
+    let exact_first = matching().filter(|(row, _)| !row.path.contains('*')).chain(matching());
+    if let Some((row, id)) = exact_first.clone().find(|(row, _)| row.method == method) {
+        return Found::Row(row, id);
+    }
+    let mut others: Vec<&'static str> = matching().map(|(row, _)| row.method.as_str()).collect();
+    others.dedup();
+    if others.is_empty() { Found::Nothing } else { Found::OtherMethods(others) }
+}
+
+/// The part of `path` at the `*` of `pattern`, decoded; empty where there is none. `None` where they do not fit.
+fn id_in(pattern: &str, path: &str) -> Option<String> {
+    let (mut id, mut parts) = (String::new(), path.split('/'));
+    for wanted in pattern.split('/') {
+        let part = parts.next()?;
+        match wanted {
+            "*" if !part.is_empty() => id = decode(part)?,
+            "*" => return None,
+            _ if wanted == part => {}
+            _ => return None,
+        }
+    }
+    parts.next().is_none().then_some(id)
+}
+
+/// Undoes percent escapes.
+fn decode(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(method: &Method, path: &str) -> String {
+        match find(method, path) {
+            Found::Row(row, id) => format!("{:?} {id}", row.page),
+            Found::OtherMethods(methods) => methods.join(" "),
+            Found::Nothing => "nothing".to_owned(),
+        }
+    }
+
+    #[test]
+    fn paths_lead_to_pages() {
+        for (method, path, expected) in [
+            (Method::GET, "/", "Home "),
+            (Method::HEAD, "/keys", "Keys "),
+            (Method::POST, "/keys", "KeyCreate "),
+            (Method::GET, "/keys/new", "KeyNew "),
+            (Method::GET, "/keys/abc", "Key abc"),
+            (Method::GET, "/customers/a%40b.c", "Customer a@b.c"),
+            (Method::GET, "/customers/a%2Fb", "Customer a/b"),
+            (Method::GET, "/customers/%ff", "nothing"),
+            (Method::GET, "/customers/%4", "nothing"),
+            (Method::GET, "/customers/", "nothing"),
+            (Method::POST, "/keys/abc/revoke", "KeyRevoke abc"),
+            (Method::GET, "/keys/abc/revoke", "POST"),
+            (Method::DELETE, "/keys", "GET POST"),
+            (Method::GET, "/v1/models", "nothing"),
+            (Method::POST, "/system/sessions/end", "SessionEndAll "),
+        ] {
+            assert_eq!(found(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn what_changes_something_needs_an_operator() {
+        for row in ROWS.iter().filter(|row| row.method != Method::GET && row.page != Page::Appearance) {
+            assert_eq!(row.role, Some(Role::Operator), "{}", row.path);
+        }
+    }
+}

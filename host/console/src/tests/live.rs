@@ -1,0 +1,88 @@
+//! A page that follows what happens: once a second at most, until its session ends.
+
+use gatehouse_admin::{Operation, Role};
+use gatehouse_harness::Connection;
+use gatehouse_model::{Credits, CustomerId};
+
+use super::client::Browser;
+use super::scene::{Scene, start};
+use crate::parts::live::INTERVAL;
+
+/// The last chunk of a body.
+const END: &str = "0\r\n\r\n";
+
+async fn follow(browser: &Browser) -> (Connection, u16) {
+    let mut connection = Connection::open(browser.address).await;
+    let cookies = browser.cookie_header();
+    connection.request("GET", "/live", &[("cookie", &cookies), ("accept", "text/event-stream")], b"").await;
+    let head = connection.read_head().await.expect("a head");
+    (connection, head.status)
+}
+
+async fn spend_all(scene: &Scene) {
+    let customer = CustomerId::from("known");
+    let (amount, memo) = (Credits(10 * Credits::UNIT), "all".to_owned());
+    scene
+        .service
+        .perform(Operation::CustomerWithdraw { customer: customer.clone(), amount, memo })
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_fragment_comes_when_something_has_changed() {
+    let scene = start().await;
+    let browser = scene.logged_in(Role::Viewer).await;
+    let (mut connection, status) = follow(&browser).await;
+    assert_eq!(status, 200);
+    let first = connection.read_until("\n\n").await;
+    assert!(
+        first.starts_with("event: fragment\ndata: ") && first.contains("Nothing needs a person"),
+        "{first}"
+    );
+    // Nothing changes: only comments come, one in fifteen looks.
+    for _ in 0..15 {
+        scene.clock.armed(INTERVAL).await;
+        scene.clock.advance(INTERVAL);
+    }
+    assert_eq!(connection.read_until("\n\n").await, ": alive\n\n");
+    spend_all(&scene).await;
+    scene.clock.armed(INTERVAL).await;
+    scene.clock.advance(INTERVAL);
+    let changed = connection.read_until("\n\n").await;
+    assert!(changed.contains("known has no credit"), "{changed}");
+}
+
+#[tokio::test]
+async fn a_logout_ends_the_stream_and_following_does_not_prolong_a_session() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Viewer).await;
+    let (mut connection, _) = follow(&browser).await;
+    connection.read_until("\n\n").await;
+    browser.post("/session/end", "").await;
+    connection.until(END).await;
+
+    let browser = scene.logged_in(Role::Viewer).await;
+    let (mut connection, _) = follow(&browser).await;
+    connection.read_until("\n\n").await;
+    scene.clock.armed(INTERVAL).await;
+    scene.clock.advance(std::time::Duration::from_secs(3600));
+    connection.until(END).await;
+    assert_eq!(follow(&browser).await.1, 401);
+}
+
+#[tokio::test]
+async fn thirty_two_pages_may_follow_and_others_still_load() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Viewer).await;
+    let mut open = Vec::new();
+    for _ in 0..32 {
+        let (mut connection, status) = follow(&browser).await;
+        assert_eq!(status, 200);
+        connection.read_until("\n\n").await;
+        open.push(connection);
+    }
+    assert_eq!(follow(&browser).await.1, 503);
+    assert_eq!(browser.get("/").await.status, 200);
+    drop(open.pop());
+}

@@ -1,0 +1,9 @@
+//! The console over real sockets, without a running gateway: sessions and their rules, and what pages say and do.
+
+mod client;
+mod contrast;
+mod live;
+mod pages;
+mod rules;
+mod scene;
+mod sessions;

@@ -1,0 +1,119 @@
+//! An admin listener with a console, over a store with one customer and a clock in the test's hands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_admin::{
+    AdminServer, AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
+    OperationError, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
+};
+use gatehouse_harness::{TestClock, TestSeed};
+use gatehouse_model::{Credits, CustomerId, Pepper};
+use gatehouse_net::ConnectionLimits;
+use gatehouse_store::Store;
+use tempfile::TempDir;
+
+use super::client::Browser;
+use crate::{Facts, Pages, SandboxSecrets};
+
+/// When the scene begins: 2026, so that moments look like moments.
+pub(super) const START: u64 = 1_790_000_000_000;
+
+/// The listener and what it stands on.
+pub(super) struct Scene {
+    pub(super) server: AdminServer,
+    pub(super) service: Arc<AdminService>,
+    pub(super) clock: Arc<TestClock>,
+    pub(super) token: Token,
+    pub(super) folder: TempDir,
+}
+
+/// A listener with the customer `known`, which has 10 credits.
+pub(super) async fn start() -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
+    let plugins = gatehouse_runtime::Config::new(folder.path().to_owned());
+    let clock = TestClock::at(START);
+    let service = Arc::new(AdminService {
+        store,
+        backend: Backend::Offline(Box::new(plugins)),
+        configuration: Arc::new(Fixed(folder.path().to_owned())),
+        pepper: Pepper::new([7; 32]),
+        clock: clock.clone(),
+        seed: Arc::new(TestSeed::default()),
+    });
+    let customer = CustomerId::from("known");
+    service.perform(Operation::CustomerOpen { customer: customer.clone() }).await.unwrap();
+    let (amount, memo) = (Credits(10 * Credits::UNIT), String::new());
+    service.perform(Operation::CustomerDeposit { customer, amount, memo }).await.unwrap();
+    let limits = ConnectionLimits {
+        head: Duration::from_secs(10),
+        idle: Duration::from_secs(75),
+        write: Duration::from_secs(60),
+        head_bytes: 64 * 1024,
+        headers: 128,
+        streams: 1,
+        header_list_bytes: 16 * 1024,
+    };
+    let probes = Probes { metrics: Box::new(String::new), is_ready: Box::new(|| true) };
+    let token = Token::mint(&TestSeed::constant(9));
+    let tokens = Tokens { operator: token.clone(), viewer: Token::mint(&TestSeed::constant(8)) };
+    let config = Config::default();
+    let server = AdminServer::start(&config, limits, tokens, Arc::clone(&service), probes, clock.clone());
+    let server = server.await.unwrap();
+    let sandbox =
+        SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };
+    let facts = Facts { public_url: "http://127.0.0.1:8080".to_owned(), sandbox: Some(sandbox) };
+    server.show(Arc::new(Pages::new(Arc::clone(&service), Arc::clone(server.sessions()), facts)));
+    Scene { server, service, clock, token, folder }
+}
+
+impl Scene {
+    /// A browser that has not logged in.
+    pub(super) fn browser(&self) -> Browser {
+        Browser::new(self.server.address())
+    }
+
+    /// The token of a new link.
+    pub(super) fn link(&self, role: Role) -> String {
+        let link = self.server.sessions().new_link(role);
+        link.urls[0].expose().split_once("/login#").unwrap().1.to_owned()
+    }
+
+    /// A browser that has.
+    pub(super) async fn logged_in(&self, role: Role) -> Browser {
+        let mut browser = self.browser();
+        let answer = browser.post("/session", &format!("token={}", self.link(role))).await;
+        assert_eq!((answer.status, answer.header("location")), (303, "/"), "{}", answer.text());
+        browser
+    }
+}
+
+/// A configuration with an error, and one without.
+struct Fixed(PathBuf);
+
+impl Configuration for Fixed {
+    fn effective(&self) -> Result<EffectiveView, OperationError> {
+        Ok(EffectiveView { values: serde_json::Map::new(), needs_restart: vec![] })
+    }
+
+    fn reload(&self) -> Result<ReloadView, OperationError> {
+        match self.0.join("wrong").exists() {
+            true => Err(OperationError::Misconfigured("gatehouse.toml:1:1: wrong".to_owned())),
+            false => Ok(ReloadView { changed: vec!["prices.a".to_owned()], ..ReloadView::default() }),
+        }
+    }
+
+    fn draft(&self, _: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
+        Ok(gatehouse_runtime::Config::new(self.0.clone()))
+    }
+
+    fn stage<'a>(
+        &'a self,
+        family: &str,
+        _: &FamilyDefaultsFile,
+    ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
+        Err(OperationError::Refused(format!("{family} brings nothing")))
+    }
+}

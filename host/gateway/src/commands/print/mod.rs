@@ -1,0 +1,8 @@
+//! What a command prints: results for people or as JSON.
+
+mod configuration;
+mod key;
+mod result;
+mod table;
+
+pub(crate) use result::{json, stages, text};

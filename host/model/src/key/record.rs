@@ -1,0 +1,282 @@
+//! API keys: policy, limits, a key's share of its customer's spending, and what a rotation leaves of it.
+//!
+//! Never holds a key's text: only its digest is kept. The rules of changes are in `tasks`.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use crate::apikey::KeyDigest;
+use crate::credits::Credits;
+use crate::ids::{CustomerId, KeyId};
+use crate::time::UnixMs;
+
+/// An API key's record: its policy and its share of the account's spending.
+///
+/// Rows of earlier releases lack what has a default here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The public part.
+    pub id: KeyId,
+    /// Who pays.
+    #[serde(rename = "account")]
+    pub customer: CustomerId,
+    /// For people.
+    pub name: String,
+    /// What is kept of the secret.
+    pub digest: KeyDigest,
+    /// When it was made.
+    pub created: UnixMs,
+    /// Spending limit; `None` is unlimited (the account still bounds it). Less than `used` is allowed, and lets nothing
+    /// more be held.
+    pub quota: Option<Credits>,
+    /// Held plus settled through this key and those that it replaced: a rotation shares one quota.
+    pub used: Credits,
+    /// Models it may use, by canonical id or alias; empty means all.
+    pub models: Vec<String>,
+    /// Networks it may be used from; empty means all.
+    pub networks: Vec<IpNet>,
+    /// When it stops working.
+    pub expires: Option<UnixMs>,
+    /// When it was revoked.
+    pub revoked: Option<UnixMs>,
+    /// How its chat completions come unless a request says otherwise.
+    #[serde(default)]
+    pub chat_format: ChatFormat,
+    /// How fast and how much at a time, of all models together.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
+    /// The same of single models, by canonical id; a request counts against both.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub model_limits: BTreeMap<String, Limits>,
+    /// Counts edits, rotations and the revocation. What it spends leaves it as it is.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub revision: u64,
+    /// The key that it replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotated_from: Option<KeyId>,
+    /// The key that replaced it, whose quota and concurrency count from then on for both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotated_to: Option<KeyId>,
+    /// The first key of its rotations; `None` for that one. See [`Key::lineage`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<KeyId>,
+    /// `used` when the quota was set last: a quota below it is exceeded from the beginning.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub used_before_quota: Credits,
+    /// Live tasks and open text requests through this key and those that it replaced, by canonical model. A model
+    /// without any is not listed. Changes with the row of a hold, in the same commit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub open: BTreeMap<String, u32>,
+}
+
+/// How fast and how much at a time. `None` is no limit; none of them is zero, which would be a revoked key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Text requests and submissions of tasks in a minute; as many at once.
+    pub requests_per_minute: Option<NonZeroU32>,
+    /// Tokens of text requests in a minute, read and written; as many at once.
+    pub tokens_per_minute: Option<NonZeroU32>,
+    /// Live tasks and open text requests.
+    pub concurrency: Option<NonZeroU32>,
+}
+
+/// What an operator decides about a key, and may decide anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeyPolicy {
+    /// [`Key::name`].
+    pub name: String,
+    /// [`Key::quota`].
+    pub quota: Option<Credits>,
+    /// [`Key::models`].
+    pub models: Vec<String>,
+    /// [`Key::networks`].
+    pub networks: Vec<IpNet>,
+    /// [`Key::expires`].
+    pub expires: Option<UnixMs>,
+    /// [`Key::chat_format`].
+    pub chat_format: ChatFormat,
+    /// [`Key::limits`].
+    pub limits: Limits,
+    /// [`Key::model_limits`].
+    pub model_limits: BTreeMap<String, Limits>,
+}
+
+/// How a chat completion is answered (spec/decisions.md, "Chat completions").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatFormat {
+    /// Within `{code, data}`.
+    #[default]
+    Wrapped,
+    /// The object itself, as the protocol's own clients expect.
+    Bare,
+}
+
+impl ChatFormat {
+    /// Its word in commands, headers and outputs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wrapped => "wrapped",
+            Self::Bare => "bare",
+        }
+    }
+}
+
+impl std::str::FromStr for ChatFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "wrapped" => Ok(Self::Wrapped),
+            "bare" => Ok(Self::Bare),
+            other => Err(format!("expected wrapped or bare, got {other:?}")),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Key {
+    /// A key that has not been used.
+    #[must_use]
+    pub fn new(
+        id: KeyId,
+        customer: CustomerId,
+        digest: KeyDigest,
+        created: UnixMs,
+        policy: KeyPolicy,
+    ) -> Self {
+        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
+        Self {
+            id,
+            customer,
+            name,
+            digest,
+            created,
+            quota,
+            used: Credits::ZERO,
+            models,
+            networks,
+            expires,
+            revoked: None,
+            chat_format,
+            limits,
+            model_limits,
+            revision: 0,
+            rotated_from: None,
+            rotated_to: None,
+            first: None,
+            used_before_quota: Credits::ZERO,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// What an operator decided about it.
+    #[must_use]
+    pub fn policy(&self) -> KeyPolicy {
+        KeyPolicy {
+            name: self.name.clone(),
+            quota: self.quota,
+            models: self.models.clone(),
+            networks: self.networks.clone(),
+            expires: self.expires,
+            chat_format: self.chat_format,
+            limits: self.limits,
+            model_limits: self.model_limits.clone(),
+        }
+    }
+
+    /// The same key under another policy.
+    #[must_use]
+    pub fn with_policy(self, policy: KeyPolicy) -> Self {
+        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
+        Self { name, quota, models, networks, expires, chat_format, limits, model_limits, ..self }
+    }
+
+    /// What is left of the quota; `None` when there is no quota.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Credits> {
+        self.quota.map(|quota| quota.checked_sub(self.used).unwrap_or(Credits::ZERO).max(Credits::ZERO))
+    }
+
+    /// What a key has in common with all that it replaced and that replaced it: they share what is left of its rates.
+    #[must_use]
+    pub fn lineage(&self) -> &KeyId {
+        self.first.as_ref().unwrap_or(&self.id)
+    }
+
+    /// Live tasks and open text requests, of all models.
+    #[must_use]
+    pub fn open_requests(&self) -> u32 {
+        self.open.values().fold(0, |sum, open| sum.saturating_add(*open))
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_first(revision: &u64) -> bool {
+    *revision == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(credits: &Credits) -> bool {
+    *credits == Credits::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_goes_in_and_comes_out() {
+        let limits = Limits { requests_per_minute: NonZeroU32::new(5), ..Limits::default() };
+        let policy = KeyPolicy {
+            name: "laptop".to_owned(),
+            quota: Some(Credits(5)),
+            models: vec!["a".to_owned()],
+            networks: vec!["10.0.0.0/8".parse().unwrap()],
+            expires: Some(UnixMs(7)),
+            chat_format: ChatFormat::Bare,
+            limits,
+            model_limits: [("a".to_owned(), limits)].into(),
+        };
+        let key = Key::new(
+            "k".into(),
+            "c".into(),
+            KeyDigest(crate::digest::Digest::default()),
+            UnixMs(1),
+            policy.clone(),
+        );
+        assert_eq!(key.policy(), policy);
+        assert_eq!(key.clone().with_policy(KeyPolicy::default()).policy(), KeyPolicy::default());
+        assert_eq!(key.clone().with_policy(KeyPolicy::default()).with_policy(policy), key);
+    }
+
+    #[test]
+    fn a_quota_below_what_is_used_leaves_nothing() {
+        let policy = KeyPolicy { quota: Some(Credits(5)), ..KeyPolicy::default() };
+        let key =
+            Key::new("k".into(), "c".into(), KeyDigest(crate::digest::Digest::default()), UnixMs(1), policy);
+        for (used, left) in [(0, 5), (5, 0), (9, 0)] {
+            assert_eq!(Key { used: Credits(used), ..key.clone() }.remaining(), Some(Credits(left)));
+        }
+    }
+
+    #[test]
+    fn no_limit_is_zero() {
+        assert!(serde_json::from_str::<Limits>(r#"{"concurrency": 0}"#).is_err());
+        assert!(serde_json::from_str::<Limits>(r#"{"concurrency": null}"#).unwrap().is_empty());
+        assert!(serde_json::from_str::<Limits>(r#"{"rpm": 1}"#).is_err());
+    }
+}

@@ -1,0 +1,4 @@
+//! The calls of the plugin service, through the queue of the plugin threads.
+
+pub(crate) mod tasks;
+pub(crate) mod text;

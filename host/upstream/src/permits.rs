@@ -1,0 +1,116 @@
+//! Permits of providers' accounts, for the driver: now, or in fair order once one is free.
+
+use std::time::Duration;
+
+use gatehouse_model::CustomerId;
+use tokio::sync::oneshot;
+
+use crate::pool::account::NoPermit;
+use crate::pool::account_permit::AccountPermit;
+use crate::pool::accounts::Wanted;
+use crate::pool::call_permit::CallPermit;
+use crate::pool::waiting::{Claimant, Permits, Waiting};
+use crate::upstream::Upstream;
+
+impl Upstream {
+    /// Permits for a new job and for its first call, if nobody waits for them. With `pinned` only at that account.
+    ///
+    /// # Errors
+    /// See [`NoPermit`].
+    pub fn acquire_account(
+        &self,
+        provider: &str,
+        customer: &CustomerId,
+        pinned: Option<&str>,
+    ) -> Result<Permits, NoPermit> {
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_account(customer, pinned)
+    }
+
+    /// The same, or a position in the queue: `grant` gets the permits once it is this claimant's, outside of every lock.
+    ///
+    /// # Errors
+    /// See [`NoPermit`]; with a position, except for [`NoPermit::Unknown`].
+    pub fn acquire_or_wait(
+        &self,
+        provider: &str,
+        claimant: &Claimant,
+        pinned: Option<&str>,
+        grant: impl FnOnce(Permits) + Send + 'static,
+    ) -> Result<Permits, (NoPermit, Option<Waiting>)> {
+        let pool = self.pool(provider).ok_or((NoPermit::Unknown, None))?;
+        let outcome = pool.acquire_or_wait(claimant, Wanted::of(pinned), grant);
+        outcome.map_err(|(denials, waiting)| (denials.reason(), waiting))
+    }
+
+    /// The same at an account that was not `tried` yet; waits for it no longer than `max_wait`, and not at all where no
+    /// account can be free by then.
+    ///
+    /// # Errors
+    /// See [`NoPermit`]; [`NoPermit::Unknown`] also when every account was tried.
+    pub async fn wait_for_account(
+        &self,
+        provider: &str,
+        claimant: &Claimant,
+        tried: &[String],
+        max_wait: Duration,
+    ) -> Result<Permits, NoPermit> {
+        let pool = self.pool(provider).ok_or(NoPermit::Unknown)?;
+        let (sender, mut granted) = oneshot::channel();
+        let end = self.clock().now().plus(max_wait);
+        // Permits that nobody receives are returned.
+        let grant = move |permits| drop(sender.send(permits));
+        let (denials, waiting) = match pool.acquire_or_wait(claimant, Wanted::Any(tried.to_vec()), grant) {
+            Ok(permits) => return Ok(permits),
+            Err(denied) => denied,
+        };
+        if waiting.is_none() || max_wait.is_zero() || !denials.may_end_by(end) {
+            return Err(denials.reason());
+        }
+        tokio::select! {
+            biased;
+            permits = &mut granted => permits.map_err(|_| denials.reason()),
+            () = self.clock().pause(max_wait) => {
+                drop(waiting);
+                granted.try_recv().map_err(|_| denials.reason())
+            }
+        }
+    }
+
+    /// How long a further job of that customer would wait for a permit at the present pace; `None` while none of its jobs
+    /// waits, or too few permits came to tell.
+    #[must_use]
+    pub fn estimated_wait(&self, provider: &str, customer: &CustomerId) -> Option<Duration> {
+        self.pool(provider)?.estimated_wait(customer)
+    }
+
+    /// A permit for a further call of a job in flight at `account`.
+    ///
+    /// # Errors
+    /// See [`NoPermit`]; never [`NoPermit::Busy`].
+    pub fn acquire_call(&self, provider: &str, account: &str) -> Result<CallPermit, NoPermit> {
+        self.pool(provider).ok_or(NoPermit::Unknown)?.acquire_call(account)
+    }
+
+    /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
+    pub fn report_failure(&self, permit: &AccountPermit) {
+        permit.report_failure();
+    }
+
+    /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no
+    /// longer configured.
+    #[must_use]
+    pub fn resume(&self, provider: &str, account: &str, customer: &CustomerId) -> Option<AccountPermit> {
+        self.pool(provider)?.resume(account, customer)
+    }
+
+    /// Whether [`Upstream::expect_several_customers`] was called.
+    #[must_use]
+    pub fn has_several_customers(&self) -> bool {
+        self.rules_of_pools().has_several_customers()
+    }
+
+    /// There are several customers: from now on one alone does not get the reserve of an account.
+    pub fn expect_several_customers(&self) {
+        self.rules_of_pools().expect_several_customers();
+    }
+}

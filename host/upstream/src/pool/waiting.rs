@@ -1,0 +1,239 @@
+//! Waiting for a permit: requests and tasks in fair order by customer, each served as soon as an account may be used.
+//!
+//! A permit that is returned goes to the customer with the fewest in use for its weight. Nobody is served while another,
+//! who may use the same account, waits. What is served is told outside of every lock: the caller's own locks come first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_model::{CustomerId, KeyId, UnixMs, metric};
+use tokio::runtime::Handle;
+
+use crate::pool::abandoned::Entry;
+use crate::pool::account::{Denials, NoPermit};
+use crate::pool::account_permit::AccountPermit;
+use crate::pool::accounts::{Lane, Pool, PoolState, Taken, Waiter, Wanted};
+use crate::pool::call_permit::CallPermit;
+
+/// A look at the queue is never farther away: the wall clock may be set meanwhile.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// A permit of an account for a new job, and that of its first call.
+pub type Permits = (AccountPermit, CallPermit);
+
+/// In whose name a permit is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimant {
+    /// Who pays; permits are shared between customers.
+    pub customer: CustomerId,
+    /// The key; a customer's keys share what it gets.
+    pub key: KeyId,
+}
+
+/// A position in the queue for a permit, given up when dropped.
+pub struct Waiting {
+    pool: Arc<Pool>,
+    customer: CustomerId,
+    number: u64,
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Waiting({} {})", self.pool.provider().name, self.number)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut state = self.pool.lock();
+        // A waiter that holds anything is dropped outside of the lock.
+        let waiter = state.queue.remove(&self.customer, self.number);
+        self.pool.publish_queue(&mut state);
+        drop((state, waiter));
+    }
+}
+
+/// What a waiter got.
+struct Served {
+    waiter: Waiter,
+    pool: Arc<Pool>,
+    taken: Taken,
+}
+
+impl Served {
+    fn deliver(self, now: UnixMs) {
+        let Self { waiter, pool, taken } = self;
+        metrics::histogram!(metric::WAIT_SECONDS, "provider" => pool.provider().name.clone())
+            .record(now.since(waiter.since).as_secs_f64());
+        (waiter.grant)(pool, taken);
+    }
+}
+
+impl Pool {
+    /// Permits now, or a position in the queue for them: then `grant` gets them, unless the position is given up before.
+    /// Where waiting does not help there is none.
+    pub(crate) fn acquire_or_wait(
+        self: &Arc<Self>,
+        claimant: &Claimant,
+        wanted: Wanted,
+        grant: impl FnOnce(Permits) + Send + 'static,
+    ) -> Result<Permits, (Denials, Option<Waiting>)> {
+        let Claimant { customer, key } = claimant.clone();
+        let now = self.clock.now();
+        let mut state = self.lock();
+        let served = self.serve(&mut state, now);
+        let outcome = match self.take_or_reclaim(&mut state, &customer, &wanted, now) {
+            Ok(taken) => Ok(taken),
+            Err(denials) if denials.reason() == NoPermit::Unknown => Err((denials, None)),
+            Err(denials) => {
+                let name = customer.clone();
+                let grant = move |pool: Arc<Self>, taken| grant(pool.permits(taken, &name));
+                let waiter = Waiter { since: now, grant: Box::new(grant) };
+                let lane = Lane { pool: Arc::clone(self), key, wanted };
+                state.contended_since.get_or_insert(now);
+                let number = state.queue.push(&customer, lane, waiter);
+                state.pace.begin(now);
+                self.publish_queue(&mut state);
+                self.look_again(&mut state, denials.until, now);
+                let customer = customer.clone();
+                Err((denials, Some(Waiting { pool: Arc::clone(self), customer, number })))
+            }
+        };
+        drop(state);
+        served.into_iter().for_each(|served| served.deliver(now));
+        outcome.map(|taken| self.permits(taken, &customer))
+    }
+
+    /// Serves those that wait, as far as permits go.
+    pub(super) fn serve_waiting(self: &Arc<Self>) {
+        let now = self.clock.now();
+        let served = self.serve(&mut self.lock(), now);
+        served.into_iter().for_each(|served| served.deliver(now));
+    }
+
+    /// How long a further job of that customer would wait at the present pace; `None` while that is not known, or none of
+    /// its jobs waits.
+    pub(crate) fn estimated_wait(&self, customer: &CustomerId) -> Option<Duration> {
+        let (now, state) = (self.clock.now(), self.lock());
+        let ahead = Some(state.queue.len_of(customer)).filter(|&ahead| ahead > 0)?;
+        let jobs = 1.0 + f64::from(u32::try_from(ahead).unwrap_or(u32::MAX));
+        let weight = |customer: &CustomerId| {
+            f64::from(u32::try_from(self.rules.weight_of(customer)).unwrap_or(u32::MAX))
+        };
+        let all: f64 = state.queue.customers().map(weight).sum();
+        let by_pace =
+            state.pace.interval(now).map(|interval| interval.mul_f64(jobs * all / weight(customer)));
+        let rates: Option<f64> = self.accounts().iter().map(|account| account.rate()).sum();
+        let by_rate = rates.map(|rate| Duration::from_secs_f64((jobs / rate).min(1e9)));
+        by_pace.max(by_rate)
+    }
+
+    fn serve(self: &Arc<Self>, state: &mut PoolState, now: UnixMs) -> Vec<Served> {
+        let mut served = Vec::new();
+        if state.queue.len() == 0 {
+            return served;
+        }
+        let until = loop {
+            match Self::serve_one(state, now) {
+                Ok(one) => served.push(one),
+                Err(until) => break until,
+            }
+        };
+        served.iter().for_each(|_| state.pace.serve(now));
+        self.publish_queue(state);
+        self.look_again(state, until, now);
+        served
+    }
+
+    /// Serves the first in fair order that can be; else, when one may be, as far as that is known.
+    fn serve_one(state: &mut PoolState, now: UnixMs) -> Result<Served, Option<UnixMs>> {
+        let mut until: Option<UnixMs> = None;
+        for customer in state.fair_order() {
+            for lane in state.queue.lanes(&customer) {
+                match lane.pool.take_or_reclaim(state, &customer, &lane.wanted, now) {
+                    Ok(taken) => {
+                        // The lane stands in the queue as long as it has a waiter.
+                        let Some(waiter) = state.queue.take(&customer, &lane) else { continue };
+                        return Ok(Served { waiter, pool: lane.pool, taken });
+                    }
+                    Err(denials) => {
+                        until = [until, denials.until].into_iter().flatten().min();
+                    }
+                }
+            }
+        }
+        Err(until)
+    }
+
+    /// The best account; where all permits are in use, with the permit of a stream that nobody reads.
+    fn take_or_reclaim(
+        &self,
+        state: &mut PoolState,
+        customer: &CustomerId,
+        wanted: &Wanted,
+        now: UnixMs,
+    ) -> Result<Taken, Denials> {
+        loop {
+            let denials = match self.take(state, Some(customer), wanted, now) {
+                Ok(taken) => return Ok(taken),
+                Err(denials) => denials,
+            };
+            if !denials.lacks_permit() || !self.reclaim(state, customer, wanted, denials.is_full) {
+                return Err(denials);
+            }
+        }
+    }
+
+    /// Takes back a permit. A customer who is denied those in reserve gets only its own.
+    fn reclaim(&self, state: &mut PoolState, customer: &CustomerId, wanted: &Wanted, is_full: bool) -> bool {
+        let PoolState { accounts, abandoned, .. } = state;
+        let will_do = |entry: &Entry| {
+            wanted.includes(&accounts[entry.position].0) && (is_full || entry.customer == *customer)
+        };
+        let Some(entry) = abandoned.reclaim(will_do, |entry| self.max_beyond(entry.position)) else {
+            return false;
+        };
+        accounts[entry.position].1.leave(&entry.customer);
+        metrics::counter!(metric::RECLAIMED, "provider" => self.provider().name.clone()).increment(1);
+        true
+    }
+
+    /// Looks at the queue again at that moment: a pause of an account ends, or its rate allows another call.
+    fn look_again(self: &Arc<Self>, state: &mut PoolState, until: Option<UnixMs>, now: UnixMs) {
+        let Some(until) = until else { return };
+        let at = until.min(now.plus(MAX_PAUSE));
+        if state.next_look.is_some_and(|look| look > now && look <= at) {
+            return;
+        }
+        // Outside of a runtime nobody waits.
+        let Ok(runtime) = Handle::try_current() else { return };
+        state.next_look = Some(at);
+        let pool = Arc::clone(self);
+        runtime.spawn(async move {
+            pool.clock.pause_until(at).await;
+            let mut state = pool.lock();
+            if state.next_look == Some(at) {
+                state.next_look = None;
+            }
+            drop(state);
+            pool.serve_waiting();
+        });
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a gauge")]
+    fn publish_queue(&self, state: &mut PoolState) {
+        let waiting = state.queue.len();
+        if waiting == 0 {
+            state.pace.end();
+            state.contended_since = None;
+        }
+        metrics::gauge!(metric::WAITING, "provider" => self.provider().name.clone()).set(waiting as f64);
+    }
+}
+
+impl PoolState {
+    fn fair_order(&self) -> Vec<CustomerId> {
+        let Some(pool) = self.queue.any_lane().map(|lane| Arc::clone(&lane.pool)) else { return Vec::new() };
+        self.queue.order(|customer| pool.load(self, customer))
+    }
+}

@@ -1,0 +1,353 @@
+//! How customers share an account's permits: fair order, reserve, waits, streams that nobody reads.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use gatehouse_model::KeyId;
+use proptest::prelude::*;
+
+use super::*;
+use crate::pool::account::{HealthSignal, NoPermit};
+use crate::pool::waiting::{Claimant, Permits, Waiting};
+
+fn claimant(customer: &str) -> Claimant {
+    Claimant { customer: CustomerId(customer.to_owned()), key: KeyId("key".to_owned()) }
+}
+
+fn customer(name: &str) -> CustomerId {
+    CustomerId(name.to_owned())
+}
+
+fn account(settings: &str, more: &str) -> Upstream {
+    let text = format!(
+        "{more}\n[providers.p]\nbase_url = \"https://api.example.com\"\n{settings}\n\
+         [providers.p.accounts.main]\nsecret = {{ env = \"KEY\" }}\n"
+    );
+    with_clock(&text, &TestClock::at(0))
+}
+
+fn with_clock(text: &str, clock: &Arc<TestClock>) -> Upstream {
+    upstream_with(text, Arc::clone(clock), Arc::new(SystemResolver))
+}
+
+/// Permits granted so far, in order, by customer.
+#[derive(Clone, Default)]
+struct Granted(Arc<Mutex<VecDeque<(String, Permits)>>>);
+
+impl Granted {
+    fn ask(&self, upstream: &Upstream, name: &str) -> Option<Waiting> {
+        let (granted, of) = (self.clone(), name.to_owned());
+        let grant = move |permits| granted.0.lock().unwrap().push_back((of, permits));
+        match upstream.acquire_or_wait("p", &claimant(name), None, grant) {
+            Ok(permits) => {
+                self.0.lock().unwrap().push_back((name.to_owned(), permits));
+                None
+            }
+            Err((_, waiting)) => Some(waiting.expect("a known provider")),
+        }
+    }
+
+    fn take(&self, at: usize) -> Option<(String, Permits)> {
+        self.0.lock().unwrap().remove(at)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap().iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn count(&self, of: &str) -> usize {
+        self.0.lock().unwrap().iter().filter(|(name, _)| name == of).count()
+    }
+}
+
+#[test]
+fn a_returned_permit_goes_to_the_customer_with_the_fewest() {
+    let (upstream, granted) = (account("concurrency = 5", ""), Granted::default());
+    let mut waiting: Vec<_> = (0..20).map(|_| granted.ask(&upstream, "a")).collect();
+    waiting.extend(["b", "c", "b"].map(|name| granted.ask(&upstream, name)));
+    assert_eq!(granted.names(), ["a"; 5]);
+    for _ in 0..5 {
+        drop(granted.take(0));
+    }
+    assert_eq!(granted.names(), ["b", "c", "b", "a", "a"], "however many a had asked for before");
+}
+
+#[test]
+fn a_weight_is_a_larger_share() {
+    let (upstream, granted) = (account("concurrency = 4", "[fairness.weights]\nb = 3\n"), Granted::default());
+    let waiting: Vec<_> =
+        ["a", "a", "a", "a", "b", "b", "b", "b", "a", "a"].map(|name| granted.ask(&upstream, name)).into();
+    for _ in 0..4 {
+        drop(granted.take(0));
+    }
+    assert_eq!((granted.count("a"), granted.count("b")), (1, 3));
+    drop(waiting);
+}
+
+#[test]
+fn a_waiter_that_left_is_passed_over_and_returns_nothing() {
+    let (upstream, granted) = (account("concurrency = 1", ""), Granted::default());
+    assert!(granted.ask(&upstream, "a").is_none());
+    let (left, stays) = (granted.ask(&upstream, "b"), granted.ask(&upstream, "c"));
+    drop(left);
+    drop(granted.take(0));
+    assert_eq!(granted.names(), ["c"]);
+    drop((granted.take(0), stays));
+    assert!(upstream.acquire_account("p", &acme(), None).is_ok());
+}
+
+#[test]
+fn nobody_overtakes_those_that_wait() {
+    let (upstream, granted) = (account("concurrency = 1", ""), Granted::default());
+    assert!(granted.ask(&upstream, "a").is_none());
+    let _waiting = granted.ask(&upstream, "a");
+    drop(granted.take(0));
+    assert_eq!(upstream.acquire_account("p", &customer("b"), None).unwrap_err(), NoPermit::Busy);
+}
+
+#[test]
+fn one_customer_alone_gets_every_permit_and_among_several_not_the_reserve() {
+    let upstream = account("concurrency = 16", "");
+    let take = |name: &str| {
+        std::iter::from_fn(|| upstream.acquire_account("p", &customer(name), None).ok()).collect::<Vec<_>>()
+    };
+    assert_eq!(take("a").len(), 16);
+    upstream.expect_several_customers();
+    let of_a = take("a");
+    assert_eq!(of_a.len(), 14);
+    let of_b = take("b");
+    assert_eq!(of_b.len(), 1, "and leaves one for a third");
+    assert_eq!(take("c").len(), 1);
+    let none = account("concurrency = 16\nreserve = 0", "");
+    none.expect_several_customers();
+    let all: Vec<_> = std::iter::from_fn(|| none.acquire_account("p", &customer("a"), None).ok()).collect();
+    assert_eq!(all.len(), 16);
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_a_permit_or_with_its_time() {
+    let clock = TestClock::at(0);
+    let text = "[providers.p]\nbase_url = \"https://api.example.com\"\nconcurrency = 1\n\
+                [providers.p.accounts.main]\nsecret = { env = \"KEY\" }\n";
+    let upstream = with_clock(text, &clock);
+    let longest = Duration::from_secs(7);
+    let (held, _call) = upstream.acquire_account("p", &acme(), None).unwrap();
+    let wait = || {
+        let upstream = upstream.clone();
+        tokio::spawn(async move { upstream.wait_for_account("p", &claimant("b"), &[], longest).await })
+    };
+    let first = wait();
+    clock.armed(longest).await;
+    clock.advance(longest);
+    assert_eq!(first.await.unwrap().unwrap_err(), NoPermit::Busy);
+    let second = wait();
+    clock.armed(longest).await;
+    drop(held);
+    assert!(second.await.unwrap().is_ok());
+    assert!(upstream.acquire_account("p", &acme(), None).is_ok(), "nothing is left behind");
+}
+
+/// A 429 pauses an account: who can wait as long gets it afterwards, others are told at once.
+#[tokio::test]
+async fn a_pause_of_the_account_is_waited_for() {
+    let clock = TestClock::at(0);
+    let text = "[providers.p]\nbase_url = \"https://api.example.com\"\n\
+                [providers.p.accounts.main]\nsecret = { env = \"KEY\" }\n";
+    let upstream = with_clock(text, &clock);
+    let pause = Duration::from_secs(3);
+    let permits = upstream.acquire_account("p", &acme(), None).unwrap();
+    permits.1.report(HealthSignal::RateLimited(Some(pause)));
+    drop(permits);
+    let refused = upstream.wait_for_account("p", &claimant("b"), &[], Duration::from_secs(2)).await;
+    assert_eq!(refused.unwrap_err(), NoPermit::Until(UnixMs(3000)));
+    let waiting = {
+        let upstream = upstream.clone();
+        let longest = Duration::from_secs(4);
+        tokio::spawn(async move { upstream.wait_for_account("p", &claimant("b"), &[], longest).await })
+    };
+    clock.armed(pause).await;
+    clock.advance(pause);
+    assert!(waiting.await.unwrap().is_ok());
+}
+
+#[test]
+fn an_abandoned_permit_is_given_up_once_another_waits() {
+    let (upstream, granted) = (account("concurrency = 2", ""), Granted::default());
+    for _ in 0..2 {
+        assert!(granted.ask(&upstream, "a").is_none());
+    }
+    let (_, mut first) = granted.take(0).unwrap();
+    let (_, mut second) = granted.take(0).unwrap();
+    let ends = [first.0.abandon(), second.0.abandon()];
+    let is_told = |end: &Arc<tokio::sync::Notify>| {
+        let mut notified = Box::pin(end.notified());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        notified.as_mut().poll(&mut context).is_ready()
+    };
+    assert!(granted.ask(&upstream, "b").is_none() && !is_told(&ends[0]), "it is read on without a permit");
+    assert!(granted.ask(&upstream, "c").is_none() && is_told(&ends[1]), "one at a time");
+    let waiting = granted.ask(&upstream, "d");
+    assert!(waiting.is_some(), "two are in use");
+    drop((first, second));
+    assert_eq!(granted.names(), ["b", "c"], "what was taken back is not returned again");
+    drop(granted.take(0));
+    assert_eq!(granted.names(), ["c", "d"]);
+}
+
+#[test]
+fn an_estimate_follows_the_pace_and_the_customers_own_queue() {
+    let clock = TestClock::at(0);
+    let text = "[providers.p]\nbase_url = \"https://api.example.com\"\nconcurrency = 1\n\
+                [providers.p.accounts.main]\nsecret = { env = \"KEY\" }\n";
+    let upstream = with_clock(text, &clock);
+    let granted = Granted::default();
+    let waiting: Vec<_> = (0..110).map(|_| granted.ask(&upstream, "a")).collect();
+    assert_eq!(upstream.estimated_wait("p", &customer("a")), None, "not known yet");
+    for _ in 0..10 {
+        clock.advance_ms(1000);
+        drop(granted.take(0));
+    }
+    let seconds = |name: &str| upstream.estimated_wait("p", &customer(name)).map(|wait| wait.as_secs());
+    assert_eq!(seconds("a"), Some(100), "99 before it, one a second");
+    assert_eq!(seconds("b"), None, "nothing of b's waits");
+    let _of_b = granted.ask(&upstream, "b");
+    assert_eq!(seconds("a"), Some(200), "every other permit is b's");
+    assert!(seconds("b") <= Some(4));
+    drop(waiting);
+}
+
+/// A run under a virtual clock: every customer has demands of its own, and jobs take as long as they take.
+struct Run {
+    clock: Arc<TestClock>,
+    upstream: Upstream,
+    granted: Granted,
+    waiting: BTreeMap<String, VecDeque<Waiting>>,
+    immediate: Vec<(String, Permits)>,
+    /// The end of each job in flight.
+    ends: Vec<(u64, String, Permits)>,
+}
+
+impl Run {
+    fn new(permits: usize) -> Self {
+        let text = format!(
+            "[providers.p]\nbase_url = \"https://api.example.com\"\nconcurrency = {permits}\n\
+             [providers.p.accounts.main]\nsecret = {{ env = \"KEY\" }}\n"
+        );
+        let clock = TestClock::at(0);
+        let upstream = with_clock(&text, &clock);
+        let (granted, waiting, immediate) = (Granted::default(), BTreeMap::new(), Vec::new());
+        Self { clock, upstream, granted, waiting, immediate, ends: Vec::new() }
+    }
+
+    fn ask(&mut self, name: &str) {
+        match self.granted.ask(&self.upstream, name) {
+            Some(position) => self.waiting.entry(name.to_owned()).or_default().push_back(position),
+            None => self.immediate.extend(self.granted.0.lock().unwrap().pop_back()),
+        }
+    }
+
+    /// Asks until so many wait.
+    fn fill(&mut self, name: &str, waiting: usize) {
+        while self.waiting.get(name).map_or(0, VecDeque::len) < waiting {
+            self.ask(name);
+        }
+    }
+
+    /// One step: jobs that are over end, and those that were granted begin.
+    fn step(&mut self, now: u64, mut length: impl FnMut(&str) -> u64) {
+        self.clock.advance_ms(100);
+        let over: Vec<_> = self.ends.extract_if(.., |(end, ..)| *end <= now).collect();
+        drop(over);
+        let mut begin = std::mem::take(&mut self.immediate);
+        while let Some((name, permits)) = self.granted.take(0) {
+            // A customer's positions are served in order.
+            drop(self.waiting.get_mut(&name).and_then(VecDeque::pop_front));
+            begin.push((name, permits));
+        }
+        for (name, permits) in begin {
+            let end = now + length(&name).max(1);
+            self.ends.push((end, name, permits));
+        }
+    }
+
+    fn used(&self, of: &str) -> usize {
+        let immediate = self.immediate.iter().filter(|(name, _)| name == of).count();
+        self.ends.iter().filter(|(_, name, _)| name == of).count() + self.granted.count(of) + immediate
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// With k customers that always want more, each has at least 1/(k+1) of the permits, on average over the time after
+    /// every first job, whatever the others ask for and however long their jobs take.
+    #[test]
+    fn each_customer_has_its_share(
+        customers in 2_usize..6,
+        permits in 4_usize..14,
+        greed in 1_usize..60,
+        seed in any::<u64>(),
+    ) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut run = Run::new(permits);
+        let names: Vec<String> = (0..customers).map(|n| format!("c{n}")).collect();
+        // The first takes everything before the others come.
+        for _ in 0..permits * greed {
+            run.ask("c0");
+        }
+        let longest: Vec<u64> = names.iter().map(|_| random.u64(2..30)).collect();
+        let mut shares = vec![0_usize; customers];
+        let (warm_up, end) = (60, 460);
+        for now in 0..end {
+            for name in &names {
+                run.fill(name, permits);
+            }
+            run.step(now, |name| random.u64(1..=longest[name[1..].parse::<usize>().unwrap_or(0)]));
+            prop_assert!(run.ends.len() <= permits);
+            if now >= warm_up {
+                for (share, name) in shares.iter_mut().zip(&names) {
+                    *share += run.used(name);
+                }
+            }
+        }
+        let least = permits * usize::try_from(end - warm_up).unwrap_or(0) / (customers + 1);
+        for (name, share) in names.iter().zip(&shares) {
+            prop_assert!(*share >= least, "{name} had {share} of {least} at least; {shares:?}");
+        }
+    }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Each waiter is served after a bounded number of permits, whatever comes and goes meanwhile.
+    #[test]
+    fn nobody_starves(customers in 1_usize..12, permits in 1_usize..6, seed in any::<u64>()) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut run = Run::new(permits);
+        for now in 0..60 {
+            for _ in 0..random.usize(0..4) {
+                run.ask(&format!("c{}", random.usize(0..customers)));
+            }
+            if random.bool() {
+                // Some give up.
+                let name = format!("c{}", random.usize(0..customers));
+                if let Some(positions) = run.waiting.get_mut(&name) {
+                    drop(positions.pop_back());
+                }
+            }
+            run.step(now, |_| random.u64(1..6));
+        }
+        run.ask("patient");
+        // A new customer in every step, each with more than enough.
+        let mut steps = 0;
+        while run.used("patient") == 0 {
+            steps += 1;
+            prop_assert!(steps < 400, "still waiting");
+            for name in [format!("new{steps}"), "c0".to_owned()] {
+                run.ask(&name);
+            }
+            run.step(1000 + steps, |_| random.u64(1..6));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The console in a real browser: what people do with it, and for every page that it breaks no policy, is accessible in
+//! both themes, and fits a phone.
+//!
+//! Needs Debian's `chromium` and `chromium-driver`; installs them where it may, fails and names them where it may not.
+
+mod accessibility;
+mod browser;
+mod chromium;
+mod flows;
+mod plugins;
+mod scene;
+mod screens;
+mod webdriver;

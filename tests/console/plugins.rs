@@ -1,0 +1,51 @@
+//! A version is installed from its file, activated and rolled back, while requests are served.
+
+use std::path::Path;
+
+use gatehouse_build::{build_plugin, plugins_target_dir};
+use gatehouse_harness::run;
+
+use crate::scene::{ask_for_picture, start};
+
+#[test]
+fn a_version_is_swapped_and_rolled_back() {
+    run(async {
+        let scene = start().await;
+        let tab = &scene.tab;
+        let key = scene.gateway.open_account("acme", "1000").await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("next.wasm");
+        std::fs::write(&file, another_build()).expect("a component");
+
+        tab.goto("/plugins").await;
+        tab.press("Install version").await;
+        tab.choose("#component", &file).await;
+        tab.press("Check only").await;
+        tab.see("passed every stage").await;
+        tab.press("Install and switch").await;
+        tab.see("serves now").await;
+        assert_eq!(ask_for_picture(&key).await.0, 200);
+        tab.press("Show the versions").await;
+        tab.see("takes over if its successor fails").await;
+        tab.click("#context-image button[commandfor='roll-back-context-image']").await;
+        tab.confirm("Roll back").await;
+        tab.see("The family was rolled back.").await;
+        assert_eq!(ask_for_picture(&key).await.0, 200);
+
+        std::fs::write(&file, b"no component").expect("a file");
+        tab.press("Install version").await;
+        tab.choose("#component", &file).await;
+        tab.press("Install and switch").await;
+        tab.see("Nothing was changed").await;
+        tab.expect_no_problems().await;
+        scene.tab.close().await;
+    });
+}
+
+/// The context image plugin as another build: a custom section changes its digest and nothing else.
+fn another_build() -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/context-image");
+    let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
+    let wasm = build_plugin(&folder, &target).unwrap_or_else(|error| panic!("{error}"));
+    [std::fs::read(wasm).expect("a component").as_slice(), &[0, 3, 1, b'b', 1]].concat()
+}

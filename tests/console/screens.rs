@@ -1,0 +1,111 @@
+//! Every page in both themes and three widths: accessible, within its window, without a problem; and a picture of each
+//! for people, in `target/screens`.
+
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gatehouse_harness::run;
+
+use crate::accessibility::{Axe, overflow};
+use crate::browser::Tab;
+use crate::scene::{Scene, ask_for_picture, start};
+
+const WIDTHS: [u32; 3] = [1280, 768, 360];
+const THEMES: [&str; 2] = ["light", "dark"];
+
+#[test]
+fn every_page_is_accessible_and_fits() {
+    run(async {
+        let scene = start().await;
+        let pages = furnish(&scene).await;
+        let (axe, mut wrong) = (Axe::ready(), Vec::new());
+        for (name, path) in &pages {
+            scene.tab.goto(path).await;
+            check(&scene.tab, name, &axe, &mut wrong).await;
+        }
+        // Pages that only a form leads to.
+        scene.tab.goto("/keys/new").await;
+        scene.tab.press("Create key").await;
+        scene.tab.see("This could not be saved").await;
+        check(&scene.tab, "key-refused", &axe, &mut wrong).await;
+        scene.tab.fill("#f-name", "shown once").await;
+        scene.tab.fill("#f-customer", "acme").await;
+        scene.tab.press("Create key").await;
+        scene.tab.see("I have stored it").await;
+        check(&scene.tab, "key-created", &axe, &mut wrong).await;
+        scene.tab.goto("/system").await;
+        scene.tab.press("Check the ledger").await;
+        scene.tab.see("The ledger adds up").await;
+        check(&scene.tab, "doctor", &axe, &mut wrong).await;
+        scene.tab.goto("/plugins").await;
+        scene.tab.press("Install version").await;
+        check(&scene.tab, "plugin-install", &axe, &mut wrong).await;
+        scene.tab.expect_no_problems().await;
+        scene.tab.press("Log out").await;
+        scene.tab.see("Login link or token").await;
+        check(&scene.tab, "login", &axe, &mut wrong).await;
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        scene.tab.close().await;
+    });
+}
+
+/// Fills the gateway with what pages show, long and strange names included; every page to look at.
+async fn furnish(scene: &Scene) -> Vec<(String, String)> {
+    let gateway = &scene.gateway;
+    let key = gateway.open_account("acme", "1000").await;
+    gateway.command(&["account", "open", "empty"]).await;
+    let long = "a name of two hundred characters ".repeat(3) + "!";
+    let long = &long[..100];
+    gateway
+        .command(&["key", "create", long, "--account", "acme", "--quota", "12.5", "--model", "ctx-pro"])
+        .await;
+    gateway
+        .command(&["key", "create", "مفتاح التطبيق", "--account", "acme", "--unlimited", "--expires", "30d"])
+        .await;
+    let (status, receipt) = ask_for_picture(&key).await;
+    assert_eq!(status, 200);
+    let task = receipt["data"][0]["task_id"].as_str().expect("a task");
+    key.end_of(task).await;
+    let page = |name: &str, path: &str| (name.to_owned(), path.to_owned());
+    vec![
+        page("home", "/"),
+        page("keys", "/keys"),
+        page("keys-none", "/keys?q=nothing"),
+        page("key-new", "/keys/new"),
+        page("key", &format!("/keys/{}", key.id())),
+        page("customers", "/customers"),
+        page("customer", "/customers/acme"),
+        page("customer-empty", "/customers/empty"),
+        page("customer-new", "/customers/new"),
+        page("plugins", "/plugins"),
+        page("audit", "/audit"),
+        page("system", "/system"),
+        page("not-found", "/nowhere"),
+    ]
+}
+
+/// Looks at the page that is open, in every theme and width.
+async fn check(tab: &Tab, name: &str, axe: &Axe, wrong: &mut Vec<String>) {
+    for theme in THEMES {
+        for width in WIDTHS {
+            tab.show_as(width, theme).await;
+            keep(&format!("{name}-{theme}-{width}"), &tab.picture().await);
+            if let Some(wide) = overflow(tab).await {
+                wrong.push(format!("{name} {width}: wider than its window: {wide}"));
+            }
+            if width != 768 {
+                let violations = axe.violations(tab).await;
+                wrong.extend(violations.into_iter().map(|found| format!("{name} {theme} {width}: {found}")));
+            }
+        }
+    }
+    tab.show_as(1280, "light").await;
+}
+
+fn keep(name: &str, picture: &str) {
+    let folder: PathBuf = [env!("CARGO_TARGET_TMPDIR"), "..", "screens"].iter().collect();
+    std::fs::create_dir_all(&folder).expect("a folder for pictures");
+    let bytes = STANDARD.decode(picture).expect("base64");
+    std::fs::write(folder.join(format!("{name}.png")), bytes).expect("a picture");
+}

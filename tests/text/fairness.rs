@@ -1,0 +1,64 @@
+//! Two customers at one provider: one takes every permit it can get, and the other is answered all the same.
+
+use gatehouse_harness::{Caller, run, until};
+
+use crate::scene::{Scene, Wire, request};
+
+/// More than the permits of both accounts.
+const STREAMS: usize = 140;
+
+async fn ask(caller: &Caller, text: &str) -> u16 {
+    let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
+    let body = request(Wire::Chat, text, false).to_string();
+    caller.send("POST", Wire::Chat.path(), &headers, body).await.status
+}
+
+/// Streams of one customer hold all it can get for as long as they like.
+#[test]
+fn slow_streams_of_one_customer_leave_permits_to_others() {
+    run(async {
+        let scene = Scene::start("[text]\npermit_wait_s = 1\n\n").await;
+        let other = scene.gateway.open_account("other", "1000").await;
+        let mut streams = Vec::new();
+        for _ in 0..STREAMS {
+            streams
+                .push(scene.send(Wire::Chat, &request(Wire::Chat, "[[stall:2]] one two three", true)).await);
+        }
+        until("its streams are held up", async || scene.record(Wire::Chat).held >= 112).await;
+        for _ in 0..3 {
+            assert_eq!(ask(&other, "hello").await, 200);
+        }
+        assert_eq!(ask(&scene.caller, "hello").await, 503, "the one that fills it is told so");
+        assert_eq!(scene.record(Wire::Chat).held, 112);
+        scene.sandbox.release();
+        let mut answered = 0;
+        for stream in streams {
+            answered += usize::from(stream.end().await.status == 200);
+        }
+        assert_eq!(answered, 112);
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Streams whose client has left are read on for their bill, but no longer in the way.
+#[test]
+fn abandoned_streams_are_in_nobodys_way() {
+    run(async {
+        let scene = Scene::start("[providers.chat]\nreserve = 0\n\n[text]\ndrain_s = 3600\n\n").await;
+        let other = scene.gateway.open_account("other", "1000").await;
+        let mut streams = Vec::new();
+        for _ in 0..128 {
+            streams
+                .push(scene.send(Wire::Chat, &request(Wire::Chat, "[[stall:2]] one two three", true)).await);
+        }
+        until("its streams are held up", async || scene.record(Wire::Chat).held == 128).await;
+        drop(streams);
+        for _ in 0..20 {
+            assert_eq!(ask(&other, "hello").await, 200);
+        }
+        scene.sandbox.release();
+        assert!(scene.spent().await > 0, "the streams are paid for");
+        assert_ne!(scene.gateway.account_without_holds("other").await["spent"], 0);
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
