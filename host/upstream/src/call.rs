@@ -107,7 +107,7 @@ impl Upstream {
     /// The head of the answer, and when the exchange must be over.
     ///
     /// A 401 for a token that was issued a while ago is no answer yet: by RFC 9110, section 15.5.2, the request has not
-    /// been applied, so it goes once more with the next token, whatever its [`Replay`](gatehouse_model::Replay).
+    /// been applied, so it goes once more with the next token, whatever its [`Replay`].
     pub(crate) async fn respond(
         &self,
         permit: &CallPermit,

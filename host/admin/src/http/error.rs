@@ -199,8 +199,8 @@ impl From<OperationError> for ApiError {
             OperationError::Invalid(_) => Kind::Invalid,
             OperationError::Misconfigured(_) => Kind::Misconfigured,
             OperationError::NotFound(_) => Kind::NotFound,
-            OperationError::Refused(_) | OperationError::PluginRefused { .. } => Kind::Conflict,
             OperationError::Stale(_) => Kind::Stale,
+            OperationError::Refused(_) | OperationError::PluginRefused { .. } => Kind::Conflict,
             OperationError::Busy(_) => Kind::Busy,
             OperationError::Failed(_) => Kind::Internal,
         };

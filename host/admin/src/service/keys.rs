@@ -40,6 +40,18 @@ impl AdminService {
         Ok((key, Revealed(secret.reveal().to_owned())))
     }
 
+    /// A secret that no key has yet.
+    pub(crate) fn mint_secret(&self) -> ApiKey {
+        ApiKey::mint(self.seed.as_ref())
+    }
+
+    /// The policy of a key that is edited, with models by their own ids.
+    pub(crate) fn check_edit(&self, policy: KeyPolicy, row: &Key) -> Result<KeyPolicy, OperationError> {
+        check_policy(&policy, row.expires, self.clock.now())?;
+        let model_limits = self.own_names(policy.model_limits, &row.model_limits)?;
+        Ok(KeyPolicy { model_limits, ..policy })
+    }
+
     /// A page of keys by id, after that one.
     ///
     /// # Errors

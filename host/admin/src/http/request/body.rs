@@ -62,7 +62,6 @@ pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
 }
 
 /// The same from a value that is read already.
-#[expect(dead_code, reason = "for edits of keys, which come with their rules")]
 pub(crate) fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, ApiError> {
     json(&serde_json::to_vec(&value).map_err(|error| ApiError::new(Kind::Invalid, error.to_string()))?)
 }

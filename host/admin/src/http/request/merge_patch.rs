@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::http::error::{ApiError, Kind};
 
 /// The object with the patch applied: `null` clears a field, an array replaces the array.
-#[cfg_attr(not(test), expect(dead_code, reason = "for edits of keys, which come with their rules"))]
 pub(crate) fn patched(current: &impl Serialize, patch: Value) -> Result<Value, ApiError> {
     let mut value =
         serde_json::to_value(current).map_err(|error| ApiError::new(Kind::Internal, error.to_string()))?;

@@ -15,7 +15,6 @@ use crate::http::error::{ApiError, Kind};
 const DIGEST_BYTES: usize = 8;
 
 /// The tag of an object, quotes included.
-#[cfg_attr(not(test), expect(dead_code, reason = "for edits of keys, which come with their rules"))]
 pub(crate) fn etag(policy: &impl Serialize, whole: &impl Serialize) -> String {
     format!("\"{}.{}\"", short(policy), short(whole))
 }
@@ -30,7 +29,6 @@ fn short(value: &impl Serialize) -> String {
 }
 
 /// Checks an edit of an object with this tag.
-#[cfg_attr(not(test), expect(dead_code, reason = "for edits of keys, which come with their rules"))]
 pub(crate) fn check_match(headers: &HeaderMap, etag: &str, current: &impl Serialize) -> Result<(), ApiError> {
     let mut tags = tags(headers, &IF_MATCH).peekable();
     if tags.peek().is_none() {

@@ -1,18 +1,22 @@
 //! `/keys`: API keys with their limits. The secret of a key is in the answer to its creation and nowhere else.
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, UnixMs};
+use std::time::Duration;
+
+use gatehouse_model::{CustomerId, Key, KeyId, UnixMs};
 use gatehouse_store::{KeyQuery, KeyState};
-use gatehouse_tasks::Command;
-use ipnet::IpNet;
+use gatehouse_tasks::{Command, FieldChange, MAX_OVERLAP};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::key_policy::PolicyView;
 use crate::api::key_policy::NewKey;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
-use crate::http::request::merge_patch::{changes, created};
-use crate::http::request::precondition::etag_of;
+use crate::http::request::body::from_value;
+use crate::http::request::merge_patch::{changes, created, patched};
+use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
@@ -36,6 +40,19 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/keys/{key}", "getKey", "Shows one key, never its secret.", show)
             .returns::<ApiKeyView>()
             .tagged(),
+        Route::patch("/keys/{key}", "editKey", "Changes what a key may do.", edit)
+            .patches::<PolicyView>()
+            .returns::<ApiKeyView>()
+            .tagged(),
+        Route::post(
+            "/keys/{key}/rotate",
+            "rotateKey",
+            "Makes a successor of a key; its secret is shown this one time.",
+            rotate,
+        )
+        .body::<Rotation>()
+        .creates::<NewSecret>()
+        .idempotent(),
         Route::post("/keys/{key}/revoke", "revokeKey", "Revokes a key at once.", revoke)
             .returns::<ApiKeyView>(),
     ]
@@ -49,26 +66,22 @@ struct ApiKeyView {
     id: String,
     /// The customer that pays.
     customer: String,
-    /// For people.
-    name: String,
     /// When it was made.
     created: Moment,
     /// Whether it works.
     state: State,
-    /// Spending limit; null is unlimited.
-    quota_micro: Option<i64>,
-    /// Held and spent through it.
+    /// Held and spent through it and those that it replaced.
     used_micro: i64,
-    /// Models it may use; empty means all.
-    models: Vec<String>,
-    /// Networks it may be used from; empty means all.
-    networks: Vec<String>,
-    /// When it stops working.
-    expires: Option<Moment>,
     /// When it was revoked.
     revoked: Option<Moment>,
-    /// Form of chat completions, where a request does not choose.
-    chat_format: Format,
+    /// Counts edits, rotations and the revocation.
+    revision: u64,
+    /// The key that it replaced.
+    rotated_from: Option<String>,
+    /// The key that replaced it.
+    rotated_to: Option<String>,
+    #[serde(flatten)]
+    policy: PolicyView,
 }
 
 /// Whether a key works.
@@ -81,39 +94,23 @@ enum State {
     Revoked,
 }
 
-/// Form of chat completions.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "ChatFormat")]
-enum Format {
-    #[default]
-    Wrapped,
-    Bare,
-}
-
-/// A key to be made.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// A key to be made, for the document. It is read in two parts, so that an unknown field is refused.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a body that is read in two parts")]
 struct NewApiKey {
     /// The customer that pays.
     customer: String,
-    /// 1 to 100 bytes of plain text.
-    name: String,
-    /// Spending limit, zero or more; null or absent is unlimited.
+    #[schemars(flatten)]
+    policy: PolicyView,
+}
+
+/// How a key is replaced.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Rotation {
+    /// How long the old key goes on working, at most seven days; zero ends it at once.
     #[serde(default)]
-    quota_micro: Option<i64>,
-    /// Models it may use; empty means all.
-    #[serde(default)]
-    models: Vec<String>,
-    /// Networks it may be used from, such as `10.0.0.0/8`, or addresses; empty means all.
-    #[serde(default)]
-    networks: Vec<String>,
-    /// When it stops working.
-    #[serde(default)]
-    expires: Option<Moment>,
-    /// Form of chat completions, where a request does not choose.
-    #[serde(default)]
-    chat_format: Format,
+    overlap_ms: u64,
 }
 
 /// A new key.
@@ -135,21 +132,21 @@ impl ApiKeyView {
                 KeyState::Expired => State::Expired,
                 KeyState::Revoked => State::Revoked,
             },
+            policy: PolicyView::of(key.policy()),
             id: key.id.0,
             customer: key.customer.0,
-            name: key.name,
             created: key.created.into(),
-            quota_micro: key.quota.map(|quota| quota.0),
             used_micro: key.used.0,
-            models: key.models,
-            networks: key.networks.iter().map(ToString::to_string).collect(),
-            expires: key.expires.map(Moment),
             revoked: key.revoked.map(Moment),
-            chat_format: match key.chat_format {
-                ChatFormat::Wrapped => Format::Wrapped,
-                ChatFormat::Bare => Format::Bare,
-            },
+            revision: key.revision,
+            rotated_from: key.rotated_from.map(|id| id.0),
+            rotated_to: key.rotated_to.map(|id| id.0),
         }
+    }
+
+    /// The tag: the revision, which an edit compares, and all the rest.
+    fn etag(&self) -> String {
+        etag(&self.revision, self)
     }
 }
 
@@ -172,27 +169,18 @@ async fn list(call: Call) -> Outcome {
 
 async fn show(call: Call) -> Outcome {
     let key = ApiKeyView::new(find(&call, call.path("key"))?, call.at);
-    let etag = etag_of(&key);
+    let etag = key.etag();
     Ok(call.object(&key, &etag))
 }
 
 async fn create(call: Call) -> Outcome {
-    let new: NewApiKey = call.json()?;
-    let networks = networks(&new.networks)?;
-    let policy = KeyPolicy {
-        name: new.name,
-        quota: new.quota_micro.map(Credits),
-        models: new.models,
-        networks,
-        expires: new.expires.map(|expires| expires.0),
-        chat_format: match new.chat_format {
-            Format::Wrapped => ChatFormat::Wrapped,
-            Format::Bare => ChatFormat::Bare,
-        },
-        ..KeyPolicy::default()
+    let mut fields: Map<String, Value> = call.json()?;
+    let Some(Value::String(customer)) = fields.remove("customer") else {
+        return Err(ApiError::field("customer", "customer: expected the id of a customer, as text"));
     };
-    let new = NewKey::with_policy(CustomerId(new.customer), policy);
-    let (key, secret) = call.service.mint_key(new)?;
+    let policy: PolicyView = from_value(Value::Object(fields))?;
+    let policy = NewKey::with_policy(CustomerId(customer), policy.policy()?);
+    let (key, secret) = call.service.mint_key(policy)?;
     let view = ApiKeyView::new(key.clone(), call.at);
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;
@@ -217,18 +205,56 @@ async fn revoke(call: Call) -> Outcome {
     Ok(Reply::json(&ApiKeyView::new(find(&call, &id.0)?, call.at)))
 }
 
-/// Networks, and single addresses.
-fn networks(texts: &[String]) -> Result<Vec<IpNet>, ApiError> {
-    let read = |(at, text): (usize, &String)| {
-        let network = text.parse::<IpNet>().ok();
-        network.or_else(|| Some(IpNet::from(text.parse::<std::net::IpAddr>().ok()?))).ok_or_else(|| {
-            let field = format!("networks[{at}]");
-            let message =
-                format!("{field}: expected a network such as 10.0.0.0/8 or an address, got {text:?}");
-            ApiError::field(field, message)
-        })
+async fn edit(call: Call) -> Outcome {
+    let row = find(&call, call.path("key"))?;
+    let before = ApiKeyView::new(row.clone(), call.at);
+    check_match(&call.headers, &before.etag(), &before)?;
+    let after: PolicyView = from_value(patched(&before.policy, call.json()?)?)?;
+    let policy = call.service.check_edit(after.policy()?, &row)?;
+    let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
+    let (id, revision) = (row.id, row.revision);
+    let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
+    match call.commit(command, (object(&id), &id.0), 200, changes).await {
+        Ok(_) => {}
+        // Another edit came between the check and the commit.
+        Err(error) if error.status() == 412 => {
+            let current = ApiKeyView::new(find(&call, &id.0)?, call.at);
+            check_match(&call.headers, &current.etag(), &current)?;
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    }
+    let key = ApiKeyView::new(find(&call, &id.0)?, call.at);
+    let etag = key.etag();
+    Ok(Reply::json(&key).with_etag(&etag))
+}
+
+async fn rotate(call: Call) -> Outcome {
+    let Rotation { overlap_ms } = call.json()?;
+    let overlap = Duration::from_millis(overlap_ms);
+    if overlap > MAX_OVERLAP {
+        let message = format!("overlap_ms: expected 0 to {}, got {overlap_ms}", MAX_OVERLAP.as_millis());
+        return Err(ApiError::field("overlap_ms", message));
+    }
+    let old = KeyId::from(call.path("key"));
+    let (secret, until) = (call.service.mint_secret(), call.at.plus(overlap));
+    let new = secret.id();
+    let digest = secret.digest(&call.service.pepper);
+    let command = Command::RotateKey { id: old.clone(), new: new.clone(), digest, until, at: call.at };
+    let change = |field: &str, after: String| FieldChange {
+        field: field.to_owned(),
+        before: None,
+        after: Some(Value::from(after).to_string()),
     };
-    texts.iter().enumerate().map(read).collect()
+    let changes = vec![change("rotated_to", new.0.clone()), change("expires", until.to_string())];
+    let committed = call.commit(command, (object(&old), &new.0), 201, changes).await?;
+    let (made, secret) = match committed.before {
+        Some(first) => (first, None),
+        None => (new.0, Some(secret.reveal().to_owned())),
+    };
+    let key = ApiKeyView::new(find(&call, &made)?, call.at);
+    let secret_shown = secret.is_some();
+    Ok(Reply::created(&NewSecret { key, secret, secret_shown }))
 }
 
 fn find(call: &Call, id: &str) -> Result<Key, ApiError> {

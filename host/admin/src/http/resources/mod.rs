@@ -3,6 +3,7 @@
 
 mod audit;
 mod customers;
+mod key_policy;
 mod keys;
 mod ledger;
 mod plugins;

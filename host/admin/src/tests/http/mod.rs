@@ -4,6 +4,7 @@
 mod access;
 mod audit;
 mod document;
+mod edits;
 mod lists;
 mod money;
 mod repeats;

@@ -1,0 +1,139 @@
+//! What of a key an operator decides, as the API reads and writes it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use gatehouse_model::{ChatFormat, Credits, KeyPolicy, Limits};
+use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::http::error::ApiError;
+use crate::http::values::Moment;
+
+/// What an edit of a key may change. `null` takes a limit away.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ApiKeyPolicy")]
+pub(super) struct PolicyView {
+    /// 1 to 100 bytes of plain text.
+    #[serde(default)]
+    pub(super) name: String,
+    /// Spending limit, zero or more; null is unlimited.
+    #[serde(default)]
+    pub(super) quota_micro: Option<i64>,
+    /// Models it may use; empty or null means all.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) models: Vec<String>,
+    /// Networks it may be used from, such as `10.0.0.0/8`, or addresses; empty or null means all.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) networks: Vec<String>,
+    /// When it stops working.
+    #[serde(default)]
+    pub(super) expires: Option<Moment>,
+    /// Form of chat completions, where a request does not choose.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) chat_format: Format,
+    /// How fast and how much at a time, of all models together.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) limits: LimitsView,
+    /// The same of single models, by id or alias.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) model_limits: BTreeMap<String, LimitsView>,
+}
+
+/// How fast and how much at a time; null is no limit.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "ApiKeyLimits")]
+pub(super) struct LimitsView {
+    /// Text requests and submissions of tasks in a minute.
+    requests_per_minute: Option<NonZeroU32>,
+    /// Tokens of text requests in a minute, read and written.
+    tokens_per_minute: Option<NonZeroU32>,
+    /// Live tasks and open text requests.
+    concurrency: Option<NonZeroU32>,
+}
+
+/// Form of chat completions.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ChatFormat")]
+pub(super) enum Format {
+    #[default]
+    Wrapped,
+    Bare,
+}
+
+impl PolicyView {
+    pub(super) fn of(policy: KeyPolicy) -> Self {
+        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
+        Self {
+            name,
+            quota_micro: quota.map(|quota| quota.0),
+            models,
+            networks: networks.iter().map(ToString::to_string).collect(),
+            expires: expires.map(Moment),
+            chat_format: match chat_format {
+                ChatFormat::Wrapped => Format::Wrapped,
+                ChatFormat::Bare => Format::Bare,
+            },
+            limits: limits.into(),
+            model_limits: model_limits.into_iter().map(|(model, limits)| (model, limits.into())).collect(),
+        }
+    }
+
+    /// The policy it says.
+    pub(super) fn policy(self) -> Result<KeyPolicy, ApiError> {
+        let model_limits = self.model_limits.into_iter().map(|(model, limits)| (model, limits.into()));
+        Ok(KeyPolicy {
+            name: self.name,
+            quota: self.quota_micro.map(Credits),
+            models: self.models,
+            networks: networks(&self.networks)?,
+            expires: self.expires.map(|expires| expires.0),
+            chat_format: match self.chat_format {
+                Format::Wrapped => ChatFormat::Wrapped,
+                Format::Bare => ChatFormat::Bare,
+            },
+            limits: self.limits.into(),
+            // A model without any limit has none of its own.
+            model_limits: model_limits.filter(|(_, limits): &(_, Limits)| !limits.is_empty()).collect(),
+        })
+    }
+}
+
+impl From<Limits> for LimitsView {
+    fn from(limits: Limits) -> Self {
+        let Limits { requests_per_minute, tokens_per_minute, concurrency } = limits;
+        Self { requests_per_minute, tokens_per_minute, concurrency }
+    }
+}
+
+impl From<LimitsView> for Limits {
+    fn from(limits: LimitsView) -> Self {
+        let LimitsView { requests_per_minute, tokens_per_minute, concurrency } = limits;
+        Self { requests_per_minute, tokens_per_minute, concurrency }
+    }
+}
+
+/// `null` as nothing.
+fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Networks, and single addresses.
+fn networks(texts: &[String]) -> Result<Vec<IpNet>, ApiError> {
+    let read = |(at, text): (usize, &String)| {
+        let network = text.parse::<IpNet>().ok();
+        network.or_else(|| Some(IpNet::from(text.parse::<std::net::IpAddr>().ok()?))).ok_or_else(|| {
+            let field = format!("networks[{at}]");
+            let message =
+                format!("{field}: expected a network such as 10.0.0.0/8 or an address, got {text:?}");
+            ApiError::field(field, message)
+        })
+    };
+    texts.iter().enumerate().map(read).collect()
+}

@@ -1,0 +1,110 @@
+//! Edits and rotations of keys: every limit can be set and taken away, and no editor overwrites another.
+
+use gatehouse_harness::Response;
+use serde_json::{Value, json};
+
+use super::{Api, error};
+
+async fn made(api: &Api, name: &str) -> String {
+    let answer = api.post("/keys", name, &json!({"customer": "known", "name": name})).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    answer.json()["key"]["id"].as_str().expect("an id").to_owned()
+}
+
+async fn edit(api: &Api, id: &str, tag: Option<&str>, patch: &Value) -> Response {
+    let mut headers =
+        vec![("authorization", api.operator.as_str()), ("content-type", "application/merge-patch+json")];
+    headers.extend(tag.map(|tag| ("if-match", tag)));
+    api.send("PATCH", &format!("/keys/{id}"), &headers, &patch.to_string()).await
+}
+
+#[tokio::test]
+async fn every_limit_is_set_and_taken_away() {
+    let api = Api::start().await;
+    let id = made(&api, "laptop").await;
+    let plain = api.get(&format!("/keys/{id}")).await;
+    for (field, value) in [
+        ("quota_micro", json!(5)),
+        ("models", json!(["ctx-pro"])),
+        ("networks", json!(["10.0.0.0/8"])),
+        ("expires", json!("2026-11-21T09:30:00.000Z")),
+        ("chat_format", json!("bare")),
+        ("limits", json!({"requests_per_minute": 7, "tokens_per_minute": null, "concurrency": 2})),
+    ] {
+        let set = edit(&api, &id, Some("*"), &json!({field: value})).await;
+        assert_eq!((set.status, &set.json()[field]), (200, &value), "{field}: {}", set.text());
+        assert_eq!(api.get(&format!("/keys/{id}")).await[field], value, "{field}");
+        let cleared = edit(&api, &id, Some("*"), &json!({field: null})).await;
+        assert_eq!(
+            (cleared.status, &cleared.json()[field]),
+            (200, &plain[field]),
+            "{field}: {}",
+            cleared.text()
+        );
+    }
+    let limits = edit(&api, &id, Some("*"), &json!({"limits": {"concurrency": 3}})).await.json();
+    assert_eq!(
+        limits["limits"],
+        json!({"requests_per_minute": null, "tokens_per_minute": null, "concurrency": 3})
+    );
+    assert_eq!(limits["name"], "laptop");
+}
+
+#[tokio::test]
+async fn no_editor_overwrites_another() {
+    let api = Api::start().await;
+    let id = made(&api, "laptop").await;
+    let bearer = ("authorization", api.operator.as_str());
+    let tag = api.send("GET", &format!("/keys/{id}"), &[bearer], "").await.header("etag").to_owned();
+    assert_eq!(error(&edit(&api, &id, None, &json!({"quota_micro": 1})).await).1, "if_match_required");
+    let first = edit(&api, &id, Some(&tag), &json!({"quota_micro": 1})).await;
+    assert_eq!((first.status, first.header("etag") == tag), (200, false));
+    let second = edit(&api, &id, Some(&tag), &json!({"quota_micro": 2})).await;
+    assert_eq!(error(&second).1, "stale");
+    assert_eq!(
+        (&second.json()["current"]["quota_micro"], second.header("etag")),
+        (&json!(1), first.header("etag"))
+    );
+    for (patch, param) in [
+        (json!({"used_micro": 0}), "used_micro"),
+        (json!({"name": ""}), "name"),
+        (json!({"quota_micro": "x"}), "quota_micro"),
+        (json!({"limits": {"concurrency": 0}}), "limits.concurrency"),
+    ] {
+        let answer = edit(&api, &id, Some("*"), &patch).await;
+        assert_eq!(
+            error(&answer),
+            (400, "invalid_request".to_owned(), Some(param.to_owned())),
+            "{}",
+            answer.text()
+        );
+    }
+    assert_eq!(edit(&api, "none", Some("*"), &json!({})).await.status, 404);
+    let line = &api.get("/audit?operation=editKey").await["data"];
+    assert_eq!(line.as_array().map(Vec::len), Some(8), "{line}");
+    let done = line.as_array().expect("lines").iter().find(|line| line["request"]["status"] == 200);
+    let change = json!([{"field": "quota_micro", "before": null, "after": 1}]);
+    assert_eq!(done.map(|line| &line["request"]["changes"]), Some(&change));
+}
+
+#[tokio::test]
+async fn a_rotation_makes_one_successor() {
+    let api = Api::start().await;
+    let id = made(&api, "laptop").await;
+    let path = format!("/keys/{id}/rotate");
+    let long = api.post(&path, "r", &json!({"overlap_ms": 604_800_001})).await;
+    assert_eq!(error(&long).2.as_deref(), Some("overlap_ms"));
+    let first = api.post(&path, "r", &json!({"overlap_ms": 60_000})).await;
+    assert_eq!(first.status, 201, "{}", first.text());
+    let first = first.json();
+    assert_eq!((&first["key"]["rotated_from"], &first["secret_shown"]), (&json!(id), &json!(true)));
+    let again = api.post(&path, "r", &json!({"overlap_ms": 60_000})).await.json();
+    assert_eq!((&again["key"]["id"], &again["secret"]), (&first["key"]["id"], &Value::Null));
+    let old = api.get(&format!("/keys/{id}")).await;
+    assert_eq!(
+        (&old["rotated_to"], &old["expires"]),
+        (&first["key"]["id"], &json!("1970-01-01T00:01:01.000Z"))
+    );
+    assert_eq!(api.get("/keys").await["data"].as_array().map(Vec::len), Some(2));
+    assert_eq!(api.post(&path, "r2", &json!({})).await.status, 409);
+}
