@@ -32,15 +32,7 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
         };
         apply(&service, deposit).await;
         for name in ["one", "two"] {
-            let new = NewKey {
-                customer: customer.clone(),
-                name: name.to_owned(),
-                quota: None,
-                models: vec![],
-                networks: vec![],
-                expires: None,
-                chat_format: gatehouse_model::ChatFormat::Wrapped,
-            };
+            let new = NewKey::unlimited(customer.clone(), name);
             let made = service.perform(Operation::KeyCreate(new)).await.unwrap();
             let OperationResult::KeyCreated { key, .. } = made else { panic!("{made:?}") };
             keys.push(key.id);

@@ -52,7 +52,6 @@ impl DriverState {
             model: model_id.clone(),
             amount,
             unit_price: model.prices.output.unwrap_or(model.prices.input),
-            model: model.route.model.clone(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };

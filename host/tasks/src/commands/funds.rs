@@ -95,7 +95,11 @@ pub(crate) fn resolve<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    resolution(storage, &hold, cost, &memo, at)?.write(storage, hold.model.as_deref().unwrap_or_default(), tokens)?;
+    resolution(storage, &hold, cost, &memo, at)?.write(
+        storage,
+        hold.model.as_deref().unwrap_or_default(),
+        tokens,
+    )?;
     storage.remove_hold(&hold)?;
     Ok(Applied::Done)
 }

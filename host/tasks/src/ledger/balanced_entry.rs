@@ -141,7 +141,7 @@ impl BalancedEntry {
 
     /// Writes row and balances.
     pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
-        let used = self.key.as_ref().map(KeyLineage::used);
+        let used = self.key.as_ref().map(|key| key.used_alone(storage)).transpose()?;
         storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
         self.key.map_or(Ok(()), |key| key.write(storage))

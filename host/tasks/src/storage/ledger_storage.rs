@@ -61,7 +61,7 @@ pub struct NameRecord {
 pub struct BalancesAfter {
     /// What its customer has free.
     pub available: Credits,
-    /// What its key has used, where it has a key.
+    /// What its key has used, where it has a key: the sum of that key's own rows, without those of keys it replaced.
     pub used: Option<Credits>,
 }
 

@@ -84,7 +84,6 @@ fn busy() -> Rows {
         model: "model-0".into(),
         amount: Credits(5),
         unit_price: Credits(1),
-        model: String::new(),
         expires: START.plus(std::time::Duration::from_secs(60)),
         at: START,
     };

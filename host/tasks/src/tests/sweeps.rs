@@ -20,7 +20,6 @@ fn a_request_hold_is_settled_released_or_swept() {
         model: "model-0".into(),
         amount: Credits(amount),
         unit_price: Credits(1),
-        model: "model-1".into(),
         expires: START.plus(Duration::from_secs(seconds)),
         at: START,
     };
