@@ -8,8 +8,10 @@ use gatehouse_tasks::{HoldId, JournalEntry};
 use super::admin_service::{AdminService, Backend, store_failed};
 use crate::api::error::OperationError;
 
-/// Ledger rows of one moment that are looked through for those of a task.
-const SAME_MOMENT: usize = 500;
+/// Commands are applied in another order than their moments by this much at most, unless the writer waits for its disk.
+const AROUND_MS: u64 = 1_000;
+/// Ledger rows of its customer around one moment that are looked through for those of a task.
+const LOOKED_THROUGH: usize = 5_000;
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 500;
 
@@ -42,13 +44,14 @@ impl AdminService {
         let mut entries = Vec::new();
         for at in [Some(task.created), task.finished].into_iter().flatten() {
             let of = StatementOf::Customer(task.customer.clone());
-            let created = at..UnixMs(at.0.saturating_add(1));
-            let query = StatementQuery { of, created, before: None, limit: SAME_MOMENT };
+            let created = UnixMs(at.0.saturating_sub(AROUND_MS))..UnixMs(at.0.saturating_add(AROUND_MS));
+            let query = StatementQuery { of, created, before: None, limit: LOOKED_THROUGH };
             let rows = self.store.statement(query).await.map_err(store_failed)?.rows;
-            entries.extend(rows.into_iter().rev().map(|row| row.entry));
+            entries.extend(rows.into_iter().map(|row| row.entry));
         }
         entries.retain(|entry: &JournalEntry| entry.hold == Some(HoldId::Task(id)));
-        entries.dedup();
+        entries.sort_by_key(|entry| entry.seq);
+        entries.dedup_by_key(|entry| entry.seq);
         Ok(TaskDetails { task, entries })
     }
 

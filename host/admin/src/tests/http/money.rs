@@ -173,7 +173,8 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
     let api = Api::start().await;
     let keys = filled(&api).await;
     for number in 0..30_u8 {
-        let at = UnixMs(u64::from(number) * HOUR + 5);
+        // After the requests: the ledger is in the order of time.
+        let at = UnixMs((100 + u64::from(number)) * HOUR + 5);
         let id = TaskId::from_bits((u128::from(at.0) << 80) | u128::from(number));
         let made = gatehouse_model::Task {
             id,
@@ -194,7 +195,7 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
         ("family=sample&status=submitted", 20),
         ("family=other", 0),
         ("customer=acme&model=model-1", 15),
-        ("created_before=1970-01-01T10:00:00Z", 10),
+        ("created_before=1970-01-05T14:00:00Z", 10),
     ] {
         assert_eq!(all(&api, &format!("/tasks?{filter}"), 7).await.0.len(), count, "{filter}");
     }
