@@ -104,6 +104,11 @@ impl Denials {
         self.is_full || self.is_reserved
     }
 
+    /// Whether another customer would be denied as well: nothing is kept back from this one.
+    pub(crate) fn are_for_everybody(self) -> bool {
+        !self.is_reserved
+    }
+
     /// Whether a wait until that moment may bring a permit. One may be returned at any time.
     pub(crate) fn may_end_by(self, moment: UnixMs) -> bool {
         self.lacks_permit() || self.until.is_some_and(|until| until <= moment)

@@ -5,7 +5,8 @@
 //! Time counts while others wait only. One that returns after a pause starts where the others are: a pause earns it no
 //! credit. So neither a customer that comes again and again nor a row of new ones keeps another from its turn.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use gatehouse_model::CustomerId;
 
@@ -34,8 +35,28 @@ struct Lane<L, W> {
     position: u64,
 }
 
+/// What is compared first; the first waiter's number decides at the latest, it is nobody else's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    load: u64,
+    used: Option<u64>,
+    first: Option<u64>,
+}
+
+/// Customers, the one to be served first at the front.
+#[derive(Debug)]
+pub(crate) struct FairOrder(BinaryHeap<Reverse<(Rank, CustomerId)>>);
+
+impl Iterator for FairOrder {
+    type Item = CustomerId;
+
+    fn next(&mut self) -> Option<CustomerId> {
+        self.0.pop().map(|Reverse((_, customer))| customer)
+    }
+}
+
 /// What a customer has, for its order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
     /// Permits in use.
     pub(crate) used: u64,
@@ -97,14 +118,17 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
         Some(removed)
     }
 
-    /// The customers that wait, in fair order.
-    pub(crate) fn order(&self, load: impl Fn(&CustomerId) -> Load) -> Vec<CustomerId> {
+    /// The customers that wait, in fair order. Only those that are asked for are sorted.
+    pub(crate) fn order(&self, load: impl Fn(&CustomerId) -> Load) -> FairOrder {
         let first = |lanes: &[Lane<L, W>]| lanes.iter().filter_map(Lane::first).min();
-        let rank = |customer, lanes| (load(customer).rank(), self.used.get(customer), first(lanes));
-        let mut order: Vec<_> =
-            self.customers.iter().map(|(customer, lanes)| (rank(customer, lanes), customer)).collect();
-        order.sort_unstable_by_key(|(rank, _)| *rank);
-        order.into_iter().map(|(_, customer)| customer.clone()).collect()
+        let rank = |customer: &CustomerId, lanes: &[Lane<L, W>]| Rank {
+            load: load(customer).rank(),
+            used: self.used.get(customer).copied(),
+            first: first(lanes),
+        };
+        let waiting =
+            self.customers.iter().map(|(customer, lanes)| Reverse((rank(customer, lanes), customer.clone())));
+        FairOrder(waiting.collect())
     }
 
     /// A customer's lanes, in order.

@@ -14,6 +14,7 @@ use crate::pool::account::{Denials, NoPermit};
 use crate::pool::account_permit::AccountPermit;
 use crate::pool::accounts::{Lane, Pool, PoolState, Taken, Waiter, Wanted};
 use crate::pool::call_permit::CallPermit;
+use crate::pool::customer_queue::{FairOrder, Load};
 
 /// A look at the queue is never farther away: the wall clock may be set meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -148,8 +149,14 @@ impl Pool {
     /// Serves the first in fair order that can be; else, when one may be, as far as that is known.
     fn serve_one(state: &mut PoolState, now: UnixMs) -> Result<Served, Option<UnixMs>> {
         let mut until: Option<UnixMs> = None;
+        // What nobody gets now, whoever asks: so a thousand customers that wait for the same cost one look at the accounts.
+        let mut denied: Vec<(Arc<Self>, Wanted)> = Vec::new();
         for customer in state.fair_order() {
             for lane in state.queue.lanes(&customer) {
+                if denied.iter().any(|(pool, wanted)| Arc::ptr_eq(pool, &lane.pool) && *wanted == lane.wanted)
+                {
+                    continue;
+                }
                 match lane.pool.take_or_reclaim(state, &customer, &lane.wanted, now) {
                     Ok(taken) => {
                         // The lane stands in the queue as long as it has a waiter.
@@ -158,6 +165,9 @@ impl Pool {
                     }
                     Err(denials) => {
                         until = [until, denials.until].into_iter().flatten().min();
+                        if denials.are_for_everybody() {
+                            denied.push((lane.pool, lane.wanted));
+                        }
                     }
                 }
             }
@@ -232,8 +242,8 @@ impl Pool {
 }
 
 impl PoolState {
-    fn fair_order(&self) -> Vec<CustomerId> {
-        let Some(pool) = self.queue.any_lane().map(|lane| Arc::clone(&lane.pool)) else { return Vec::new() };
-        self.queue.order(|customer| pool.load(self, customer))
+    fn fair_order(&self) -> FairOrder {
+        let pool = self.queue.any_lane().map(|lane| &lane.pool);
+        self.queue.order(|customer| pool.map_or_else(Load::default, |pool| pool.load(self, customer)))
     }
 }
