@@ -1,6 +1,6 @@
-//! Tasks of all customers for operators: listed, inspected with their money, cancelled with a reason.
+//! Tasks of all customers for operators: listed, inspected with their money and their results, cancelled with a reason.
 
-use gatehouse_driver::CancelError;
+use gatehouse_driver::{CancelError, MediaFile, MediaRefusal};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
 use gatehouse_tasks::{HoldId, JournalEntry};
@@ -53,6 +53,25 @@ impl AdminService {
         entries.sort_by_key(|entry| entry.seq);
         entries.dedup_by_key(|entry| entry.seq);
         Ok(TaskDetails { task, entries })
+    }
+
+    /// The bytes of a task's copied result, the first one being 0; `range` is a `Range` header.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] without such a task or result; the inner ones are the media store's.
+    pub async fn task_media(
+        &self,
+        id: TaskId,
+        at: usize,
+        range: Option<&str>,
+    ) -> Result<Result<MediaFile, MediaRefusal>, OperationError> {
+        let Backend::Running { driver, .. } = &self.backend else {
+            return Err(OperationError::Refused("results are shown by a running gateway only".to_owned()));
+        };
+        let found = self.store.task(id).map_err(store_failed)?;
+        let media = found.as_ref().and_then(|task| task.media.get(at));
+        let media = media.ok_or_else(|| OperationError::NotFound(format!("task {id} has no result {at}")))?;
+        Ok(driver.result_file(media, range).await)
     }
 
     /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record.
