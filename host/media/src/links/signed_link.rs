@@ -81,7 +81,7 @@ impl MediaStore {
         range: Option<&str>,
     ) -> Result<MediaFile, MediaRefusal> {
         let link = self.check_link(name, expires, signature).ok_or(MediaRefusal::NotFound)?;
-        self.open(link, name, range).await
+        self.read(link, name, range).await
     }
 
     /// Opens a result as its link would, for those who need none; `range` as above.
@@ -93,10 +93,10 @@ impl MediaStore {
         let extension = facts::extension(&media.mime);
         let mime = facts::type_of_extension(extension).ok_or(MediaRefusal::NotFound)?;
         let link = Checked { path: path(&name, media.expires), mime, expires: media.expires };
-        self.open(link, &name, range).await
+        self.read(link, &name, range).await
     }
 
-    async fn open(&self, link: Checked, name: &str, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
+    async fn read(&self, link: Checked, name: &str, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
         if self.0.clock.now() >= link.expires {
             return Err(MediaRefusal::Expired);
         }
