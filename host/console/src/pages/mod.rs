@@ -9,3 +9,5 @@ pub(crate) mod login;
 pub(crate) mod plugins;
 mod recipes;
 pub(crate) mod system;
+pub(crate) mod tasks;
+pub(crate) mod usage;
