@@ -149,7 +149,7 @@ impl Pool {
     /// Serves the first in fair order that can be; else, when one may be, as far as that is known.
     fn serve_one(state: &mut PoolState, now: UnixMs) -> Result<Served, Option<UnixMs>> {
         let mut until: Option<UnixMs> = None;
-        // What nobody gets now, whoever asks: so a thousand customers that wait for the same cost one look at the accounts.
+        // What nobody gets now, whichever customer asks: so a thousand customers that wait for the same cost one look at the accounts.
         let mut denied: Vec<(Arc<Self>, Wanted)> = Vec::new();
         for customer in state.fair_order() {
             for lane in state.queue.lanes(&customer) {
