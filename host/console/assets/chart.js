@@ -1,4 +1,4 @@
-// Charts from tables: what a table says is drawn as stacked areas, in the colours of the theme. The table stays.
+// Charts from tables: what a table says is drawn as stacked steps, in the colours of the theme. The table stays.
 /* global uPlot */
 const table = document.querySelector("table[data-chart]");
 
@@ -19,14 +19,18 @@ function series() {
   const values = names.map((_, at) => rows.map((row) => Number(row.cells[at + 1].dataset.micro) / 1e6));
   // Stacked: each line is its own value on top of those before it.
   const stacked = values.map((_, at) => times.map((_, i) => values.slice(0, at + 1).reduce((sum, one) => sum + one[i], 0)));
-  return { names, times, values, stacked };
+  // The last hour or day ends where a next one would begin.
+  const step = times.length > 1 ? times[1] - times[0] : 3600;
+  times.push(times[times.length - 1] + step);
+  for (const row of [...values, ...stacked]) row.push(row[row.length - 1]);
+  return { names, times, values, stacked, step };
 }
 
 function draw(target) {
-  const { names, times, values, stacked } = series();
+  const { names, times, values, stacked, step } = series();
   const [text, line] = [colour("ink-muted"), colour("ink-line")];
   const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-  const day = times.length > 1 && times[1] - times[0] >= 86400;
+  const day = step >= 86400;
   const stamp = (at) => new Date(at * 1000).toISOString().slice(...(day ? [0, 10] : [11, 16]));
   const order = names.map((_, at) => names.length - 1 - at);
   target.replaceChildren();
@@ -48,6 +52,7 @@ function draw(target) {
           stroke: colour(`ink-${at + 1}`),
           fill: colour(`ink-${at + 1}`),
           width: 1,
+          paths: uPlot.paths.stepped({ align: 1 }),
           points: { show: false },
           value: (_, __, ___, i) => (i == null ? "" : String(values[at][i])),
         })),

@@ -180,13 +180,13 @@ fn table(groups: &[(String, UsageSums)], total: &UsageSums, by: &str) -> Markup 
         html! {
             tr {
                 td.wide { (name) }
-                td.right.num { (count(sums.requests)) }
+                td.right.num data-label="Requests" { (count(sums.requests)) }
                 td.right.num.less { (count(sums.failures)) }
                 td.right.num.less { (count(sums.input)) }
                 td.right.num.less { (count(sums.cached)) }
                 td.right.num.less { (count(sums.output)) }
                 td.right.less { (credits(sums.refunded)) }
-                td.right { (credits(sums.settled)) }
+                td.right data-label="Spent" { (credits(sums.settled)) }
             }
         }
     };

@@ -55,7 +55,7 @@ fn facts(key: &KeyView, request: &PageRequest) -> Markup {
             dt { "Models" } dd { (list(key.models.clone(), "all")) }
             dt { "Networks" } dd { (list(key.networks.iter().map(ToString::to_string).collect(), "from everywhere")) }
             @for (name, value) in policy::limits_in_words(&key.limits, &key.model_limits) { dt { (name) } dd { (value) } }
-            @if !key.open.is_empty() { dt { "Open now" } dd { (key.open.values().sum::<u32>()) " tasks and text requests" } }
+            @if !key.open.is_empty() { dt { "Open now" } dd { (key.open.values().sum::<u32>()) ", tasks and text requests together" } }
             @if let Some(old) = &key.rotated_from { dt { "Replaced" } dd { a href={ "/keys/" (old) } { code { "sk-" (old) "…" } } } }
             @if let Some(new) = &key.rotated_to { dt { "Replaced by" } dd { a href={ "/keys/" (new) } { code { "sk-" (new) "…" } } } }
             dt { "Chat completions" } dd { (key.chat_format.as_str()) }

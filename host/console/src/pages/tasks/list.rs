@@ -142,8 +142,8 @@ fn row(task: &Task, now: UnixMs) -> Markup {
             td { (task.model) br; span.muted { (task.family) } }
             td.less { a href=(customers::address(&task.customer)) { bdi { (task.customer) } } }
             td { (state(task)) }
-            td { (progress(task)) }
-            td.right {
+            td.less { (progress(task)) }
+            td.right data-label="Cost" {
                 @if let Some(cost) = task.cost { (credits(cost)) }
                 @else { span.muted { (credits(task.held)) " held" } }
             }

@@ -7,6 +7,7 @@ pub(crate) mod one;
 use gatehouse_model::{Phase, Status, Task};
 use maud::{Markup, html};
 
+use crate::format::seconds;
 use crate::parts::elements::{Tone, chip};
 
 /// Its state as a shape and a word.
@@ -38,9 +39,11 @@ pub(super) fn next(task: &Task) -> String {
     match &task.phase {
         Phase::Run(_) => "its plugin is asked for the next step".to_owned(),
         Phase::Call(_) => "a call waits for a permit of its provider's account".to_owned(),
-        Phase::Sent { at, .. } => format!("a call left at {at}; its reply is not on record yet"),
+        Phase::Sent { at, .. } => {
+            format!("a call left at {} UTC; its reply is not on record yet", seconds(*at))
+        }
         Phase::Probe(_) => "media are looked at".to_owned(),
-        Phase::Wait(until) => format!("its plugin is asked again at {until}"),
+        Phase::Wait(until) => format!("its plugin is asked again at {} UTC", seconds(*until)),
         Phase::Publish { .. } => "an interim result is copied".to_owned(),
         Phase::Save(_) | Phase::SaveFailed(_) => "its results are copied".to_owned(),
         Phase::Over => "nothing".to_owned(),

@@ -163,12 +163,12 @@ fn money(details: &TaskDetails, now: UnixMs) -> Markup {
                         th.right scope="col" { "Available" } th.right scope="col" { "Held" } th.right scope="col" { "Spent" } } }
                     tbody { @for entry in &details.entries {
                         tr {
-                            td { (entry.seq) }
+                            td.less { (entry.seq) }
                             td { (moment(entry.at, now)) }
                             td { (format!("{:?}", entry.kind).to_lowercase()) }
-                            td.right { (credits(entry.movement.available)) }
-                            td.right { (credits(entry.movement.reserved)) }
-                            td.right { (credits(entry.movement.spent)) }
+                            td.right data-label="Available" { (credits(entry.movement.available)) }
+                            td.right data-label="Held" { (credits(entry.movement.reserved)) }
+                            td.right data-label="Spent" { (credits(entry.movement.spent)) }
                         }
                     } }
                 }
