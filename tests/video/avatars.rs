@@ -5,7 +5,7 @@ use gatehouse_harness::{Caller, run, until};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::clip::{key_file, seen};
+use crate::clip::{configure_videos, key_file, seen};
 use crate::{TestGateway, film_of, with};
 
 const PATH: &str = "/v1/clip2/private-avatar";
@@ -368,5 +368,21 @@ fn an_asset_stays_with_its_account() {
         let second = accounts.iter().position(|account| *account == 1).expect("one of each");
         let both = json!({"model": "clip-2.0", "prompt": "both", "image_urls": [results[first]["asset_url"], results[second]["asset_url"]]});
         refused(&gateway.caller, VIDEOS, &both, "expected assets that can be used together").await;
+    });
+}
+
+/// The control plane has credentials of its own; who makes videos only needs none of them.
+#[test]
+fn without_an_account_for_assets_videos_are_made() {
+    run(async {
+        let settings = Settings { job_time: std::time::Duration::ZERO, ..Settings::default() };
+        let gateway = TestGateway::start_of(settings, configure_videos).await;
+        let clip = gateway.finish(&json!({"model": "clip-2.0", "prompt": "a red kite"})).await;
+        assert_eq!(clip["status"], "completed", "{clip}");
+        let group = json!({"group": {"name": "faces"}});
+        let task = finish(&gateway.caller, &with(one(&gateway, "a face"), group)).await;
+        assert_eq!(task["status"], "failed", "{task}");
+        assert_eq!(task["error"]["type"], "upstream_error", "{task}");
+        gateway.process.expect_sound_ledger().await;
     });
 }

@@ -36,16 +36,24 @@ impl TestGateway {
 
     /// With more configuration, made of the sandbox's addresses.
     async fn start_by(settings: Settings, more: impl FnOnce(Setup, &Sandbox) -> Setup) -> Self {
+        Self::start_of(settings, |setup, sandbox| {
+            let setup = [motion::configure, clip::configure, scene::configure]
+                .into_iter()
+                .fold(setup, |setup, configure| configure(setup, sandbox));
+            more(setup, sandbox)
+        })
+        .await
+    }
+
+    /// With the accounts that `configure` adds only.
+    async fn start_of(settings: Settings, configure: impl FnOnce(Setup, &Sandbox) -> Setup) -> Self {
         let sandbox =
             Sandbox::start(Settings { max_in_flight: 10_000, ..settings }).await.expect("a sandbox");
         let setup = Setup::new(
             env!("CARGO_BIN_EXE_gatehouse"),
             &serde_json::to_value(sandbox.context()).expect("addresses"),
         );
-        let setup = [motion::configure, clip::configure, scene::configure]
-            .into_iter()
-            .fold(setup, |setup, configure| configure(setup, &sandbox));
-        let process = Gateway::start(more(setup, &sandbox)).await;
+        let process = Gateway::start(configure(setup, &sandbox)).await;
         let caller = process.open_account("acme", "1000000").await;
         Self { process, sandbox, caller }
     }

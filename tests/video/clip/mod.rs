@@ -13,15 +13,22 @@ use crate::{TestGateway, with};
 
 /// Both planes in a gateway's configuration.
 pub(crate) fn configure(setup: Setup, sandbox: &Sandbox) -> Setup {
+    configure_videos(setup, sandbox).with(&format!(
+        "[providers.ark-assets]\nbase_url = \"{}\"\nconcurrency = 1000\nrate_per_second = 100000.0\n\n\
+         [providers.ark-assets.accounts.main]\nsecret = {{ file = \"SECRET\" }}\nkey_id = {{ file = \"{}\" }}\n\n",
+        sandbox.ark().control,
+        key_file("first-id"),
+    ))
+}
+
+/// The data plane alone.
+pub(crate) fn configure_videos(setup: Setup, sandbox: &Sandbox) -> Setup {
     let addresses = sandbox.ark();
-    let (data, control, files) = (&addresses.data, &addresses.control, &addresses.files);
+    let (data, files) = (&addresses.data, &addresses.files);
     setup.with(&format!(
         "[providers.ark]\nbase_url = \"{data}\"\nmedia_origins = [\"{files}\"]\nconcurrency = 1000\n\n\
          [providers.ark.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n\
-         [providers.ark-assets]\nbase_url = \"{control}\"\nconcurrency = 1000\nrate_per_second = 100000.0\n\n\
-         [providers.ark-assets.accounts.main]\nsecret = {{ file = \"SECRET\" }}\nkey_id = {{ file = \"{}\" }}\n\n\
-         [plugins.settings.clip.pace]\nshortest_ms = 10\nlongest_ms = 200\n",
-        key_file("first-id"),
+         [plugins.settings.clip.pace]\nshortest_ms = 10\nlongest_ms = 200\n\n",
     ))
 }
 

@@ -16,6 +16,7 @@ impl Config {
         // In sandbox mode every provider is simulated and gets an account.
         let configured =
             self.providers.iter().filter(|(_, it)| self.sandbox.enabled || !it.accounts.is_empty());
+        let optional = self.providers.iter().filter(|(_, it)| it.optional);
         gatehouse_runtime::Config {
             data_dir: data,
             threads: plugins.threads,
@@ -28,6 +29,7 @@ impl Config {
             inventory: Some(Inventory {
                 surfaces: gatehouse_edge::plugin_surfaces().into_iter().map(str::to_owned).collect(),
                 providers: configured.map(|(name, _)| name.clone()).collect(),
+                optional: optional.map(|(name, _)| name.clone()).collect(),
                 prices: self.prices.keys().cloned().collect(),
             }),
             canary: plugins.canary,

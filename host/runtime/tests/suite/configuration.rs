@@ -19,7 +19,12 @@ fn config(dir: &Path) -> Config {
 
 fn inventory(providers: &[&str], prices: &[&str]) -> Option<Inventory> {
     let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Some(Inventory { surfaces: all(&["images.generate"]), providers: all(providers), prices: all(prices) })
+    Some(Inventory {
+        surfaces: all(&["images.generate"]),
+        providers: all(providers),
+        optional: [].into(),
+        prices: all(prices),
+    })
 }
 
 #[tokio::test]

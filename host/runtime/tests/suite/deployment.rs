@@ -19,7 +19,12 @@ fn config(dir: &std::path::Path) -> Config {
 /// All that the fixture needs.
 pub fn inventory() -> Inventory {
     let one = |name: &str| [name.to_owned()].into();
-    Inventory { surfaces: one("images.generate"), providers: one("mock"), prices: one("unruly.image") }
+    Inventory {
+        surfaces: one("images.generate"),
+        providers: one("mock"),
+        optional: [].into(),
+        prices: one("unruly.image"),
+    }
 }
 
 fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {
@@ -95,6 +100,18 @@ fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
     let names: Vec<&str> = report.stages.iter().map(|stage| stage.name).collect();
     let whole = ["admit", "compile", "inspect", "link", "describe", "fit", "self-test", "rehearse", "switch"];
     assert_eq!(names, whole);
+}
+
+#[test]
+fn an_optional_provider_may_lack_its_account() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.inventory =
+        Some(Inventory { providers: [].into(), optional: ["mock".to_owned()].into(), ..inventory() });
+    let report = common::open_with(config).install(unruly()).unwrap();
+    let fit = report.stages.iter().find(|stage| stage.name == "fit").unwrap();
+    assert_eq!(fit.verdict, StageVerdict::Passed);
+    assert!(fit.note.contains("provider \"mock\" has no account, what needs it fails"), "{}", fit.note);
 }
 
 /// Live tasks as a list.

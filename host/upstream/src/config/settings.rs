@@ -48,6 +48,9 @@ pub struct ProviderConfig {
     /// the one then is used through the account of that name of the other.
     #[serde(default)]
     pub accounts_of: Option<String>,
+    /// Whether a family may serve without an account of it, all but what needs it.
+    #[serde(default)]
+    pub optional: bool,
     /// Calls under way at once for each account that does not say otherwise.
     #[serde(default = "defaults::concurrency")]
     pub concurrency: u32,

@@ -14,6 +14,8 @@ pub struct Inventory {
     pub surfaces: BTreeSet<String>,
     /// Providers with an account.
     pub providers: BTreeSet<String>,
+    /// Providers that a family does not need for all it serves.
+    pub optional: BTreeSet<String>,
     /// Price keys with a price.
     pub prices: BTreeSet<String>,
 }
@@ -85,13 +87,25 @@ pub(crate) fn check_routes(about: &About, inventory: &Inventory) -> Result<(), F
 
 /// Compares the manifest's needs with the inventory; returns a note for the report.
 pub(crate) fn check_inventory(about: &About, inventory: &Inventory) -> Result<String, FitError> {
-    let providers: Vec<&String> =
-        about.providers.iter().filter(|name| !inventory.providers.contains(*name)).collect();
+    let (optional, providers): (Vec<&String>, Vec<&String>) = about
+        .providers
+        .iter()
+        .filter(|name| !inventory.providers.contains(*name))
+        .partition(|name| inventory.optional.contains(*name));
     let prices: Vec<&String> =
         about.price_keys.iter().filter(|key| !inventory.prices.contains(*key)).collect();
     if providers.is_empty() && prices.is_empty() {
-        let (providers, prices) = (about.providers.join(", "), about.price_keys.len());
-        return Ok(format!("providers with an account: {providers}; price keys with a price: {prices}"));
+        let present = |name: &&String| inventory.providers.contains(*name);
+        let providers: Vec<&str> = about.providers.iter().filter(present).map(String::as_str).collect();
+        let mut note = format!(
+            "providers with an account: {}; price keys with a price: {}",
+            providers.join(", "),
+            about.price_keys.len()
+        );
+        for name in optional {
+            note += &format!("; provider {name:?} has no account, what needs it fails");
+        }
+        return Ok(note);
     }
     let mut lacks: Vec<String> =
         providers.iter().map(|name| format!("provider {name:?} has no account")).collect();
