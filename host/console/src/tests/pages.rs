@@ -100,9 +100,8 @@ async fn keys_are_read_page_by_page_and_found_by_id_and_name() {
     let scene = start().await;
     let mut ids = BTreeSet::new();
     for number in 0..60 {
-        let key = scene
-            .service_of_seed(number)
-            .create_key(NewKey::unlimited("known".into(), format!("many-{number:02}")));
+        let (service, name) = (scene.service_of_seed(number), format!("many-{number:02}"));
+        let key = service.create_key(NewKey::unlimited("known".into(), name));
         ids.insert(key.await.unwrap().0.id.0);
     }
     let mut browser = scene.logged_in(Role::Viewer).await;
