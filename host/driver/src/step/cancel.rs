@@ -3,7 +3,7 @@
 //! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
 //! is not cancelled here; the error tells the caller that it goes on.
 
-use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
+use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure, TaskId};
 use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 
@@ -103,7 +103,8 @@ impl DriverState {
             .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel(Cause::Client))
             .await;
         match step.map(|step| (step.next, step.state)) {
-            Ok((Action::Fail(_), _)) => Ok(true),
+            // The plugin does not know of a crash.
+            Ok((Action::Fail(_), _)) => Ok(!is_perhaps_sent(&task.phase)),
             Ok((Action::Call(call), state)) => {
                 // The family can stop its provider: that call becomes the task's next one.
                 let mut run = RunContext::new(task.clone(), None);
@@ -117,6 +118,11 @@ impl DriverState {
             _ => Ok(false),
         }
     }
+}
+
+/// A call that is sent again after a crash: its provider may work on what was sent before.
+fn is_perhaps_sent(phase: &Phase) -> bool {
+    matches!(phase, Phase::Call(call) if call.replay == Replay::Token)
 }
 
 /// No call that a provider would act on has begun.
