@@ -14,6 +14,7 @@ mod keys;
 mod limits;
 mod media;
 mod money;
+mod providers;
 mod tasks;
 
 use std::time::Duration;
@@ -39,8 +40,12 @@ impl TestGateway {
     }
 
     async fn start_with(settings: Settings, more: &str) -> Self {
-        let settings =
-            Settings { job_time: Duration::ZERO, retry_after_s: 0, max_in_flight: 10_000, ..settings };
+        Self::start_paced(Settings { job_time: Duration::ZERO, ..settings }, more).await
+    }
+
+    /// With providers whose jobs take the time of these settings.
+    async fn start_paced(settings: Settings, more: &str) -> Self {
+        let settings = Settings { retry_after_s: 0, max_in_flight: 10_000, ..settings };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let setup = Setup::new(
             env!("CARGO_BIN_EXE_gatehouse"),

@@ -9,6 +9,7 @@ mod chromium;
 mod flows;
 mod follow;
 mod plugins;
+mod providers;
 mod scene;
 mod screens;
 mod webdriver;

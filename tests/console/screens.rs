@@ -94,6 +94,7 @@ async fn furnish(scene: &Scene) -> Vec<(String, String)> {
         page("task-failed", &format!("/tasks/{lost}")),
         page("usage", "/usage?range=24h"),
         page("usage-none", "/usage?model=nothing"),
+        page("providers", "/providers"),
         page("plugins", "/plugins"),
         page("audit", "/audit"),
         page("system", "/system"),

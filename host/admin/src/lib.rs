@@ -19,9 +19,10 @@ mod tests;
 mod token;
 
 pub use api::{
-    AuditNote, Component, DefaultEffect, DefaultView, EffectiveView, Examination, FamilyDefaultsFile,
-    KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, Operation, OperationError, OperationResult,
-    PluginState, PluginView, ReloadView, Revealed, StageVerdict, StageView,
+    AccountErrorView, AccountHealth, AuditNote, BreakerView, Component, DefaultEffect, DefaultView,
+    EffectiveView, Examination, FamilyDefaultsFile, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey,
+    Operation, OperationError, OperationResult, PluginState, PluginView, ProviderAccountView, ProviderView,
+    ReloadView, Revealed, StageVerdict, StageView, WaitingView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;

@@ -32,6 +32,7 @@ pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::UsageSums;
+pub use gatehouse_upstream::{AccountError, AccountOverview, BreakerState, ProviderOverview};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};

@@ -72,10 +72,11 @@ impl Upstream {
     /// No answer: reports it to the account and to the log.
     pub(crate) fn lost(&self, permit: &CallPermit, failure: CallFailure) -> Outage {
         let CallFailure { outage, detail, signal } = failure;
+        let detail = clean(permit, detail);
         if let Some(signal) = signal {
+            permit.note_error(format!("{}: {detail}", outage_label(outage)));
             permit.report(signal);
         }
-        let detail = clean(permit, detail);
         tracing::warn!(provider = permit.provider(), account = permit.account(), ?outage, detail, "no reply");
         outage
     }
@@ -244,6 +245,15 @@ impl From<BodyError> for CallFailure {
 
 /// Tells the account what a reply says about it.
 pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
+    // What the body says may be a client's own text.
+    match reply.status {
+        429 => permit.note_error("429: too many requests".to_owned()),
+        status @ 401..=403 if !permit.is_anonymous() => {
+            permit.note_error(format!("{status}: the account's credentials or credit are refused"));
+        }
+        status @ 500.. => permit.note_error(format!("{status}: the provider failed")),
+        _ => {}
+    }
     match reply.status {
         429 => permit.report(HealthSignal::RateLimited(retry_after(reply, now))),
         401..=403 if !permit.is_anonymous() => {

@@ -42,6 +42,8 @@ pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
 pub use pool::account_permit::AccountPermit;
 pub use pool::call_permit::CallPermit;
+pub use pool::operator::last_errors::AccountError;
+pub use pool::operator::overview::{AccountOverview, BreakerState, ProviderOverview};
 pub use pool::waiting::{Claimant, Permits, Waiting};
 pub use provider::affinity;
 pub use request::blobs::{Blobs, OpenBlob};

@@ -42,6 +42,8 @@ fn images_have_limits() {
             (urls(&["399x800.jpeg"]), Err("`image_urls[0]`: expected an image whose width to height is 0.5 to 2.5, got 399x800")),
             (urls(&["1000x400.webp"]), Ok(())),
             (urls(&["300x300.png", "1001x400.webp"]), Err("`image_urls[1]`: expected an image whose width to height is 0.5 to 2.5")),
+            (urls(&["640x640.png?bytes=31457280"]), Ok(())),
+            (urls(&["640x640.png?bytes=31457281"]), Err("`image_urls[0]`: expected an image of at most 30 MB, got 31457281 bytes")),
             (urls(&["missing"]), Err("`image_urls[0]`: could not be fetched")),
             (urls(&["not-an-image"]), Err("`image_urls[0]`: expected an image")),
             (urls(&["5s.wav"]), Err("`image_urls[0]`: expected an image, got audio/wav")),
@@ -88,6 +90,8 @@ fn videos_have_limits() {
             (urls(&["1280x720-15200ms.mp4"]), Err(time)),
             (urls(&["1280x720-5s.mp4", "1280x720-5s.mp4", "1280x720-5199ms.mp4"]), Ok(())),
             (urls(&["1280x720-5s.mp4", "1280x720-5s.mp4", "1280x720-5200ms.mp4"]), Err(time)),
+            (urls(&["1280x720-5s.mp4?bytes=52428800", "1280x720-5s.mov?bytes=52428800"]), Ok(())),
+            (urls(&["1280x720-5s.mp4?bytes=52428801"]), Err("`video_urls[0]`: expected a video of at most 50 MB, got 52428801 bytes")),
             (urls(&["800x600.png"]), Err("`video_urls[0]`: expected a video, got image/png")),
         ];
         check(&gateway, rows).await;
@@ -111,6 +115,8 @@ fn audio_has_limits() {
             (urls(&["15001ms.wav"]), Err(time)),
             (urls(&["5s.wav", "5s.wav", "5s.wav"]), Ok(())),
             (urls(&["5s.wav", "5s.wav", "5001ms.wav"]), Err(time)),
+            (urls(&["5s.wav?bytes=15728640"]), Ok(())),
+            (urls(&["5s.wav?bytes=15728641"]), Err("`audio_urls[0]`: expected an audio file of at most 15 MB, got 15728641 bytes")),
             (urls(&["5s.m4a"]), Err("`audio_urls[0]`: expected an audio file as WAV or MP3, got audio/mp4")),
             (urls(&["800x600.png"]), Err("`audio_urls[0]`: expected an audio file, got image/png")),
             // The provider takes no song of less than two seconds; its reason reaches the client.

@@ -109,6 +109,22 @@ pub enum Operation {
         #[serde(default)]
         role: Role,
     },
+    /// Lists providers with their accounts' health; of a running gateway.
+    ProviderList,
+    /// Keeps new work away from an account of a provider; what is in flight goes on.
+    ProviderDrain {
+        /// The provider.
+        provider: String,
+        /// The account's name.
+        account: String,
+    },
+    /// Lets new work come to a drained account again.
+    ProviderResume {
+        /// The provider.
+        provider: String,
+        /// The account's name.
+        account: String,
+    },
     /// Lists plugin versions.
     PluginList,
     /// Deploys a component: every stage, the switch of its family included.

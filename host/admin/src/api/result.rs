@@ -12,10 +12,11 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use super::provider::{ProviderAccountView, ProviderView};
 use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum OperationResult {
     /// One customer as it now is.
@@ -63,6 +64,13 @@ pub enum OperationResult {
     Reloaded(ReloadView),
     /// A link that logs one person in to the console.
     ConsoleLink(LoginLinkView),
+    /// Providers by name.
+    Providers {
+        /// The providers.
+        providers: Vec<ProviderView>,
+    },
+    /// One account of a provider as it now is.
+    ProviderAccount(ProviderAccountView),
     /// A version was deleted.
     PluginRemoved {
         /// Its digest.

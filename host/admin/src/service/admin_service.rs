@@ -89,6 +89,13 @@ impl AdminService {
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))
             }
+            Operation::ProviderList => self.list_providers(),
+            Operation::ProviderDrain { provider, account } => {
+                self.switch_account(&provider, &account, true).await
+            }
+            Operation::ProviderResume { provider, account } => {
+                self.switch_account(&provider, &account, false).await
+            }
             Operation::PluginList => self.list_plugins().await,
             Operation::Reload => self.reload().await,
             Operation::PluginCheck { component, signature, allow_removal, defaults } => {

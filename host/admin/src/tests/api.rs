@@ -43,6 +43,9 @@ fn every_operation_reads_back() {
         Operation::KeyRevoke { key: "k".into() },
         Operation::Doctor,
         Operation::Reload,
+        Operation::ProviderList,
+        Operation::ProviderDrain { provider: "p".to_owned(), account: "a".to_owned() },
+        Operation::ProviderResume { provider: "p".to_owned(), account: "a".to_owned() },
         Operation::PluginCheck {
             component: Component(vec![0, 255]),
             signature: Some("s".to_owned()),

@@ -225,3 +225,13 @@ async fn the_theme_is_the_servers_to_write() {
     assert_eq!(elsewhere.header("location"), "/");
     assert!(browser.get("/").await.text().contains("data-theme=\"auto\""));
 }
+
+#[tokio::test]
+async fn without_a_gateway_no_provider_is_shown_or_drained() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    assert!(browser.get("/providers").await.text().contains("No provider is configured"));
+    let refused = browser.post("/providers/bfl/drain", "account=main").await;
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("running gateway"), "{}", refused.text());
+}

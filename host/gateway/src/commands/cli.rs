@@ -63,6 +63,11 @@ pub(crate) enum Command {
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
+    /// List the providers of a running gateway with the health of their accounts
+    Providers(OutputArgs),
+    /// Keep new work away from an account of a provider, or let it come again
+    #[command(subcommand)]
+    Provider(ProviderCommand),
     /// Install, activate, roll back and list plugin versions
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -145,6 +150,27 @@ pub(crate) enum ConsoleCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
+}
+
+/// Commands about a provider's account.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProviderCommand {
+    /// Keep new work away from an account; what is in flight goes on. Ends with the gateway
+    #[command(after_help = "Example:\n  gatehouse provider drain bfl main && gatehouse providers")]
+    Drain(AccountArgs),
+    /// Let new work come to a drained account again
+    Resume(AccountArgs),
+}
+
+/// An account of a provider.
+#[derive(Debug, Args)]
+pub(crate) struct AccountArgs {
+    /// The provider's name, as the configuration has it
+    pub(crate) provider: String,
+    /// The account's name
+    pub(crate) account: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Commands about plugins.
@@ -290,6 +316,10 @@ mod tests {
             ("gatehouse console link", true),
             ("gatehouse console link --role viewer --json", true),
             ("gatehouse console link --role root", false),
+            ("gatehouse providers --json", true),
+            ("gatehouse provider drain bfl main", true),
+            ("gatehouse provider resume bfl main --json", true),
+            ("gatehouse provider drain bfl", false),
             ("gatehouse plugin check f.wasm", true),
             ("gatehouse plugin new painter --lang js --folder f", true),
             ("gatehouse plugin new Painter", false),

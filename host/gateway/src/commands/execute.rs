@@ -32,6 +32,9 @@ pub(crate) enum ExecuteError {
     /// A reload found no gateway.
     #[error("{0}: no gateway runs on this data folder; it reads its configuration when it starts")]
     NotRunning(String),
+    /// Providers were asked for, and there is no gateway.
+    #[error("{0}: no gateway runs on this data folder; only a running one knows the state of its providers")]
+    NoProviders(String),
     /// A login link was wanted, and there is no gateway.
     #[error("{0}: no gateway runs on this data folder; start it, it prints a link to its console")]
     NoConsole(String),
@@ -58,6 +61,7 @@ impl From<&ExecuteError> for Exit {
             ExecuteError::Open(OpenError::Locked { .. })
             | ExecuteError::NoStore(_)
             | ExecuteError::NotRunning(_)
+            | ExecuteError::NoProviders(_)
             | ExecuteError::NoConsole(_) => Self::Refused,
             ExecuteError::Open(_) => Self::Store,
             ExecuteError::Data(_)
@@ -91,6 +95,9 @@ pub(crate) async fn execute(
         match operation {
             Operation::Reload => return Err(ExecuteError::NotRunning(root.display().to_string())),
             Operation::ConsoleLink { .. } => return Err(ExecuteError::NoConsole(root.display().to_string())),
+            Operation::ProviderList | Operation::ProviderDrain { .. } | Operation::ProviderResume { .. } => {
+                return Err(ExecuteError::NoProviders(root.display().to_string()));
+            }
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 use gatehouse_model::CustomerId;
 
-use super::cli::{Command, ConsoleCommand, CustomerCommand, PluginCommand};
+use super::cli::{AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, ProviderCommand};
 use super::key_args;
 use super::values::OutputArgs;
 use crate::plugins::signing;
@@ -25,6 +25,13 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Reload(output) => Ok((Operation::Reload, output)),
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))
+        }
+        Command::Providers(output) => Ok((Operation::ProviderList, output)),
+        Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {
+            Ok((Operation::ProviderDrain { provider, account }, output))
+        }
+        Command::Provider(ProviderCommand::Resume(AccountArgs { provider, account, output })) => {
+            Ok((Operation::ProviderResume { provider, account }, output))
         }
         Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),

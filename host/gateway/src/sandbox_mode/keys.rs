@@ -12,8 +12,8 @@ use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId};
 use serde::{Deserialize, Serialize};
 
 const CUSTOMER: &str = "sandbox";
-/// Each start deposits up to this balance.
-const CREDIT: Credits = Credits(1000 * Credits::UNIT);
+/// Each start deposits up to this balance: every line of the README, pasted many times.
+const CREDIT: Credits = Credits(100_000 * Credits::UNIT);
 
 /// Keys that work now.
 #[derive(Debug)]

@@ -13,9 +13,10 @@ use url::Url;
 
 use crate::ingest::data_url;
 use crate::ingest::extract::NewBlob;
+use crate::links::signed_link::Checked;
 use crate::probe::facts::facts;
 use crate::storage::media_store::MediaStore;
-use crate::storage::objects::Error;
+use crate::storage::objects::{Error, Reading};
 use crate::storage::task_blobs::TaskBlobs;
 
 /// Bytes of a blob that are looked at; a larger one has the facts of its beginning.
@@ -83,9 +84,11 @@ impl MediaStore {
     ) -> Result<(Facts, Option<BlobId>), Miss> {
         if let (false, Ok(url)) = (keep, Url::parse(source))
             && matches!(url.scheme(), "http" | "https")
-            && self.own_link(&url).is_none()
         {
-            let facts = self.facts_at(&url).await.map_err(|why| not_fetched(&why))?;
+            let facts = match self.own_link(&url) {
+                Some(own) => self.facts_of_result(&own).await?,
+                None => self.facts_at(&url).await.map_err(|why| not_fetched(&why))?,
+            };
             return Ok((facts, None));
         }
         let bytes = self.bytes_of(source).await?;
@@ -120,11 +123,22 @@ impl MediaStore {
         bytes.map(Bytes::from).ok_or_else(|| unusable(otherwise))
     }
 
+    /// A result of this gateway is on its disk: no limit but that of what is looked at.
+    async fn facts_of_result(&self, own: &Checked) -> Result<Facts, Miss> {
+        let found = self.result(own).await?;
+        let (bytes, begin) = (found.length, beginning(found.body).await?);
+        Ok(Facts { bytes, ..facts(&begin) })
+    }
+
+    async fn result(&self, own: &Checked) -> Result<Reading, Miss> {
+        let gone = || unusable("could not be fetched: the link no longer works");
+        self.0.objects.read(&own.path).await?.ok_or_else(gone)
+    }
+
     async fn fetched(&self, url: &Url) -> Result<Bytes, Miss> {
         let max = self.0.config.max_probe();
         if let Some(own) = self.own_link(url) {
-            let gone = || unusable("could not be fetched: the link no longer works");
-            let found = self.0.objects.read(&own.path).await?.ok_or_else(gone)?;
+            let found = self.result(&own).await?;
             if found.length > max {
                 return Err(not_fetched(&FetchError::TooLarge(max)));
             }

@@ -1,19 +1,19 @@
 //! Looks at a file behind a URL without fetching all of it.
 //!
-//! The first request asks for the beginning. A file that is not longer is known then; a longer one that is no film is
-//! fetched whole, within the limit. Of a film only the boxes that describe it are read, wherever they stand: `moov` may be
+//! The first request asks for the beginning. A file that is not longer is known then, and a picture whose size stands there;
+//! another one that is no film is fetched whole, within the limit. Of a film only the boxes that describe it are read, wherever they stand: `moov` may be
 //! at the end, behind hundreds of MiB, and of a fragmented file every `moof` counts. A server that ignores ranges sends all
 //! of it, which is read up to the limit.
 
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use gatehouse_model::Facts;
+use gatehouse_model::{Facts, MediaKind};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
 use url::Url;
 
 use crate::probe::boxes::{word32, word64};
-use crate::probe::facts::{SNIFFED, facts, sniff};
+use crate::probe::facts::{SNIFFED, facts, kind, sniff};
 use crate::storage::media_store::MediaStore;
 
 /// Bytes of the first request, and of each later one at least.
@@ -54,12 +54,18 @@ impl MediaStore {
         if is_over && !fetched.is_part() || total.is_some_and(|total| total <= length) {
             return Ok(facts(&begin));
         }
+        let known = sniff(&begin[..begin.len().min(SNIFFED)]);
+        if let (Some(total), Some(MediaKind::Image)) = (total, known.map(kind)) {
+            let found = facts(&begin);
+            if found.width.is_some_and(|width| width > 0) {
+                return Ok(Facts { bytes: total, ..found });
+            }
+        }
         let is_large = total.is_none_or(|total| total > max);
         if !fetched.is_part() && !is_large {
             read(&mut fetched, &mut begin, max + 1).await?;
             return Ok(facts(&begin));
         }
-        let known = sniff(&begin[..begin.len().min(SNIFFED)]);
         let is_film = matches!(known, Some("video/mp4" | "video/quicktime" | "audio/mp4"));
         match total {
             Some(total) if is_film => {

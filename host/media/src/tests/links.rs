@@ -1,18 +1,7 @@
 //! Signed links: they open what they name, for as long as they say, and nothing else.
 
-use gatehouse_model::{BlobId, Media, Product};
-
 use super::*;
-use crate::ingest::extract::NewBlob;
 use crate::links::signed_link::{MediaFile, MediaRefusal};
-
-/// Keeps bytes as a result and gives its record.
-async fn saved(test: &TestMedia, bytes: &[u8]) -> Media {
-    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
-    test.media.keep(&[NewBlob::new(id, Bytes::copy_from_slice(bytes))]).await.unwrap();
-    let product = Product { source: format!("blob:{id}"), mime: None, edit: None };
-    test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap()
-}
 
 /// (name, expires, signature) of a link.
 fn parts(link: &str) -> (String, String, String) {

@@ -16,11 +16,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::StreamExt;
 use gatehouse_harness::{Provider, TestClock, TestSeed, reply, serve_connections};
-use gatehouse_model::{Clock as _, Media, Pepper, Secret, Seed, UnixMs};
+use gatehouse_model::{BlobId, Clock as _, Media, Pepper, Product, Secret, Seed, UnixMs};
 use gatehouse_upstream::{AccountConfig, SecretRef, SystemResolver, Upstream};
 use tempfile::TempDir;
 
 use crate::config::Config;
+use crate::ingest::extract::NewBlob;
 use crate::storage::media_store::MediaStore;
 
 /// 2026-01-01T00:00:00Z: the beginning of a day, so that days are easy to count.
@@ -137,4 +138,12 @@ pub(crate) async fn content(test: &TestMedia, media: &Media) -> Vec<u8> {
     let name = crate::links::signed_link::name(media.id, &media.mime);
     let (expires, signature) = (expires.split_once('=').unwrap().1, signature.split_once('=').unwrap().1);
     collect(test.media.open_link(&name, expires, signature, None).await.unwrap().body).await
+}
+
+/// Keeps bytes as a result and gives its record.
+async fn saved(test: &TestMedia, bytes: &[u8]) -> Media {
+    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
+    test.media.keep(&[NewBlob::new(id, Bytes::copy_from_slice(bytes))]).await.unwrap();
+    let product = Product { source: format!("blob:{id}"), mime: None, edit: None };
+    test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap()
 }

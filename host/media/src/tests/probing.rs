@@ -2,10 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{BlobId, Facts, MediaKind, Probe, Product};
+use gatehouse_model::{BlobId, Facts, MediaKind, Probe};
 
 use super::*;
-use crate::ingest::extract::NewBlob;
 use crate::probe::look::Probed;
 use crate::storage::task_blobs::TaskBlobs;
 
@@ -54,7 +53,7 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
     let server = serve(|path| match path {
         "/gone" => (404, "text/html", b"<html>".to_vec()),
         "/page" => (200, "image/png", b"<html>".to_vec()),
-        _ => (200, "image/png", picture(1024 * 1024 + 1)),
+        _ => (200, "audio/flac", [b"fLaC".to_vec(), vec![0; 1024 * 1024]].concat()),
     })
     .await;
     let test = TestMedia::new(&[server.address]);
@@ -90,14 +89,17 @@ async fn what_cannot_be_had_is_told_in_plain_words() {
 async fn our_own_links_are_read_without_a_request() {
     let server = serve(|_| (200, "image/png", png(1, 1))).await;
     let test = TestMedia::new(&[server.address]);
-    let id = BlobId::new(test.clock.now(), &*test.media.0.seed);
-    test.media.keep(&[NewBlob::new(id, png(64, 48).into())]).await.unwrap();
-    let product = Product { source: format!("blob:{id}"), mime: None, edit: None };
-    let media = test.media.save(&product, "p", &test.media.blobs_of([id])).await.unwrap();
+    let media = saved(&test, &png(64, 48)).await;
     for base in ["http://127.0.0.1:9", "https://gateway.example.com"] {
         let link = test.media.link(base, &media);
         assert_eq!(facts(&test, &link).await.unwrap().width, Some(64), "{base}");
     }
+    // What may be fetched elsewhere is less (1 MiB here).
+    let mut large = png(64, 48);
+    large.resize(2 << 20, 0);
+    let link = test.media.link("http://127.0.0.1", &saved(&test, &large).await);
+    let found = facts(&test, &link).await.unwrap();
+    assert_eq!((found.width, found.bytes), (Some(64), 2 << 20));
     // A link that is not ours is fetched like any other.
     let forged = test.media.link(&server.url(), &media).replace("signature=", "signature=0");
     assert_eq!(facts(&test, &forged).await.unwrap().width, Some(1));

@@ -18,6 +18,11 @@ fn film(length: usize, moov_first: bool) -> Vec<u8> {
     FilmSpec { moov_first, gap, ..FilmSpec::new(tracks) }.file()
 }
 
+/// A sound that says nothing of itself, of that length.
+fn sound(length: usize) -> Vec<u8> {
+    [b"fLaC".to_vec(), vec![0; length - 4]].concat()
+}
+
 /// What a request's `Range` asks for of a file.
 fn part(request: &Received, file: &[u8]) -> Option<(usize, usize)> {
     let (first, last) = request.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
@@ -94,22 +99,33 @@ async fn a_server_without_ranges_is_read_up_to_the_limit() {
     let server = serve_whole(film(4 * MIB, false)).await;
     assert_eq!(facts(&server).await, Err("could not be fetched: it is larger than 1 MiB".to_owned()));
     // Any other file is fetched whole.
-    let server = serve_whole(picture(MIB)).await;
+    let server = serve_whole(sound(MIB)).await;
     assert_eq!(facts(&server).await.unwrap().bytes, MIB as u64);
     assert_eq!(server.received().len(), 1);
-    let server = serve_whole(picture(MIB + 1)).await;
+    let server = serve_whole(sound(MIB + 1)).await;
     assert_eq!(facts(&server).await, Err("could not be fetched: it is larger than 1 MiB".to_owned()));
 }
 
 #[tokio::test]
-async fn files_that_are_no_films_are_fetched_whole() {
-    for (length, requests) in [(1000, 1), (256 * 1024, 1), (256 * 1024 + 1, 2), (MIB, 2)] {
+async fn a_picture_is_known_by_its_beginning() {
+    for length in [1000, 256 * 1024, 256 * 1024 + 1, MIB, 3 * MIB] {
         let server = serve_parts(picture(length)).await;
         let found = facts(&server).await.unwrap();
         assert_eq!((found.mime.as_str(), found.bytes), ("image/png", length as u64));
+        assert!(found.width.is_some(), "{length}");
+        assert_eq!(server.received().len(), 1, "{length}");
+    }
+}
+
+#[tokio::test]
+async fn other_files_that_are_no_films_are_fetched_whole() {
+    for (length, requests) in [(1000, 1), (256 * 1024, 1), (256 * 1024 + 1, 2), (MIB, 2)] {
+        let server = serve_parts(sound(length)).await;
+        let found = facts(&server).await.unwrap();
+        assert_eq!((found.mime.as_str(), found.bytes), ("audio/flac", length as u64));
         assert_eq!(server.received().len(), requests, "{length}");
     }
-    let server = serve_parts(picture(MIB + 1)).await;
+    let server = serve_parts(sound(MIB + 1)).await;
     assert_eq!(facts(&server).await, Err("could not be fetched: it is larger than 1 MiB".to_owned()));
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | path | answer |
 //! |---|---|
-//! | `/samples/<W>x<H>.<png or jpeg or webp>` | a picture of that size, up to 36 megapixels |
+//! | `/samples/<W>x<H>.<png or jpeg or webp>` | a picture of that size, up to 36 megapixels; `?bytes=N` pads it |
 //! | `/samples/<film or sound>` | a film or a sound of that name, see [`sample_media`](super::sample_media) |
 //! | `/samples/not-an-image` | 200, a line of text |
 //! | `/samples/missing` | 404 |
@@ -34,6 +34,8 @@ const MAX_PIXELS: u64 = 36_000_000;
 const MAX_SIDE: u32 = 16_383;
 /// Length of `/samples/huge`; above every limit for one picture.
 const HUGE_BYTES: usize = 32 << 20;
+/// A padded picture is in memory as a whole.
+const MAX_BYTES: usize = 64 << 20;
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// The samples listener.
@@ -48,12 +50,16 @@ impl Samples {
         Self { origin, pictures: PictureCache::default() }
     }
 
-    /// A picture, over `span` if there is one.
-    async fn picture(&self, name: &str, span: Option<Duration>) -> Response<Body> {
+    /// A picture, over `span` if there is one; with zeros behind it when it is to have `size` bytes.
+    async fn picture(&self, name: &str, span: Option<Duration>, size: Option<u64>) -> Response<Body> {
         let Some((width, height, format)) = named_size(name) else { return missing() };
         let picture = Picture { width, height, format, digest: Sha256::digest(name).into() };
         match (self.pictures.file(picture).await, span) {
             (Some(file), Some(span)) => trickle(&file, span),
+            (Some(file), None) if size.is_some() => match pad(&file, size) {
+                Some(file) => reply(200, format.to_mime_type(), file),
+                None => missing(),
+            },
             (Some(file), None) => reply(200, format.to_mime_type(), file),
             (None, _) => reply(500, "text/plain", "the picture could not be made"),
         }
@@ -79,14 +85,14 @@ impl Handler for Samples {
             "not-an-image" => reply(200, "text/plain", "This is a line of text, not a picture.\n"),
             "slow" => {
                 let span = Duration::from_millis(number(query, "ms").unwrap_or(10_000));
-                self.picture("64x64.png", Some(span)).await
+                self.picture("64x64.png", Some(span), None).await
             }
             "redirect" => self.redirect(query),
             "redirect-to-private" => found("http://169.254.169.254/latest/meta-data/"),
             "huge" => huge(query.contains("length=none")),
             name => match SampleMedia::named(name) {
                 Some(media) => film_or_sound(media, number(query, "bytes"), request.headers()).await,
-                None => self.picture(name, None).await,
+                None => self.picture(name, None, number(query, "bytes")).await,
             },
         })
     }
@@ -125,6 +131,14 @@ fn found(location: &str) -> Response<Body> {
 
 fn number(query: &str, name: &str) -> Option<u64> {
     parameter(query, name)?.parse().ok()
+}
+
+/// `file` with zeros up to that size, which every reader of pictures ignores.
+fn pad(file: &[u8], size: Option<u64>) -> Option<Bytes> {
+    let size = usize::try_from(size?).ok().filter(|size| (file.len()..=MAX_BYTES).contains(size))?;
+    let mut padded = file.to_vec();
+    padded.resize(size, 0);
+    Some(padded.into())
 }
 
 /// `file` in twenty pieces, evenly over `span`.

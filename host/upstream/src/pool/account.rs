@@ -10,6 +10,7 @@ use gatehouse_model::{Affinity, CustomerId, UnixMs};
 
 use crate::auth::credential::Credential;
 use crate::pool::breaker::{Admission, Breaker};
+use crate::pool::operator::last_errors::LastErrors;
 use crate::pool::token_bucket::TokenBucket;
 
 /// How soon to look again while the trial call of another task is under way.
@@ -40,6 +41,9 @@ pub(crate) struct AccountState {
     pub(crate) paused_until: UnixMs,
     pub(crate) pauses: u32,
     pub(crate) refused_until: UnixMs,
+    /// Whether an operator keeps new work away.
+    pub(crate) drained: bool,
+    pub(crate) last_errors: LastErrors,
     token_bucket: Option<TokenBucket>,
 }
 
@@ -77,6 +81,8 @@ pub(crate) enum Denied {
     Full,
     /// What is left is for customers who use less.
     Reserved,
+    /// An operator keeps new work away from it.
+    Drained,
     /// Nothing is possible before this moment.
     Until(UnixMs),
 }
@@ -86,6 +92,7 @@ pub(crate) enum Denied {
 pub(crate) struct Denials {
     pub(crate) is_full: bool,
     is_reserved: bool,
+    is_drained: bool,
     /// The first moment at which an account may be used again.
     pub(crate) until: Option<UnixMs>,
 }
@@ -95,6 +102,7 @@ impl Denials {
         match denied {
             Denied::Full => self.is_full = true,
             Denied::Reserved => self.is_reserved = true,
+            Denied::Drained => self.is_drained = true,
             Denied::Until(moment) => self.until = Some(self.until.map_or(moment, |until| until.min(moment))),
         }
     }
@@ -118,7 +126,7 @@ impl Denials {
     pub(crate) fn reason(self) -> NoPermit {
         match self.until {
             Some(moment) => NoPermit::Until(moment),
-            None if self.lacks_permit() => NoPermit::Busy,
+            None if self.lacks_permit() || self.is_drained => NoPermit::Busy,
             None => NoPermit::Unknown,
         }
     }
@@ -140,6 +148,11 @@ impl AccountState {
                 self.used.remove(customer);
             }
         }
+    }
+
+    /// Permits in use.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
     }
 
     /// The permits that customer uses.
@@ -214,6 +227,16 @@ impl Account {
     /// Streams that nobody reads may go on above the limit, as far as this.
     pub(crate) fn max_beyond(&self) -> u64 {
         self.reserve.max(1)
+    }
+
+    /// All permits.
+    pub(crate) fn limit(&self) -> u64 {
+        self.concurrency
+    }
+
+    /// Those that no customer gets who already uses as many as are left.
+    pub(crate) fn reserve(&self) -> u64 {
+        self.reserve
     }
 
     /// Calls a second, if they are limited.

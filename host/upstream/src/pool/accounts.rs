@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, CustomerId, KeyId, Seed, UnixMs, metric};
 
 use crate::pool::abandoned::Abandoned;
-use crate::pool::account::{Account, AccountState, Denials, HealthSignal};
+use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal};
 use crate::pool::breaker::{Breaker, backoff};
 use crate::pool::customer_queue::{CustomerQueue, Load};
 use crate::pool::pace::Pace;
@@ -116,6 +116,7 @@ impl Pool {
             before.publish(gone, &Breaker::default());
         }
         if !Arc::ptr_eq(&self.state, &before.state) {
+            self.take_over_drained(before);
             return;
         }
         let mut states = self.lock();
@@ -124,6 +125,21 @@ impl Pool {
             if old.is_some_and(|old| !old.credential.is_same(&account.credential)) {
                 self.state(&mut states, index).refused_until = UnixMs(0);
             }
+        }
+    }
+
+    /// The same accounts at another API: nothing else of what was known counts there, but the operator's word does.
+    fn take_over_drained(&self, before: &Self) {
+        let drained: Vec<String> = {
+            let mut states = before.lock();
+            let all = before.accounts.iter().enumerate();
+            all.filter(|(index, _)| before.state(&mut states, *index).drained)
+                .map(|(_, account)| account.name.clone())
+                .collect()
+        };
+        let mut states = self.lock();
+        for (index, _) in self.accounts.iter().enumerate().filter(|(_, own)| drained.contains(&own.name)) {
+            self.state(&mut states, index).drained = true;
         }
     }
 
@@ -154,10 +170,10 @@ impl Pool {
         wanted: &Wanted,
         now: UnixMs,
     ) -> Result<Taken, Denials> {
-        let candidates = self.candidates(state, wanted, now);
+        let mut denials = Denials::default();
+        let candidates = self.candidates(state, wanted, now, &mut denials);
         let shared = self.rules.has_several_customers();
         let mut ready = vec![];
-        let mut denials = Denials::default();
         for index in candidates {
             let priority = self.accounts[index].priority;
             // A worse priority counts only while no better one is ready.
@@ -281,12 +297,26 @@ impl Pool {
         &mut state.accounts[self.positions[index]].1
     }
 
-    /// Accounts to be asked, best priority first: the one wanted, else those not refused, else all.
-    fn candidates(&self, state: &mut PoolState, wanted: &Wanted, now: UnixMs) -> Vec<usize> {
-        let meant: Vec<usize> =
+    /// Accounts to be asked, best priority first: the one wanted, else those not refused, else all. None that is drained,
+    /// unless it is the one wanted.
+    fn candidates(
+        &self,
+        state: &mut PoolState,
+        wanted: &Wanted,
+        now: UnixMs,
+        denials: &mut Denials,
+    ) -> Vec<usize> {
+        let is_bound = matches!(wanted, Wanted::One(_));
+        let mut meant: Vec<usize> =
             (0..self.accounts.len()).filter(|&index| wanted.includes(&self.accounts[index].name)).collect();
-        let mut whole =
-            |index: usize| self.state(state, index).refused_until <= now || matches!(wanted, Wanted::One(_));
+        meant.retain(|&index| {
+            let takes_new_work = is_bound || !self.state(state, index).drained;
+            if !takes_new_work {
+                denials.add(Denied::Drained);
+            }
+            takes_new_work
+        });
+        let mut whole = |index: usize| self.state(state, index).refused_until <= now || is_bound;
         let mut candidates: Vec<usize> = meant.iter().copied().filter(|&index| whole(index)).collect();
         if candidates.is_empty() {
             candidates = meant;

@@ -99,6 +99,11 @@ impl CallPermit {
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
+    /// Keeps an error for operators; without secrets.
+    pub(crate) fn note_error(&self, text: String) {
+        self.pool.note_error(self.index, text);
+    }
+
     pub(crate) fn report(&self, signal: HealthSignal) {
         self.reported.store(true, Ordering::Relaxed);
         self.pool.report(self.index, signal);

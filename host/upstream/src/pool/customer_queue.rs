@@ -161,6 +161,23 @@ impl<L: Clone + PartialEq, W> CustomerQueue<L, W> {
         self.customers.get(customer).into_iter().flatten().map(|lane| lane.waiting.len()).sum()
     }
 
+    /// The customers with most waiters, and how many each has; those with equally many by their ids.
+    pub(crate) fn longest(&self, max: usize) -> Vec<(CustomerId, usize)> {
+        let mut all: Vec<_> = self
+            .customers
+            .iter()
+            .map(|(customer, lanes)| {
+                (Reverse(lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>()), customer)
+            })
+            .collect();
+        if all.len() > max {
+            all.select_nth_unstable(max);
+            all.truncate(max);
+        }
+        all.sort_unstable();
+        all.into_iter().map(|(Reverse(waiting), customer)| (customer.clone(), waiting)).collect()
+    }
+
     /// One of the lanes, if any waits.
     pub(crate) fn any_lane(&self) -> Option<&L> {
         self.customers.values().flatten().next().map(|known| &known.lane)

@@ -149,7 +149,7 @@ impl Pool {
     /// Serves the first in fair order that can be; else, when one may be, as far as that is known.
     fn serve_one(state: &mut PoolState, now: UnixMs) -> Result<Served, Option<UnixMs>> {
         let mut until: Option<UnixMs> = None;
-        // What nobody gets now, whichever customer asks: so a thousand customers that wait for the same cost one look at the accounts.
+        // What no customer gets now: so a thousand customers that wait for the same cost one look at the accounts.
         let mut denied: Vec<(Arc<Self>, Wanted)> = Vec::new();
         for customer in state.fair_order() {
             for lane in state.queue.lanes(&customer) {
@@ -198,7 +198,9 @@ impl Pool {
     fn reclaim(&self, state: &mut PoolState, customer: &CustomerId, wanted: &Wanted, is_full: bool) -> bool {
         let PoolState { accounts, abandoned, .. } = state;
         let will_do = |entry: &Entry| {
-            wanted.includes(&accounts[entry.position].0) && (is_full || entry.customer == *customer)
+            let (name, account) = &accounts[entry.position];
+            let takes_it = matches!(wanted, Wanted::One(_)) || !account.drained;
+            takes_it && wanted.includes(name) && (is_full || entry.customer == *customer)
         };
         let Some(entry) = abandoned.reclaim(will_do, |entry| self.max_beyond(entry.position)) else {
             return false;

@@ -205,6 +205,7 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         self.over = true;
         // Who has begun to answer works; a breaker opened by answers cut later would fail all the others too.
         if outage != Outage::TooLarge && self.received == 0 {
+            self.permit.note_error(format!("a stream ended before it began: {detail}"));
             self.permit.report(HealthSignal::Failing);
         }
         let (provider, account) = (self.permit.provider(), self.permit.account());

@@ -7,6 +7,7 @@ mod calls;
 mod config;
 mod fairness;
 mod fetching;
+mod operator;
 mod outages;
 mod ssrf;
 mod streams;

@@ -8,6 +8,7 @@ mod keys;
 mod ledger;
 mod plugins;
 mod prices;
+mod providers;
 mod system;
 mod tasks;
 mod usage;
@@ -23,6 +24,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ledger::routes(),
         tasks::routes(),
         prices::routes(),
+        providers::routes(),
         plugins::routes(),
         audit::routes(),
         system::routes(),

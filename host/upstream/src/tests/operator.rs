@@ -1,0 +1,208 @@
+//! What operators see of accounts, and the switch that keeps new work away from one.
+
+use super::*;
+use crate::pool::account::{HealthSignal, NoPermit};
+use crate::pool::operator::overview::{AccountOverview, BreakerState};
+use crate::pool::waiting::{Claimant, Permits, Waiting};
+use gatehouse_model::KeyId;
+
+fn table(base: &str, accounts: &[(&str, &str)]) -> String {
+    let mut text = format!("[providers.p]\nbase_url = \"{base}\"\n");
+    for (name, settings) in accounts {
+        text += &format!("[providers.p.accounts.{name}]\nsecret = {{ env = \"KEY\" }}\n{settings}\n");
+    }
+    text
+}
+
+fn open(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
+    let text = table("https://api.example.com", accounts);
+    upstream_with(&text, Arc::clone(clock), Arc::new(SystemResolver))
+}
+
+fn name(upstream: &Upstream) -> Result<String, NoPermit> {
+    upstream.acquire_account("p", &acme(), None).map(|(_, permit)| permit.account().to_owned())
+}
+
+fn one(upstream: &Upstream, account: &str) -> AccountOverview {
+    let all = upstream.overview("p").unwrap().accounts;
+    all.into_iter().find(|known| known.name == account).unwrap()
+}
+
+/// Asks in the name of a customer; what is granted goes into `granted`.
+fn ask(upstream: &Upstream, customer: &str, granted: &Arc<Mutex<Vec<Permits>>>) -> Option<Waiting> {
+    let claimant = Claimant { customer: CustomerId::from(customer), key: KeyId::from("key") };
+    let into = Arc::clone(granted);
+    let grant = move |permits| into.lock().unwrap().push(permits);
+    match upstream.acquire_or_wait("p", &claimant, None, grant) {
+        Ok(permits) => {
+            granted.lock().unwrap().push(permits);
+            None
+        }
+        Err((_, waiting)) => Some(waiting.expect("a known provider")),
+    }
+}
+
+#[test]
+fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
+    let upstream = open(&TestClock::at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
+    let (running, _) = upstream.acquire_account("p", &acme(), None).unwrap();
+    assert_eq!(running.account(), "a");
+    assert_eq!(upstream.drain("p", "a", true), Some(false));
+    assert_eq!(upstream.drain("p", "a", true), Some(true), "again changes nothing");
+    assert_eq!(name(&upstream).unwrap(), "b");
+    assert!(upstream.acquire_call("p", "a").is_ok(), "a task under way is polled");
+    let bound = upstream.acquire_account("p", &acme(), Some("a")).unwrap();
+    assert_eq!(bound.0.account(), "a", "a follow-up exists there alone");
+    assert!(upstream.resume("p", "a", &acme()).is_some(), "a job of an earlier process goes on");
+    assert_eq!(upstream.drain("p", "a", false), Some(true));
+    assert_eq!(name(&upstream).unwrap(), "a");
+    assert_eq!(upstream.drain("p", "none", true), None);
+    assert_eq!(upstream.drain("none", "a", true), None);
+}
+
+#[test]
+fn new_work_waits_while_every_account_is_drained() {
+    let upstream = open(&TestClock::at(0), &[("a", "")]);
+    let granted = Arc::default();
+    let _ = upstream.drain("p", "a", true);
+    assert_eq!(name(&upstream), Err(NoPermit::Busy), "it is configured, so waiting helps");
+    let _waiting = ask(&upstream, "acme", &granted).expect("a position in the queue");
+    assert!(granted.lock().unwrap().is_empty());
+    let _ = upstream.drain("p", "a", false);
+    assert_eq!(granted.lock().unwrap().len(), 1, "it is served at once");
+}
+
+/// A refused account is worse than none of the others, and still better than a drained one.
+#[test]
+fn a_drained_account_is_no_way_around_a_refused_one() {
+    let upstream = open(&TestClock::at(0), &[("a", ""), ("b", "")]);
+    upstream.acquire_account("p", &acme(), Some("a")).unwrap().1.report(HealthSignal::AccountRefused);
+    let _ = upstream.drain("p", "b", true);
+    assert_eq!(name(&upstream).unwrap(), "a");
+}
+
+#[test]
+fn a_stream_at_a_drained_account_keeps_its_permit_from_others() {
+    let settings = [("a", "concurrency = 1"), ("b", "concurrency = 1")];
+    let upstream = open(&TestClock::at(0), &settings);
+    let granted = Arc::default();
+    let (mut abandoned, _) = upstream.acquire_account("p", &acme(), Some("a")).unwrap();
+    let _held = upstream.acquire_account("p", &acme(), Some("b")).unwrap();
+    let _end = abandoned.abandon();
+    let _ = upstream.drain("p", "a", true);
+    let _waiting = ask(&upstream, "other", &granted).expect("b is full, a drained");
+    assert_eq!(one(&upstream, "a").in_flight, 1);
+}
+
+#[test]
+fn the_switch_outlives_a_change_of_the_configuration() {
+    let upstream = open(&TestClock::at(0), &[("a", ""), ("b", "")]);
+    let _ = upstream.drain("p", "a", true);
+    for (base, settings) in
+        [("https://api.example.com", "weight = 7"), ("https://elsewhere.example.com", "weight = 7")]
+    {
+        let next = config(&table(base, &[("b", ""), ("a", settings)]));
+        upstream.switch(upstream.prepare(&next.providers, &secrets).ok().unwrap());
+        assert!(one(&upstream, "a").drained, "{base}");
+        assert!(!one(&upstream, "b").drained, "{base}");
+        assert_eq!(one(&upstream, "a").weight, 7, "{base}");
+        assert_eq!(name(&upstream).unwrap(), "b", "{base}");
+    }
+}
+
+#[test]
+fn an_overview_tells_what_is_used_and_who_waits() {
+    let clock = TestClock::at(1_000);
+    let upstream = open(&clock, &[("a", "concurrency = 3\nrate_per_second = 5.0")]);
+    let granted = Arc::default();
+    let mut waiting: Vec<_> = (0..5).filter_map(|_| ask(&upstream, "few", &granted)).collect();
+    waiting.extend((0..3).filter_map(|_| ask(&upstream, "other", &granted)));
+    let shown = upstream.overview("p").unwrap();
+    let account = one(&upstream, "a");
+    assert_eq!((account.in_flight, account.limit, account.reserve, account.rate), (3, 3, 0, Some(5.0)));
+    assert_eq!((account.breaker, account.drained), (BreakerState::Closed, false));
+    assert_eq!(shown.waiting, 5);
+    let expected = [("other", 3), ("few", 2)].map(|(name, count)| (CustomerId::from(name), count));
+    assert_eq!(shown.waiting_by_customer, expected);
+    assert_eq!(upstream.overviews().len(), 1);
+    assert_eq!(upstream.overview("q"), None);
+    drop(waiting);
+}
+
+#[test]
+fn no_more_than_twenty_customers_are_named() {
+    let upstream = open(&TestClock::at(0), &[("a", "concurrency = 1")]);
+    let granted = Arc::default();
+    let _first = ask(&upstream, "first", &granted);
+    let _waiting: Vec<_> = (0..50)
+        .flat_map(|number| (0..=number % 3).map(move |_| number))
+        .map(|number| ask(&upstream, &format!("c{number:02}"), &granted))
+        .collect();
+    let shown = upstream.overview("p").unwrap();
+    let counts: Vec<usize> = shown.waiting_by_customer.iter().map(|(_, count)| *count).collect();
+    assert_eq!(counts, [[3; 16].as_slice(), &[2; 4]].concat());
+    assert_eq!(shown.waiting_by_customer[16].0, CustomerId::from("c01"));
+    assert_eq!(shown.waiting, 16 * 3 + 17 * 2 + 17);
+}
+
+#[test]
+fn a_breaker_and_the_pauses_are_told_until_they_end() {
+    let clock = TestClock::skipping_pauses_at(1_000_000);
+    let upstream = open(&clock, &[("a", "")]);
+    let report = |signal| upstream.acquire_account("p", &acme(), None).unwrap().1.report(signal);
+    report(HealthSignal::RateLimited(Some(Duration::from_secs(7))));
+    assert_eq!(one(&upstream, "a").paused_until, Some(UnixMs(1_007_000)));
+    clock.advance_ms(7_000);
+    report(HealthSignal::AccountRefused);
+    let shown = one(&upstream, "a");
+    assert_eq!((shown.paused_until, shown.refused_until), (None, Some(UnixMs(1_307_000))));
+    for _ in 0..5 {
+        report(HealthSignal::Failing);
+    }
+    let BreakerState::Open(until) = one(&upstream, "a").breaker else { panic!("five failures open it") };
+    clock.advance_ms(until.since(clock.now()).as_millis() as u64);
+    assert_eq!(one(&upstream, "a").breaker, BreakerState::HalfOpen);
+    report(HealthSignal::Healthy);
+    assert_eq!(one(&upstream, "a").breaker, BreakerState::Closed);
+}
+
+#[tokio::test]
+async fn the_last_errors_are_kept_without_secrets_or_bodies() {
+    let statuses = Mutex::new([503, 429, 401, 400, 200].into_iter());
+    let answer = move |_: &Received| {
+        let status = statuses.lock().unwrap().next().unwrap_or(200);
+        reply(status, &[("retry-after", "1")], "a body with words of a client")
+    };
+    let simulated = Provider::start(answer).await;
+    let clock = TestClock::at(1_000_000);
+    let text = provider(&simulated.url(), "");
+    let upstream = upstream_with(&text, Arc::clone(&clock), Arc::new(SystemResolver));
+    let blobs = Memory::default();
+    for _ in 0..5 {
+        // Longer than the pause that the provider asks for.
+        clock.advance_ms(2_000);
+        let permit = upstream.acquire_call("p", "main").unwrap();
+        drop(upstream.call(&permit, &get(path("/x")), &blobs, NEVER).await.unwrap());
+    }
+    let texts: Vec<String> = one(&upstream, "main").last_errors.into_iter().map(|error| error.text).collect();
+    let expected = [
+        "401: the account's credentials or credit are refused",
+        "429: too many requests",
+        "503: the provider failed",
+    ];
+    assert_eq!(texts, expected);
+}
+
+#[tokio::test]
+async fn an_outage_is_kept_with_its_cause() {
+    let address = serve_raw(|stream| async { drop(stream) }).await;
+    let text = provider(&format!("http://{address}"), "");
+    let upstream = upstream(&text);
+    let permit = upstream.acquire_account("p", &acme(), None).unwrap().1;
+    let target = path(&format!("/x?key={SECRET}"));
+    assert!(upstream.call(&permit, &get(target), &Memory::default(), NEVER).await.is_err());
+    let errors = one(&upstream, "main").last_errors;
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].text.starts_with("broken: "), "{errors:?}");
+    assert!(!errors[0].text.contains(SECRET), "{errors:?}");
+}
