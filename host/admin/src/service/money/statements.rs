@@ -5,7 +5,7 @@ use std::ops::Range;
 use gatehouse_model::{CustomerId, KeyId, UnixMs};
 use gatehouse_store::{StatementOf, StatementPage, StatementQuery};
 
-use super::admin_service::{AdminService, store_failed};
+use super::super::admin_service::{AdminService, store_failed};
 use crate::api::error::OperationError;
 
 /// Which rows.

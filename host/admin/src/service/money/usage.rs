@@ -13,7 +13,7 @@ use gatehouse_store::{
 };
 use gatehouse_tasks::{UsageSums, hour_of};
 
-use super::admin_service::{AdminService, store_failed};
+use super::super::admin_service::{AdminService, store_failed};
 use crate::api::error::OperationError;
 
 /// Rows that one report may read.

@@ -2,7 +2,7 @@
 
 use gatehouse_driver::PriceList;
 
-use super::admin_service::{AdminService, Backend};
+use super::super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
 
 impl AdminService {
