@@ -4,6 +4,7 @@
 
 mod avatars;
 mod clip;
+mod kills;
 mod motion;
 mod scene;
 

@@ -6,7 +6,7 @@
 use futures_util::future::join_all;
 use gatehouse_harness::{run, until};
 use gatehouse_sandbox::ark::faults::{MARKERS, Target};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::text;
 use crate::{TestGateway, film_of};
@@ -160,24 +160,5 @@ fn a_queued_video_is_cancelled_at_the_provider_and_a_running_one_goes_on() {
         assert_eq!(cancel(&running).await, 409);
         assert_eq!(gateway.caller.task(&running).await["status"], "processing");
         assert!(!super::seen(&gateway, "a kite [[never-ready]]").cancelled);
-    });
-}
-
-/// The gateway dies while the video is made: it is made once, and paid once.
-#[test]
-fn a_killed_gateway_goes_on_with_its_videos() {
-    run(async {
-        let mut gateway = TestGateway::start().await;
-        let id = gateway.submit(&text(json!({"prompt": "a kite [[slow:1500]]"}))).await.task_id();
-        until("taken", async || !gateway.sandbox.ark_record().submits.is_empty()).await;
-        until("polled", async || super::seen(&gateway, "a kite [[slow:1500]]").polls > 0).await;
-        gateway.process.kill().await;
-        gateway.process.restart().await;
-        let caller = gateway.caller.at(gateway.process.public);
-        let task: Value = caller.end_of(&id).await;
-        assert_eq!(task["status"], "completed", "{task}");
-        assert_eq!(task["cost"], 40.0, "{task}");
-        assert_eq!(gateway.sandbox.ark_record().submits.len(), 1);
-        gateway.process.expect_sound_ledger().await;
     });
 }
