@@ -30,7 +30,7 @@ pub(crate) fn holds<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize
     for hold in &expired {
         match resolution(storage, hold, None, "", now) {
             Ok(resolution) => {
-                resolution.write(storage, hold.model.as_deref().unwrap_or_default(), Usage::default())?
+                resolution.write(storage, hold.model.as_deref().unwrap_or_default(), Usage::default())?;
             }
             // Only a damaged storage rejects a release (its customer or key is gone). Money is not moved on a guess:
             // the hold stays for the doctor to find, and the others are released.
