@@ -190,9 +190,9 @@ struct Asked {
 impl Asked {
     fn read(query: &Query, now: UnixMs) -> Result<Self, Refusal> {
         const DATE: &str = "a date (UTC), such as 2026-11-22";
-        let end = query.read("to", DATE, UnixMs::parse_date)?.unwrap_or(now.day().saturating_add(1));
+        let end = query.read("to", DATE, UnixMs::parse_date)?.unwrap_or_else(|| now.day().saturating_add(1));
         let start = query.read("from", DATE, UnixMs::parse_date)?;
-        let start = start.unwrap_or(end.saturating_sub(USUAL_DAYS));
+        let start = start.unwrap_or_else(|| end.saturating_sub(USUAL_DAYS));
         if start >= end {
             return Err(Refusal::field("to", "to: expected a day after `from`; it is not part of the time"));
         }

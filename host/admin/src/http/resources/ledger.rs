@@ -132,7 +132,7 @@ fn parse(text: &str) -> Result<u64, ApiError> {
 fn request(call: &Call) -> StatementRequest {
     let moment = |name| call.query.moment(name).map(|moment| moment.0);
     let of_path = Some(call.path("customer")).filter(|customer| !customer.is_empty());
-    let customer = of_path.or(call.query.one("customer"));
+    let customer = of_path.or_else(|| call.query.one("customer"));
     StatementRequest {
         customer: customer.map(CustomerId::from),
         key: call.query.one("key").map(KeyId::from),

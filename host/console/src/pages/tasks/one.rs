@@ -59,7 +59,7 @@ pub(crate) async fn cancel(
     match pages.service.cancel_task(id, form.text("reason")).await {
         Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=cancelled"))),
         Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
-            problems.take(&message, &["reason"])
+            problems.take(&message, &["reason"]);
         }
         Err(error) => return Err(error.into()),
     }
